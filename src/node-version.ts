@@ -1,0 +1,25 @@
+// Imported first by every entry point: on a Node that is too old it goes on in the Node that npm has installed.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const isNewEnough = major > 22 || (major === 22 && minor >= 17);
+
+if (!isNewEnough) {
+  const newer = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
+  if (!existsSync(newer)) {
+    console.error(`Steward needs Node 22.17 or newer, this is ${process.versions.node}. Run it through npm: npm start`);
+    process.exit(1);
+  }
+  const child = spawn(newer, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" });
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  // A terminal sends Ctrl-C to both; passed on it would count as the second one, which ends without draining.
+  process.on("SIGINT", () => {});
+  child.once("exit", (status) => process.exit(status ?? 1));
+  child.once("error", (error) => {
+    console.error(`Node could not be started again: ${error.message}`);
+    process.exit(1);
+  });
+  await new Promise(() => {}); // the modules imported after this one never run here
+}

@@ -1,0 +1,275 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { Client } from "pg";
+import { canReach, readAndExecute } from "../src/embedded-postgres/account.js";
+import { type Cluster, ClusterError, startCluster } from "../src/embedded-postgres/index.js";
+import { isAlive } from "../src/embedded-postgres/processes.js";
+
+const root = process.getuid?.() === 0;
+const silent = () => {};
+const quiet = { info: silent, warn: silent, error: silent };
+const nobody = { uid: 65534, gid: 65534 };
+
+describe("embedded Postgres", () => {
+  let base: string;
+  let directory: string;
+  const clusters: Cluster[] = [];
+  const owners: ChildProcess[] = [];
+
+  beforeEach(async () => {
+    base = await mkdtemp(join(tmpdir(), "steward-cluster-"));
+    await chmod(base, 0o755);
+    directory = join(base, "new", "data", "postgres");
+  });
+
+  afterEach(async () => {
+    for (const cluster of clusters.splice(0)) await cluster.stop();
+    for (const owner of owners.splice(0)) await end(owner);
+    const left = await postmaster(directory);
+    if (left !== undefined && isAlive(left)) await (await start()).stop();
+    clusters.length = 0;
+    await rm(base, { recursive: true, force: true });
+  });
+
+  it("starts a Postgres that only this machine and only the password opens", async () => {
+    const { url } = await start();
+    const [settings] = await query(
+      url,
+      `select current_setting('TimeZone') zone, current_setting('listen_addresses') addresses,
+              current_setting('unix_socket_directories') sockets, current_setting('max_connections')::int connections,
+              lower('ÄRGER') lowered`,
+    );
+    expect(settings).to.deep.equal({
+      zone: "UTC",
+      addresses: "127.0.0.1",
+      sockets: "",
+      connections: 200,
+      lowered: "ärger",
+    });
+    const wrong = new URL(url);
+    wrong.password = "guess";
+    expect(await failure(query(wrong.href, "select 1"))).to.match(/password authentication failed/);
+    expect((await stat(join(directory, "cluster.json"))).mode & 0o777).to.equal(0o600);
+    expect((await stat(directory)).mode & 0o067).to.equal(0);
+  });
+
+  it("stops without leaving a process or a claim, and keeps data and address for the next start", async () => {
+    const first = await start();
+    await query(first.url, "create table kept as select 42 answer");
+    const pid = (await postmaster(directory))!;
+    await Promise.all([first.stop(), first.stop()]);
+    expect(isAlive(pid)).to.equal(false);
+    expect((await readdir(directory)).filter((name) => name.endsWith(".lock"))).to.deep.equal([]);
+
+    const second = await start();
+    expect(second.url).to.equal(first.url);
+    expect(await query(second.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+  });
+
+  it("refuses a second server on the same folder, and the first goes on", async () => {
+    const { owner, url } = await startOwner();
+    const refused = await start().catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(ClusterError);
+    expect(String(refused)).to.include(`process ${owner.pid}`).and.to.include("STEWARD_DATA_DIR");
+    const own = await startOwner({ expectError: true });
+    expect(own.error).to.include(`process ${owner.pid}`);
+    expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("takes over the Postgres of a server that was killed", async () => {
+    const { owner, url } = await startOwner();
+    await query(url, "create table kept as select 42 answer");
+    const pid = (await postmaster(directory))!;
+    await kill(owner, "SIGKILL");
+    expect(isAlive(pid)).to.equal(true);
+
+    const cluster = await start();
+    expect(cluster.url).to.equal(url);
+    expect(await postmaster(directory)).to.equal(pid);
+    expect(await query(url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+    await cluster.stop();
+    expect(isAlive(pid)).to.equal(false);
+  });
+
+  it("does not lose Postgres to a Ctrl-C, which goes to the whole process group", async () => {
+    const { owner, url } = await startOwner();
+    const pid = (await postmaster(directory))!;
+    process.kill(-owner.pid!, "SIGINT");
+    await once(owner, "exit");
+    expect(isAlive(pid)).to.equal(true);
+    expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("starts a Postgres that died again, at the same address", async () => {
+    const { url } = await start();
+    await query(url, "create table kept as select 42 answer");
+    for (let round = 0; round < 2; round++) {
+      const pid = (await postmaster(directory))!;
+      process.kill(pid, "SIGKILL");
+      await until(async () => !isAlive(pid) && (await postmaster(directory)) !== pid);
+      await until(() => query(url, "select answer from kept").then(([row]) => row?.answer === 42));
+    }
+  });
+
+  it("starts after server and Postgres were killed, whoever has their process ids now", async () => {
+    const { owner, url } = await startOwner();
+    await query(url, "create table kept as select 42 answer");
+    const pid = (await postmaster(directory))!;
+    await kill(owner, "SIGKILL");
+    process.kill(pid, "SIGKILL");
+    await until(async () => !isAlive(pid));
+
+    const major = await majorVersion(directory);
+    const pidFile = join(directory, major, "postmaster.pid");
+    const lines = (await readFile(pidFile, "utf8")).split("\n");
+    await writeFile(pidFile, [process.pid, ...lines.slice(1)].join("\n"));
+    await writeFile(join(directory, `server-${process.ppid}.lock`), JSON.stringify({ pid: process.ppid, started: "" }));
+    await writeFile(join(directory, "server-1.lock"), "");
+    await mkdir(join(directory, `${major}.new`));
+
+    const cluster = await start();
+    expect(await query(cluster.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+  });
+
+  it("moves to another port when somebody took its own while it was down", async () => {
+    const first = await start();
+    await first.stop();
+    const squatter = createServer().listen(Number(new URL(first.url).port), "127.0.0.1");
+    await once(squatter, "listening");
+    try {
+      const second = await start();
+      expect(second.url).not.to.equal(first.url);
+      expect(await query(second.url, "select 1 one")).to.deep.equal([{ one: 1 }]);
+    } finally {
+      squatter.close();
+    }
+  });
+
+  it("refuses data of another major version instead of beginning anew", async () => {
+    await mkdir(join(directory, "9"), { recursive: true });
+    await writeFile(join(directory, "cluster.json"), JSON.stringify({ password: "x", port: 1 }));
+    expect(await failure(start()))
+      .to.include("Postgres 9")
+      .and.to.include("STEWARD_DATABASE_URL");
+  });
+
+  it("works for an ordinary user", async function () {
+    const source = fileURLToPath(new URL("support/cluster-owner.ts", import.meta.url));
+    if (!root || !canReach(nobody, source, 0o4) || !canReach(nobody, process.execPath, readAndExecute)) this.skip();
+    await mkdir(directory, { recursive: true });
+    await chown(directory, nobody.uid, nobody.gid);
+
+    const { owner, url } = await startOwner({ account: nobody });
+    expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
+    expect((await stat(join(directory, await majorVersion(directory)))).uid).to.equal(nobody.uid);
+    await end(owner);
+    expect(await postmaster(directory)).to.equal(undefined);
+
+    // Root goes on with the data as its owner, and leaves it usable for that user.
+    await (await start()).stop();
+    expect((await startOwner({ account: nobody })).url).to.equal(url);
+  });
+
+  it("as root puts the data elsewhere when its Postgres user cannot reach the data directory", async function () {
+    if (!root) this.skip();
+    await chmod(base, 0o700);
+    const told: unknown[] = [];
+    const cluster = await start({ warn: (...entry: unknown[]) => void told.push(entry) });
+    const { home }: { home: string } = JSON.parse(await readFile(join(directory, "cluster.json"), "utf8"));
+    try {
+      expect(told).to.have.length(1);
+      await query(cluster.url, "create table kept as select 42 answer");
+      await cluster.stop();
+      expect(await query((await start()).url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+      await clusters.at(-1)!.stop();
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
+
+  async function start(log: { warn?: () => void } = {}): Promise<Cluster> {
+    const cluster = await startCluster({ directory, fsync: false, log: { ...quiet, ...log } });
+    clusters.push(cluster);
+    return cluster;
+  }
+
+  interface OwnerOptions {
+    account?: { uid: number; gid: number };
+    expectError?: boolean;
+  }
+
+  /** Starts the cluster in a process of its own. */
+  async function startOwner({ account, expectError = false }: OwnerOptions = {}) {
+    const script = fileURLToPath(new URL("support/cluster-owner.ts", import.meta.url));
+    const loader = fileURLToPath(new URL("../tools/ts-loader.mjs", import.meta.url));
+    const owner = spawn(process.execPath, ["--import", loader, script, directory], {
+      ...account,
+      detached: true,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    owners.push(owner);
+    const [line]: string[] = await once(createInterface(owner.stdout), "line");
+    const { url = "", error = "" }: { url?: string; error?: string } = JSON.parse(line!);
+    expect(error !== "", error).to.equal(expectError);
+    return { owner, url, error };
+  }
+});
+
+/** Lets an owner stop its cluster and waits for its end. */
+async function end(owner: ChildProcess): Promise<void> {
+  if (owner.exitCode !== null || owner.signalCode !== null) return;
+  const exited = once(owner, "exit");
+  owner.stdin!.end();
+  await exited;
+}
+
+async function kill(owner: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const exited = once(owner, "exit");
+  owner.kill(signal);
+  await exited;
+}
+
+async function postmaster(directory: string): Promise<number | undefined> {
+  const major = await majorVersion(directory).catch(() => "");
+  const file = await readFile(join(directory, major, "postmaster.pid"), "utf8").catch(() => undefined);
+  return file === undefined ? undefined : Number.parseInt(file, 10);
+}
+
+/** The name of the folder that holds the data. */
+async function majorVersion(directory: string): Promise<string> {
+  return (await readdir(directory)).find((name) => /^\d+$/.test(name)) ?? "";
+}
+
+async function query(url: string, sql: string): Promise<Array<Record<string, unknown>>> {
+  const client = new Client(url);
+  client.on("error", () => {}); // a killed server also ends idle connections; the query's own failure is what counts
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const failure = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => expect.fail("it should have been refused"),
+    (error: unknown) => String(error),
+  );
+
+/** Waits until the condition holds; a failed attempt counts as no. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!(await condition().catch(() => false))) {
+    if (Date.now() > deadline) throw new Error("It did not come true in time.");
+    await sleep(25);
+  }
+}

@@ -1,0 +1,36 @@
+// The real server on a database of its own, one for each test file.
+import { pino } from "pino";
+import { type App, startApp } from "../../src/app.js";
+import { type Config, readConfig } from "../../src/config.js";
+import { cloneDatabase, createTemplate } from "./cluster.js";
+
+export const ownerPassword = "correct-horse-battery-staple-9";
+
+const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
+  STEWARD_DATABASE_URL: databaseUrl,
+  STEWARD_PORT: "0",
+  STEWARD_ADMIN_EMAIL: "owner@example.com",
+  STEWARD_ADMIN_USERNAME: "owner",
+  STEWARD_ADMIN_PASSWORD: ownerPassword,
+  STEWARD_LOG_LEVEL: "error",
+});
+
+/** What a started server logs from `warn` on, as parsed lines. */
+export const logged: Array<Record<string, unknown>> = [];
+
+const log = () => pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+
+/** A migrated database with the administrator and the default organization in it. */
+export async function freshDatabase() {
+  await createTemplate(async (url) => {
+    const app = await startApp(readConfig(settings(url)), log());
+    await app.close();
+  });
+  return cloneDatabase();
+}
+
+/** A server on the database; several on one database are replicas of each other. */
+export function startServer(databaseUrl: string, changes: NodeJS.ProcessEnv = {}): Promise<App> {
+  const config: Config = readConfig({ ...settings(databaseUrl), ...changes });
+  return startApp(config, log());
+}

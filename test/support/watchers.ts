@@ -1,0 +1,156 @@
+// Clients of the live inbox, one for each transport, that gather what they are told.
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+
+export interface Told {
+  id: string;
+  title: string;
+  content: string;
+  unreadCount: number;
+  /** Where the transport has one. */
+  cursor?: string;
+}
+
+export interface Watcher {
+  /** In the order of arrival. */
+  readonly items: Told[];
+  /** The counts told without an item. */
+  readonly unread: number[];
+  /** The close code of the socket, or 0 when the response ended. */
+  readonly ended: Promise<number>;
+  close(): void;
+}
+
+interface Options {
+  query?: string;
+  headers?: Record<string, string>;
+}
+
+type Connect = (url: string, token: string, options?: Options) => Promise<Watcher>;
+
+const path = "/api/v2/notifications/inbox/watch";
+
+interface WireItem {
+  notification: { id: string; title: string; content: string };
+  unread_count: number;
+}
+
+const told = ({ notification: { id, title, content }, unread_count }: WireItem, cursor?: string): Told => ({
+  id,
+  title,
+  content,
+  unreadCount: unread_count,
+  ...(cursor && { cursor }),
+});
+
+const webSocket: Connect = async (url, token, { query = "", headers = {} } = {}) => {
+  const socket = new WebSocket(`${url.replace("http", "ws")}${path}${query}`, {
+    headers: { "Service-Session-Token": token, ...headers },
+  });
+  const items: Told[] = [];
+  socket.on("message", (data) => items.push(told(JSON.parse(String(data)) as WireItem)));
+  const ended = new Promise<number>((resolve) => socket.once("close", resolve));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve);
+    socket.once("error", reject);
+    socket.once("unexpected-response", (_, response) => reject(new Error(`Refused with ${response.statusCode}.`)));
+  });
+  return { items, unread: [], ended, close: () => socket.close() };
+};
+
+/** Reads a streamed answer, handing each part that `separator` ends to `take`. */
+async function streamed(
+  url: string,
+  token: string,
+  accept: string,
+  separator: string,
+  { query = "", headers = {} }: Options,
+  take: (part: string) => void,
+) {
+  const aborted = new AbortController();
+  const response = await fetch(`${url}${path}${query}`, {
+    headers: { "Service-Session-Token": token, Accept: accept, ...headers },
+    signal: aborted.signal,
+  });
+  if (response.status !== 200) throw new Error(`Refused with ${response.status}.`);
+  const read = async () => {
+    let rest = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      const parts = (rest + chunk).split(separator);
+      rest = parts.pop()!;
+      for (const part of parts) if (part.trim() !== "") take(part);
+    }
+    return 0;
+  };
+  return { ended: read().catch(() => 0), close: () => aborted.abort() };
+}
+
+const sse: Connect = async (url, token, options = {}) => {
+  const [items, unread]: [Told[], number[]] = [[], []];
+  const stream = await streamed(url, token, "text/event-stream", "\n\n", options, (block) => {
+    const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+    const data = field("data");
+    if (data === undefined) return;
+    const item = JSON.parse(data) as WireItem;
+    if (field("event") === "unread") unread.push(item.unread_count);
+    else items.push(told(item, field("id")));
+  });
+  return { items, unread, ...stream };
+};
+
+const ndjson: Connect = async (url, token, options = {}) => {
+  const items: Told[] = [];
+  const take = (line: string) => items.push(told(JSON.parse(line) as WireItem));
+  return { items, unread: [], ...(await streamed(url, token, "application/x-ndjson", "\n", options, take)) };
+};
+
+type InboxEvent =
+  | { notification: { id: string; title: string; content: string }; unreadCount: number; cursor: string }
+  | { unreadCount: number };
+
+const subscription: Connect = async (url, token, { query = "" } = {}) => {
+  const [items, unread]: [Told[], number[]] = [[], []];
+  let end: (code: number) => void;
+  const ended = new Promise<number>((resolve) => (end = resolve));
+  const client = createClient({
+    url: `${url.replace("http", "ws")}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { sessionToken: token },
+    retryAttempts: 0,
+    lazy: true,
+    on: { closed: (event) => end((event as { code: number }).code) },
+  });
+  const { format, since, read_status: readStatus } = Object.fromEntries(new URLSearchParams(query));
+  const events = client.iterate<{ inboxEvents: InboxEvent }>({
+    query: `subscription($filter: InboxFilter, $format: TextFormat, $since: String) {
+      inboxEvents(filter: $filter, format: $format, since: $since) {
+        ... on InboxNotificationAdded { notification { id title content } unreadCount cursor }
+        ... on InboxUnreadCountChanged { unreadCount }
+      }
+    }`,
+    variables: { format: format?.toUpperCase(), since, filter: { readStatus: readStatus?.toUpperCase() } },
+  });
+  const take = ({ inboxEvents: event }: { inboxEvents: InboxEvent }) => {
+    if ("notification" in event) items.push({ ...event.notification, unreadCount: event.unreadCount, cursor: event.cursor });
+    else unread.push(event.unreadCount);
+  };
+  const first = await events.next();
+  if (first.done || first.value.errors) throw new Error(`Refused with ${JSON.stringify(first.value?.errors)}.`);
+  take(first.value.data!);
+  void (async () => {
+    for await (const { data } of events) if (data) take(data);
+  })().catch(() => {});
+  return { items, unread, ended, close: () => void client.dispose() };
+};
+
+/** How each transport is connected to. */
+export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };
+
+/** Waits until something holds, and fails if it does not within the time. */
+export async function eventually(holds: () => boolean | Promise<boolean>, what: string, milliseconds = 5_000): Promise<void> {
+  const deadline = Date.now() + milliseconds;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`Not within ${milliseconds} ms: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

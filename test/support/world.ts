@@ -1,0 +1,187 @@
+// A world to tell stories in: flat verbs over real HTTP.
+import type { App } from "../../src/app.js";
+import { freshDatabase, ownerPassword, startServer } from "./app.js";
+import type { TestDatabase } from "./cluster.js";
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** Parsed when it is JSON, else the text. */
+  body: any; // oxlint-disable-line typescript/no-explicit-any -- tests look into answers of every shape
+}
+
+export interface Person {
+  id: string;
+  username: string;
+  email: string;
+  token: string;
+}
+
+/** Everything GraphQL said was wrong. */
+export class GraphqlFailure extends Error {
+  constructor(readonly errors: Array<{ message: string; path?: unknown[]; extensions: Record<string, any> }>) { // oxlint-disable-line typescript/no-explicit-any -- as above
+    super(errors.map(({ message }) => message).join("; "));
+  }
+  get code(): string {
+    return this.errors[0]!.extensions.code as string;
+  }
+}
+
+/** A client with the credential of one person, or of nobody. */
+export class Client {
+  constructor(
+    private readonly base: string,
+    private readonly token?: string,
+  ) {}
+
+  get = (path: string, headers?: Record<string, string>) => this.request("GET", path, undefined, headers);
+  delete = (path: string, headers?: Record<string, string>) => this.request("DELETE", path, undefined, headers);
+  post = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("POST", path, body, headers);
+  put = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("PUT", path, body, headers);
+  patch = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("PATCH", path, body, headers);
+
+  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(this.base + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(this.token && { "Service-Session-Token": this.token }),
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") && text !== "";
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  /** The data of an operation; throws a GraphqlFailure when there are errors. */
+  async graphql(query: string, variables?: Record<string, unknown>): Promise<any> { // oxlint-disable-line typescript/no-explicit-any -- as above
+    const { body } = await this.post("/graphql", { query, variables });
+    if (body.errors) throw new GraphqlFailure(body.errors);
+    return body.data;
+  }
+
+  /** What is wrong with an operation that fails. */
+  async failure(query: string, variables?: Record<string, unknown>): Promise<GraphqlFailure> {
+    try {
+      await this.graphql(query, variables);
+    } catch (error) {
+      if (error instanceof GraphqlFailure) return error;
+      throw error;
+    }
+    throw new Error("The operation succeeded.");
+  }
+}
+
+export class World {
+  readonly nobody: Client;
+  readonly defaultOrganization: string;
+  #made = 0;
+
+  constructor(
+    readonly app: App,
+    readonly database: TestDatabase,
+    readonly owner: Person,
+    organizations: Array<{ id: string }>,
+  ) {
+    this.nobody = new Client(app.url);
+    this.defaultOrganization = organizations[0]!.id;
+  }
+
+  get url(): string {
+    return this.app.url;
+  }
+
+  as = ({ token }: Pick<Person, "token">): Client => new Client(this.app.url, token);
+
+  /** Signs somebody in again. */
+  login = async (email: string, password: string): Promise<string> => {
+    const { status, body } = await this.nobody.post("/api/v2/users/login", { email, password });
+    if (status !== 201) throw new Error(`Login of ${email} answered ${status}: ${JSON.stringify(body)}`);
+    return body.session_token;
+  };
+
+  /** New members of the default organization, each signed in; names get a number where they are taken. */
+  users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
+
+  user = async (name: string, organizationIds: string[] = [this.defaultOrganization]): Promise<Person> => {
+    const username = `${name}-${++this.#made}`;
+    const email = `${username}@example.com`;
+    const password = `${username}-has-quite-a-long-password`;
+    const { createUser } = await this.as(this.owner).graphql(
+      `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
+      { input: { email, username, password, loginType: "PASSWORD", organizationIds } },
+    );
+    return { id: createUser.user.id, username, email, token: await this.login(email, password) };
+  };
+
+  /** Gives roles: site roles by their names, or those of the default organization when they begin with `organization-`. */
+  grant = async ({ id }: Pick<Person, "id">, ...roles: string[]): Promise<void> => {
+    const named = roles.map((role) => role.toUpperCase().replaceAll("-", "_"));
+    const isSite = !roles[0]?.startsWith("organization-");
+    const mutation = isSite
+      ? `mutation($user: String!, $roles: [RoleName!]!) { setUserRoles(input: { user: $user, roles: $roles }) { user { id } } }`
+      : `mutation($user: String!, $roles: [RoleName!]!) {
+           setOrganizationMemberRoles(input: { organization: "default", user: $user, roles: $roles }) { __typename } }`;
+    await this.as(this.owner).graphql(mutation, { user: id, roles: named });
+  };
+
+  /** Another organization, with nobody in it. */
+  organization = async (name = `org-${++this.#made}`): Promise<{ id: string; name: string }> => {
+    const { createOrganization } = await this.as(this.owner).graphql(
+      `mutation($name: String!) { createOrganization(input: { name: $name }) { organization { id name } } }`,
+      { name },
+    );
+    return createOrganization.organization;
+  };
+
+  /** A group of the default organization, made by the owner. */
+  group = async (
+    name = `group-${++this.#made}`,
+    { members = [], organization = this.defaultOrganization }: { members?: Array<Pick<Person, "id">>; organization?: string } = {},
+  ): Promise<{ id: string; name: string }> => {
+    const made = await this.as(this.owner).post(`/api/v2/organizations/${organization}/groups`, { name });
+    if (made.status !== 201) throw new Error(`Group ${name}: ${made.status} ${JSON.stringify(made.body)}`);
+    if (members.length > 0) {
+      const changed = await this.as(this.owner).patch(`/api/v2/groups/${made.body.id}`, { add_users: members.map(({ id }) => id) });
+      if (changed.status !== 200) throw new Error(`Members of ${name}: ${changed.status} ${JSON.stringify(changed.body)}`);
+    }
+    return made.body;
+  };
+
+  /** How many SQL statements the server sends while `work` runs. */
+  statements = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = this.app.services.database.executed;
+    await work();
+    return this.app.services.database.executed - before;
+  };
+
+  close = async (): Promise<void> => {
+    await this.app.close();
+    await this.database.drop();
+  };
+}
+
+/** A server of its own with the owner signed in. Close it after the tests. */
+export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World> {
+  const database = await freshDatabase();
+  const app = await startServer(database.url, changes);
+  const nobody = new Client(app.url);
+  const { body } = await nobody.post("/api/v2/users/login", { email: "owner@example.com", password: ownerPassword });
+  const client = new Client(app.url, body.session_token);
+  const { me, organizations } = await client.graphql("{ me { id username email } organizations { id } }");
+  return new World(app, database, { ...me, token: body.session_token }, organizations);
+}
+
+/** Inside `describe`: gives the file a world that is there during its tests. */
+export function world(changes: NodeJS.ProcessEnv = {}): () => World {
+  let started: World;
+  before(async function () {
+    this.timeout(60_000);
+    started = await startWorld(changes);
+  });
+  after(() => started.close());
+  return () => started;
+}
