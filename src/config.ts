@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { type Setting, settings } from "./config/settings.js";
+import { quote } from "./domain/errors.js";
+
+export type { Cidr } from "./config/rules.js";
+
+type Settings = typeof settings;
+type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
+
+/** What the server runs with. */
+export type Config = { readonly [Key in Exclude<keyof Settings, "accessUrl">]: ValueOf<Settings[Key]> } & {
+  readonly accessUrl: string;
+};
+
+/** The environment a process starts with. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that is wrong with the settings, one line per fault. */
+export class ConfigError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** Reads the settings. Throws a `ConfigError` with all their faults. */
+export function readConfig(env: Environment): Config {
+  const faults: string[] = [];
+  const values = Object.fromEntries(
+    Object.entries(settings).map(([key, each]) => [key, readSetting(each, env, faults)]),
+  ) as { [Key in keyof Settings]: ValueOf<Settings[Key]> };
+
+  for (const [short, long] of [
+    ["sessionDuration", "sessionMaxAge"],
+    ["apiKeyDefaultLifetime", "apiKeyMaxLifetime"],
+  ] as const)
+    if (values[short] > values[long])
+      faults.push(`${settings[short].name} must not be longer than ${settings[long].name}.`);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return { ...values, accessUrl: values.accessUrl ?? local(values.port) };
+}
+
+function readSetting({ name, rule, usual, or, secret }: Setting<unknown>, env: Environment, faults: string[]): unknown {
+  const source = env[name] || !or || !env[or] ? name : or;
+  const given = secret && env[`${name}_FILE`] ? readSecretFile(name, env, faults) : env[source] || undefined;
+  const value = given ?? usual;
+  if (value === undefined) return undefined;
+  const read = rule.read(value);
+  if (read === undefined) faults.push(`${source} must be ${rule.rule}${secret ? "" : `, not ${quote(value)}`}.`);
+  return read;
+}
+
+function readSecretFile(name: string, env: Environment, faults: string[]): string | undefined {
+  if (env[name]) faults.push(`${name} and ${name}_FILE must not both be set.`);
+  try {
+    return readFileSync(env[`${name}_FILE`] ?? "", "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    faults.push(`${name}_FILE must name a readable file (${(error as NodeJS.ErrnoException).code}).`);
+    return undefined;
+  }
+}
+
+const local = (port: number) => `http://localhost:${port}`;
+
+/** The configuration of a server that listens on `port`: that is known only once it does when 0 was asked for. */
+export const listeningOn = (port: number, config: Config): Config => ({
+  ...config,
+  port,
+  accessUrl: config.accessUrl === local(config.port) ? local(port) : config.accessUrl,
+});
+
+/** Names that look like settings but are none: a typing error, most likely. */
+export function unknownSettings(env: Environment): string[] {
+  const known = new Set(
+    Object.values(settings).flatMap(({ name, secret }: Setting<unknown>) => (secret ? [name, `${name}_FILE`] : name)),
+  );
+  return Object.keys(env)
+    .filter((name) => name.startsWith("STEWARD_") && !known.has(name))
+    .sort();
+}
+
+/** The settings as people read about them, in documentation and on the command line. */
+export const settingsManual = (): Array<{ name: string; usual: string; rule: string; meaning: string }> =>
+  Object.values(settings).map(({ name, or, usual, usualInWords, rule, meaning, secret }: Setting<unknown>) => ({
+    name: [name, ...(secret ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
+    usual: usualInWords ?? usual ?? "unset",
+    rule: rule.rule,
+    meaning,
+  }));

@@ -1,0 +1,108 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** What the text of a setting may be: `read` gives its value, or `undefined` where the rule is broken. */
+export interface Rule<Value> {
+  read(text: string): Value | undefined;
+  /** Follows "must be". */
+  rule: string;
+}
+
+/** A network: its address and the length of its prefix. */
+export type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
+
+export const text: Rule<string> = { read: (given) => given, rule: "text" };
+
+export const matching = (pattern: RegExp, rule: string): Rule<string> => ({
+  read: (given) => (pattern.test(given) ? given : undefined),
+  rule,
+});
+
+/** Text under one of the forms of the domain. */
+export const formed = (problem: (given: string) => string | undefined, rule: string): Rule<string> => ({
+  read: (given) => (problem(given) === undefined ? given : undefined),
+  rule,
+});
+
+export const wholeNumber = (least: number, most: number): Rule<number> => ({
+  read: (given) =>
+    /^\d{1,15}$/.test(given) && Number(given) >= least && Number(given) <= most ? Number(given) : undefined,
+  rule: `a whole number from ${least} to ${most}`,
+});
+
+export const oneOf = <const Word extends string>(...words: Word[]): Rule<Word> => ({
+  read: (given) => words.find((word) => word === given.toLowerCase()),
+  rule: `one of ${words.join(", ")}`,
+});
+
+const truths = new Map([
+  ["true", true],
+  ["1", true],
+  ["t", true],
+  ["false", false],
+  ["0", false],
+  ["f", false],
+]);
+
+export const yesOrNo: Rule<boolean> = { read: (given) => truths.get(given.toLowerCase()), rule: "true or false" };
+
+const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time span, in milliseconds. */
+function milliseconds(given: string): number | undefined {
+  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 0);
+}
+
+/** Time spans between two others, which are written the same way. */
+export const duration = (least: string, most: string): Rule<number> => ({
+  read: (given) => {
+    const span = milliseconds(given) ?? -1;
+    return span >= (milliseconds(least) ?? 0) && span <= (milliseconds(most) ?? 0) ? span : undefined;
+  },
+  rule: `a duration such as 30s, 5m, 24h or 7d, from ${least} to ${most}`,
+});
+
+/** How long something is kept; 0 is for ever. */
+export const retention: Rule<number> = {
+  read: (given) => (given === "0" ? 0 : duration("1m", "36500d").read(given)),
+  rule: "0 for ever, or a duration such as 24h or 90d, from 1m to 36500d",
+};
+
+/** The base of http addresses: scheme, host and port. */
+export const origin: Rule<string> = {
+  read: (given) => {
+    const url = URL.parse(given);
+    const isBare = url && url.username === "" && url.password === "" && url.pathname === "/" && !/[?#\s\\]/.test(given);
+    return isBare && /^https?:\/\//i.test(given) ? url.origin : undefined;
+  },
+  rule: "an http or https URL without path",
+};
+
+export const databaseUrl: Rule<string> = {
+  read: (given) => (/^postgres(ql)?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
+  rule: "a URL that begins with postgres://",
+};
+
+export const host: Rule<string> = {
+  read: (given) => (isIP(given) || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(given) ? given : undefined),
+  rule: "an IP address or host name",
+};
+
+export const cidr: Rule<Cidr> = {
+  read: (given) => {
+    const network = given.includes("/") ? given : `${given}/${isIP(given) === 6 ? 128 : 32}`;
+    const address = network.slice(0, network.indexOf("/"));
+    return isIP(address) && ipaddr.isValidCIDR(network) ? ipaddr.parseCIDR(network) : undefined;
+  },
+  rule: "an IP address or network such as 10.0.0.0/8",
+};
+
+/** Several by comma; spaces around them do not count. */
+export const list = <Value>(each: Rule<Value>): Rule<Value[]> => ({
+  read: (given) => {
+    const values = given === "" ? [] : given.split(",").map((part) => each.read(part.trim()));
+    return values.includes(undefined) ? undefined : (values as Value[]);
+  },
+  rule: `a list by comma, each ${each.rule}`,
+});

@@ -1,0 +1,108 @@
+import { availableParallelism } from "node:os";
+import { emailProblem, nameProblem } from "../domain/text.js";
+import {
+  cidr,
+  databaseUrl,
+  duration,
+  formed,
+  host,
+  list,
+  matching,
+  oneOf,
+  origin,
+  retention,
+  type Rule,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from "./rules.js";
+
+/** One setting: where it is read from, what it may be, and what it means. */
+export interface Setting<Value> {
+  readonly name: string;
+  readonly rule: Rule<unknown>;
+  /** The text that counts when none is set. */
+  readonly usual?: string;
+  readonly meaning: string;
+  /** Another variable that counts when this one is not set. */
+  readonly or?: string;
+  /** Never shown, and may be given as a file named by `<NAME>_FILE`. */
+  readonly secret?: boolean;
+  /** What to tell people of a default that depends on the machine. */
+  readonly usualInWords?: string;
+  /** Only for the compiler. */
+  readonly value?: Value;
+}
+
+type Extras = Pick<Setting<unknown>, "or" | "secret" | "usualInWords">;
+
+const setting = <Value>(
+  name: string,
+  rule: Rule<Value>,
+  usual: string,
+  meaning: string,
+  extras?: Extras,
+): Setting<Value> => ({ name, rule, usual, meaning, ...extras });
+
+/** A setting without a default. */
+const optional = <Value>(
+  name: string,
+  rule: Rule<Value>,
+  meaning: string,
+  extras?: Extras,
+): Setting<Value | undefined> => ({ name, rule, meaning, ...extras });
+
+/** A list that is empty when it is not set. */
+const several = <Value>(name: string, rule: Rule<Value>, meaning: string): Setting<Value[]> => ({
+  name,
+  rule: list(rule),
+  usual: "",
+  meaning,
+  usualInWords: "empty",
+});
+
+const hashers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
+const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
+const anEmail = formed(emailProblem, "an e-mail address");
+const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without space");
+const lifetime = duration("1m", "3650d");
+const logLevel = oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent");
+
+/** Every setting there is: its name, its rule, its default and its meaning. Durations are kept in milliseconds. */
+// oxfmt-ignore
+export const settings = {
+  host:                     setting("STEWARD_HOST",                         host,                      "127.0.0.1", "Address to listen on; 0.0.0.0 to serve other machines.", { or: "HOST" }),
+  port:                     setting("STEWARD_PORT",                         wholeNumber(0, 65535),     "3000", "Port to listen on; 0 picks a free one.", { or: "PORT" }),
+  accessUrl:                optional("STEWARD_ACCESS_URL",                  origin,                    "Address under which others reach the server; base of all absolute links.", { usualInWords: "http://localhost:<port>" }),
+  dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Folder of the built-in Postgres; the server keeps nothing else on disk."),
+  databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Postgres 14 or newer; unset: a built-in Postgres under the data folder.", { secret: true, or: "DATABASE_URL" }),
+  databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Connections to Postgres per server process."),
+
+  adminEmail:               setting("STEWARD_ADMIN_EMAIL",                  anEmail,                   "admin@steward.local", "E-mail of the first administrator, at first boot."),
+  adminUsername:            setting("STEWARD_ADMIN_USERNAME",               aName,                     "admin", "Username of the first administrator, at first boot."),
+  adminPassword:            optional("STEWARD_ADMIN_PASSWORD",              text,                      "Password of the first administrator, at first boot.", { secret: true, usualInWords: "generated and printed once" }),
+  defaultOrganization:      setting("STEWARD_DEFAULT_ORGANIZATION",         aName,                     "main", "Name of the default organization, at first boot."),
+
+  trustedProxies:           several("STEWARD_TRUSTED_PROXIES",              cidr,                      "Proxies whose forwarding headers and request ids are believed."),
+  corsOrigins:              several("STEWARD_CORS_ORIGINS",                 origin,                    "Web origins whose scripts may call the server."),
+  bodyLimit:                setting("STEWARD_BODY_LIMIT",                   wholeNumber(1024, 67108864),"1048576", "Largest request body, in bytes."),
+  requestTimeout:           setting("STEWARD_REQUEST_TIMEOUT",              duration("1s", "1h"),      "30s", "Longest time to an answer, streams excepted; half of it for one SQL statement."),
+  shutdownGrace:            setting("STEWARD_SHUTDOWN_GRACE",               duration("0s", "1h"),      "20s", "Time for running requests to finish after SIGTERM."),
+  graphqlIntrospection:     setting("STEWARD_GRAPHQL_INTROSPECTION",        yesOrNo,                   "true", "Whether clients may ask for the GraphQL schema."),
+  metricsAllow:             several("STEWARD_METRICS_ALLOW",                cidr,                      "Networks that may read /metrics, besides this machine."),
+  metricsToken:             optional("STEWARD_METRICS_TOKEN",               text,                      "Bearer token that opens /metrics.", { secret: true }),
+  logLevel:                 setting("STEWARD_LOG_LEVEL",                    logLevel,                  "info", "Least level that is logged."),
+  logFormat:                setting("STEWARD_LOG_FORMAT",                   oneOf("json", "text"),     "json", "Form of log lines."),
+  auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept; 0 is for ever."),
+
+  passwordAuth:             setting("STEWARD_PASSWORD_AUTH",                yesOrNo,                   "true", "Whether people sign in with passwords."),
+  hashConcurrency:          setting("STEWARD_HASH_CONCURRENCY",             wholeNumber(1, 128),       hashers, "Passwords hashed at once.", { usualInWords: "half the cores, at least 1" }),
+  sessionDuration:          setting("STEWARD_SESSION_DURATION",             lifetime,                  "24h", "Life of a session after its last use."),
+  sessionMaxAge:            setting("STEWARD_SESSION_MAX_AGE",              lifetime,                  "30d", "Life of a session however much it is used."),
+  apiKeyDefaultLifetime:    setting("STEWARD_API_KEY_DEFAULT_LIFETIME",     lifetime,                  "90d", "Life of an API key that asks for none."),
+  apiKeyMaxLifetime:        setting("STEWARD_API_KEY_MAX_LIFETIME",         lifetime,                  "365d", "Longest life of an API key."),
+  adminWorkspaceAccess:     setting("STEWARD_ADMIN_WORKSPACE_ACCESS",       yesOrNo,                   "false", "Whether owners and organization admins may enter other people's workspaces."),
+
+  groupsMaxPerOrganization: setting("STEWARD_GROUPS_MAX_PER_ORGANIZATION",  wholeNumber(1, 1000000),   "10000", "Most groups of an organization."),
+  aiBudgetCurrency:         setting("STEWARD_AI_BUDGET_CURRENCY",           currency,                  "USD", "Label of the currency of AI budgets."),
+};

@@ -1,0 +1,155 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import DataLoader from "dataloader";
+import { v7 as uuidv7 } from "uuid";
+import type { Logger } from "pino";
+import type { Config } from "./config.js";
+import { type AuditEntry, auditStatement } from "./domain/audit.js";
+import type { OrganizationRole, SiteRole } from "./domain/authorization.js";
+import type { Database, Statement, Transaction } from "./domain/database.js";
+import type { Events, Hint } from "./domain/events.js";
+import type { Passwords } from "./domain/outside/passwords.js";
+import type { Credentials } from "./domain/tokens/credentials.js";
+
+/** Who acts. Roles and scopes are as of at most a second ago. */
+export interface Actor {
+  kind: "anonymous" | "user" | "agent" | "provisioner" | "proxy" | "scim_key" | "oauth_client" | "system";
+  /** The user behind the credential: users only. */
+  userId?: string;
+  /** A system identity (`is_system`): no sign-in, no changes of its own account, no notifications. */
+  isSystem?: boolean;
+  siteRoles: readonly SiteRole[];
+  /** The organisations of the user with the roles held there, without the implied member role. */
+  organizations: ReadonlyMap<string, readonly OrganizationRole[]>;
+  /** What the credential may be used for; `all` does not narrow. */
+  scopes: readonly string[];
+  /** Whether administrators may enter other people's workspaces in this deployment. */
+  entersWorkspaces?: boolean;
+  credential?: Credential;
+}
+
+/** The key that a request came with. */
+export interface Credential {
+  /** Public part of the token. */
+  id: string;
+  kind: "session" | "token" | "oauth" | "application";
+  /** RFC 3339. */
+  expiresAt: string;
+}
+
+export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
+
+/** What is known of a request besides who sent it. */
+export interface RequestFacts {
+  id: string;
+  ip?: string;
+  userAgent?: string;
+}
+
+/** What the process offers to every request, wired together in `app.ts`. */
+export interface Services {
+  config: Config;
+  database: Database;
+  events: Events;
+  passwords: Passwords;
+  credentials: Credentials;
+  log: Logger;
+}
+
+type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;
+
+/**
+ * One request: who acts, what it may use, and the transaction while a mutation runs.
+ * Apollo copies it field by field onto the same prototype: getters work, `#private` fields would be lost.
+ */
+export class Context {
+  private transaction: Transaction | undefined;
+  private readonly committed: Array<() => void> = [];
+  private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
+
+  constructor(
+    readonly services: Services,
+    readonly actor: Actor,
+    readonly request: RequestFacts,
+    private readonly lifetime: () => AbortController,
+  ) {}
+
+  /** Aborted when the caller is gone, its session ends or the server drains. Every wait of a stream takes it. */
+  get signal(): AbortSignal {
+    return this.lifetime().signal;
+  }
+
+  get config(): Config {
+    return this.services.config;
+  }
+
+  get log(): Logger {
+    return this.services.log;
+  }
+
+  /** All rows of a prepared statement. Inside a mutation it runs in the mutation's transaction. */
+  rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
+    return (this.transaction ?? this.services.database).query(prepared, values);
+  }
+
+  /** The first row of a prepared statement. */
+  async row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
+    return (await this.rows(prepared, ...values))[0];
+  }
+
+  /** Entities to change things: the unit of work of the running mutation. It flushes with the commit. */
+  get em(): EntityManager {
+    if (!this.transaction) throw new Error("Entities are for mutations; read with ctx.rows.");
+    return this.transaction.em;
+  }
+
+  /** Writes an audit event in the mutation's transaction: without the event there is no mutation. */
+  audit(entry: AuditEntry): void {
+    if (!this.transaction) throw new Error("Audit events belong to a transaction.");
+    this.transaction.beforeCommit(auditStatement(this, entry));
+  }
+
+  /** Runs `action` once the mutation is committed; never if it is rolled back. Hints go out here. */
+  afterCommit(action: () => void): void {
+    this.committed.push(action);
+  }
+
+  publish(...hints: Hint[]): void {
+    this.afterCommit(() => this.services.events.publish(...hints));
+  }
+
+  /** Reads `key` together with all others asked for in this turn: one statement for a whole page. */
+  load<Key, Value>(batch: BatchRead<Key, Value>, key: Key): Promise<Value> {
+    this.loaders ??= new Map();
+    let loader = this.loaders.get(batch);
+    if (!loader) {
+      loader = new DataLoader((keys) => batch(this, keys as readonly Key[])) as DataLoader<unknown, unknown>;
+      this.loaders.set(batch, loader);
+    }
+    return loader.load(key) as Promise<Value>;
+  }
+
+  /**
+   * Runs `work` in one transaction and commits it: all of it happens or none of it.
+   * Called around every root mutation field, and by background work.
+   */
+  async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
+    const transaction = this.services.database.transaction();
+    this.transaction = transaction;
+    try {
+      const result = await work();
+      await transaction.commit();
+      this.transaction = undefined;
+      this.loaders = undefined;
+      for (const action of this.committed.splice(0)) action();
+      return result;
+    } catch (error) {
+      this.transaction = undefined;
+      this.committed.length = 0;
+      await transaction.rollback();
+      throw error;
+    }
+  }
+}
+
+/** The id of a new row: UUIDv7, so that ids sort by time of creation. */
+export const newId = (): string => uuidv7();

@@ -1,0 +1,77 @@
+import type { Actor } from "../context.js";
+import { type Grant, gives, type Reach, reachOf, type Target } from "./authorization/grants.js";
+import { grants, type Permission } from "./authorization/policy.js";
+import {
+  isSiteRole,
+  type OrganizationRole,
+  organizationRoles,
+  type SiteRole,
+  siteRoles,
+} from "./authorization/roles.js";
+import { covers, neededScope } from "./authorization/scopes.js";
+import { forbidden } from "./errors.js";
+
+export type { Reach, Target } from "./authorization/grants.js";
+export { type Action, isPermission, type Permission, type Resource } from "./authorization/policy.js";
+export {
+  isOrganizationRole,
+  isSiteRole,
+  type OrganizationRole,
+  organizationRoles,
+  roleNames,
+  type SiteRole,
+  siteRoles,
+} from "./authorization/roles.js";
+export { covers, isScope, narrowed, scopeCatalogue } from "./authorization/scopes.js";
+
+/**
+ * Whether the actor may do this to an object with these facts: by a role, by owning it or by its access list, and
+ * within the scopes of the credential. Only users hold roles; what machines may do is said where their areas are.
+ */
+export const may = (actor: Actor, permission: Permission, target: Target = {}): boolean =>
+  usable(actor, permission).some((grant) => gives(grant, actor, target));
+
+/** Throws unless the actor may. For objects the caller can see: what they cannot see is "not found". */
+export function authorize(actor: Actor, permission: Permission, target?: Target): void {
+  if (may(actor, permission, target)) return;
+  requireScope(actor, permission);
+  throw forbidden();
+}
+
+/** Which objects the actor has the permission on. Lists show these and no others. */
+export const reach = (actor: Actor, permission: Permission): Reach => reachOf(usable(actor, permission), actor);
+
+/** The same for lists that are refused, rather than empty, to whoever could see no row by any role. */
+export function requireAnyReach(actor: Actor, permission: Permission): Reach {
+  requireScope(actor, permission);
+  const found = reach(actor, permission);
+  const { organizations, ...rest } = found;
+  if (organizations.length === 0 && !Object.values(rest).includes(true)) throw forbidden();
+  return found;
+}
+
+/** Throws if the credential's scopes leave the permission out, whoever holds it. Comes before any object is looked up. */
+export function requireScope(actor: Actor, permission: Permission): void {
+  if (covers(actor.scopes, permission)) return;
+  const scope = neededScope(permission);
+  throw forbidden("Forbidden.", { detail: `The credential lacks the scope ${scope}.`, requiredScopes: [scope] });
+}
+
+/** The roles that the actor may give and take: those of an organization, or the site's. */
+export function assignableRoles(actor: Actor, organizationId?: string): Array<SiteRole | OrganizationRole> {
+  const roles = organizationId === undefined ? siteRoles : organizationRoles;
+  return roles.filter((role) => mayAssign(actor, role, organizationId));
+}
+
+/** Nobody gives away more than they hold: the policy lets each role assign only roles that can do no more. */
+export const mayAssign = (actor: Actor, role: SiteRole | OrganizationRole, organizationId?: string): boolean =>
+  isSiteRole(role)
+    ? may(actor, "assign_role:assign")
+    : may(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
+
+/** Every credential may read its own user, however narrow its scopes. */
+function usable(actor: Actor, permission: Permission): readonly Grant[] {
+  const all = grants.get(permission) ?? [];
+  if (covers(actor.scopes, permission)) return all;
+  return permission === "user:read" ? all.filter(({ when }) => when === "own") : [];
+}

@@ -1,0 +1,102 @@
+import { grants, isPermission, type Permission, type Resource } from "./policy.js";
+
+/** Resources that a scope can be given for. */
+const scopedResources = [
+  "api_key",
+  "audit_log",
+  "connection_log",
+  "deployment_config",
+  "external_auth_link",
+  "file",
+  "group",
+  "inbox_notification",
+  "license",
+  "notification_preference",
+  "notification_template",
+  "oauth2_app",
+  "oauth2_grant",
+  "organization",
+  "organization_member",
+  "provisioner_daemon",
+  "provisioner_job",
+  "provisioner_key",
+  "scim_key",
+  "task",
+  "template",
+  "user",
+  "user_secret",
+  "workspace",
+  "workspace_proxy",
+] as const satisfies Resource[];
+type ScopedResource = (typeof scopedResources)[number];
+
+/** Resources without scopes of their own follow another one, or ask for an unnarrowed credential. */
+const follows: Record<Exclude<Resource, ScopedResource>, ScopedResource | "all"> = {
+  assign_org_role: "organization_member",
+  assign_role: "user",
+  group_ai_budget: "group",
+  group_member: "group",
+  notification_message: "notification_template",
+  oauth2_app_secret: "oauth2_app",
+  prebuilt_workspace: "workspace",
+  system: "all",
+  workspace_agent: "workspace",
+};
+
+const isScoped = (resource: Resource): resource is ScopedResource =>
+  (scopedResources as readonly Resource[]).includes(resource);
+
+const resourceOf = (text: string) => text.slice(0, text.indexOf(":")) as Resource;
+
+/** Every scope there is, in byte order. */
+export const scopeCatalogue: readonly string[] = [
+  "all",
+  "application_connect",
+  ...scopedResources.map((resource) => `${resource}:*`),
+  ...[...grants.keys()].filter((permission) => isScoped(resourceOf(permission))),
+].sort();
+
+export const isScope = (text: string): boolean => scopeCatalogue.includes(text);
+
+/** The scopes that cover a permission, from the widest to the narrowest. */
+function scopesFor(permission: Permission): string[] {
+  const resource = resourceOf(permission);
+  const scoped = isScoped(resource) ? resource : follows[resource];
+  if (scoped === "all") return ["all"];
+  const exact = `${scoped}:${permission.slice(resource.length + 1)}`;
+  return [
+    "all",
+    `${scoped}:*`,
+    ...(exact === "workspace:application_connect" ? ["application_connect"] : []),
+    ...(isPermission(exact) ? [exact] : []),
+  ];
+}
+
+const sufficient = new Map([...grants.keys()].map((permission) => [permission, scopesFor(permission)]));
+
+/** Whether scopes let a credential be used for a permission. They only narrow: it must be held besides. */
+export function covers(scopes: readonly string[], permission: Permission): boolean {
+  const wanted = sufficient.get(permission) ?? [];
+  return scopes.some((scope) => wanted.includes(scope));
+}
+
+/** The narrowest scope that covers a permission. */
+export const neededScope = (permission: Permission): string => sufficient.get(permission)?.at(-1) ?? "all";
+
+/** Whether one scope allows all that the other allows. */
+const includes = (wide: string, narrow: string) =>
+  wide === "all" ||
+  wide === narrow ||
+  (narrow === "application_connect"
+    ? covers([wide], "workspace:application_connect")
+    : wide === `${resourceOf(narrow)}:*`) ||
+  (wide === "application_connect" && narrow === "workspace:application_connect");
+
+/** What is left of wanted scopes when they are given by a credential that has only `held`. */
+export const narrowed = (wanted: readonly string[], held: readonly string[]): string[] => [
+  ...new Set(
+    wanted.flatMap((scope) =>
+      held.some((wide) => includes(wide, scope)) ? scope : held.filter((one) => includes(scope, one)),
+    ),
+  ),
+];

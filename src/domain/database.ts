@@ -1,0 +1,135 @@
+import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
+import { Kysely, PostgresDialect } from "kysely";
+import { type Pool, type PoolClient, types as pgTypes } from "pg";
+
+/** SQL with `$1…` parameters that every connection prepares once. `Row` is the shape of its rows. */
+export interface Statement<Row> {
+  readonly name: string;
+  readonly text: string;
+  /** Only for the compiler. */
+  readonly row?: Row;
+}
+
+let statements = 0;
+
+/** Declares a prepared statement. Declare it once, at module level: each one stays prepared on each connection. */
+export function statement<Row = never>(text: string): Statement<Row> {
+  return { name: `s${++statements}`, text };
+}
+
+/** `2026-11-21 08:15:30.12+00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds. */
+const rfc3339 = (text: string) =>
+  `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.length > 22 ? text.slice(20, -3).padEnd(3, "0") : "000"}Z`;
+
+const parsers = new Map<number, (text: string) => unknown>([
+  [pgTypes.builtins.INT8, Number],
+  [pgTypes.builtins.NUMERIC, Number],
+  [pgTypes.builtins.TIMESTAMPTZ, rfc3339],
+]);
+
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    (format !== "binary" && parsers.get(oid)) || pgTypes.getTypeParser(oid, format as "text"),
+};
+
+const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
+
+/** The one way to Postgres: prepared statements on MikroORM's own pool, and transactions that entities share. */
+export class Database {
+  /** Statements sent so far, for metrics and for tests that count them. */
+  executed = 0;
+
+  constructor(
+    readonly orm: MikroORM,
+    readonly pool: Pool,
+  ) {}
+
+  async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
+    this.executed++;
+    return (await this.pool.query(prepared(wanted, values))).rows as Row[];
+  }
+
+  transaction(): Transaction {
+    return new Transaction(this);
+  }
+}
+
+/** A transaction that begins with its first statement, in the same round trip, and that ends once. */
+export class Transaction {
+  #client: Promise<PoolClient> | undefined;
+  #em: EntityManager | undefined;
+  readonly #last: Array<[Statement<unknown>, unknown[]]> = [];
+
+  constructor(private readonly database: Database) {}
+
+  async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
+    const client = await this.connection();
+    this.database.executed++;
+    return (await client.query(prepared(wanted, values))).rows as Row[];
+  }
+
+  /** Entities whose reads and flushes run on this transaction's connection. */
+  get em(): EntityManager {
+    if (!this.#em) {
+      this.#em = this.database.orm.em.fork();
+      this.#em.setTransactionContext(this.#kysely());
+    }
+    return this.#em;
+  }
+
+  /** Adds a statement that is sent together with the commit. If it fails, nothing is committed. */
+  beforeCommit([wanted, values]: [Statement<unknown>, unknown[]]): void {
+    this.#last.push([wanted, values]);
+  }
+
+  async commit(): Promise<void> {
+    await this.#em?.flush();
+    if (!this.#client && this.#last.length === 0) return;
+    const client = await this.connection();
+    this.database.executed += this.#last.length;
+    // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.
+    const results = await Promise.allSettled([
+      ...this.#last.map(([wanted, values]) => client.query(prepared(wanted, values))),
+      client.query("commit"),
+    ]);
+    const failure = results.find((result) => result.status === "rejected");
+    if (failure) throw failure.reason;
+    this.#release(client);
+  }
+
+  /** Undoes everything. Safe after a failed commit and when nothing was begun. */
+  async rollback(): Promise<void> {
+    this.#em?.clear();
+    if (!this.#client) return;
+    const client = await this.#client.catch(() => undefined);
+    if (!client) return;
+    try {
+      await client.query("rollback");
+      this.#release(client);
+    } catch (error) {
+      this.#release(client, error as Error);
+    }
+  }
+
+  connection(): Promise<PoolClient> {
+    this.#client ??= this.database.pool.connect().then((client) => {
+      // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
+      client.query("begin").catch(() => {});
+      return client;
+    });
+    return this.#client;
+  }
+
+  #release(client: PoolClient, failure?: Error): void {
+    this.#client = undefined;
+    client.release(failure);
+  }
+
+  #kysely(): Kysely<unknown> {
+    const connect = async () => {
+      const client = await this.connection();
+      return { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
+    };
+    return new Kysely({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) });
+  }
+}

@@ -1,0 +1,96 @@
+/** The few ways in which a request can fail. Every surface translates these codes into its own spelling. */
+export type ErrorCode =
+  | "BAD_USER_INPUT"
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "CONFLICT"
+  | "RATE_LIMITED"
+  | "UNAVAILABLE"
+  | "INTERNAL_SERVER_ERROR";
+
+/** One fault of one field: `field` is a path in domain spelling (`addUsers[2]`), `detail` a sentence that says the rule. */
+export interface Validation {
+  field: string;
+  detail: string;
+}
+
+export interface ErrorFacts {
+  /** A sentence more about this very case, for `detail` of the REST body. */
+  detail?: string;
+  validations?: Validation[];
+  /** Seconds after which a retry may succeed, at least 1. */
+  retryAfter?: number;
+  /** Scopes that would have allowed the request. */
+  requiredScopes?: string[];
+  /** The licence feature that is missing. */
+  feature?: string;
+  /** The failure lies in a service beyond ours (agent app, git or identity provider). */
+  upstream?: boolean;
+  cause?: unknown;
+}
+
+/** A failure with a meaning to the caller. Anything else that is thrown is a defect and answers INTERNAL_SERVER_ERROR. */
+export class DomainError extends Error {
+  readonly facts: Omit<ErrorFacts, "cause">;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    { cause, ...facts }: ErrorFacts = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "DomainError";
+    this.facts = facts;
+  }
+}
+
+export const badInput = (validations: Validation[], message = "Validation failed.") =>
+  new DomainError("BAD_USER_INPUT", message, { validations });
+
+export const unauthenticated = (detail: string) =>
+  new DomainError(
+    "UNAUTHENTICATED",
+    "You are signed out or your session has expired. Sign in again to continue.",
+    { detail },
+  );
+
+export const forbidden = (message = "Forbidden.", facts: ErrorFacts = {}) =>
+  new DomainError("FORBIDDEN", message, facts);
+
+/** The same for missing, deleted and unreadable objects, so that nobody can tell them apart. */
+export const notFound = () =>
+  new DomainError("NOT_FOUND", "Resource not found or you do not have access to it.");
+
+export const conflict = (message: string, validations?: Validation[]) =>
+  new DomainError("CONFLICT", message, validations && { validations });
+
+export const unavailable = (detail?: string, retryAfter = 1) =>
+  new DomainError("UNAVAILABLE", "The service is temporarily unavailable.", { detail, retryAfter });
+
+/** Collects the faults of a request, so that all are reported at once and in field order. */
+export class Problems {
+  readonly #found: Validation[] = [];
+
+  /** Notes a fault; a rule that holds gives `undefined` and adds nothing. */
+  add(field: string, detail: string | undefined): void {
+    if (detail !== undefined) this.#found.push({ field, detail });
+  }
+
+  get isEmpty(): boolean {
+    return this.#found.length === 0;
+  }
+
+  throwIfAny(message?: string): void {
+    if (this.#found.length > 0) throw badInput(this.#found, message);
+  }
+}
+
+/** Quotes what a caller sent, cut to 64 characters. Never for passwords, tokens, passcodes or secret values. */
+export const quote = (input: string) => JSON.stringify(input.length > 64 ? `${input.slice(0, 64)}…` : input);
+
+/** The name of the unique constraint that `error` reports as violated, if it does. */
+export function violatedUnique(error: unknown): string | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string };
+  return code === "23505" ? constraint : undefined;
+}

@@ -1,0 +1,119 @@
+import { badInput, Problems, quote } from "./errors.js";
+import { textProblem, utcMoment } from "./text.js";
+
+/** What the values of a key may be: how one is read, and the rule it breaks when it cannot be. */
+export interface Kind<Value> {
+  read(text: string): Value | undefined;
+  rule: string;
+}
+
+export const anyText: Kind<string> = { read: (text) => text, rule: "" };
+
+/** One of a few words, in any letter case. */
+export const oneOf = <const Word extends string>(...words: Word[]): Kind<Word> => ({
+  read: (text) => words.find((word) => word.toLowerCase() === text.toLowerCase()),
+  rule: `must be one of ${words.join(", ")}`,
+});
+
+const truths = new Map([
+  ["true", true],
+  ["1", true],
+  ["t", true],
+  ["false", false],
+  ["0", false],
+  ["f", false],
+]);
+
+export const yesOrNo: Kind<boolean> = {
+  read: (text) => truths.get(text.toLowerCase()),
+  rule: "must be true or false",
+};
+
+/** RFC 3339, or a day: its first moment in UTC. */
+export const moment: Kind<string> = {
+  read: (text) => utcMoment(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text),
+  rule: "must be a date and time in RFC 3339 form, or YYYY-MM-DD",
+};
+
+type Kinds = Record<string, Kind<unknown>>;
+type ValueOf<K> = K extends Kind<infer Value> ? Value : never;
+
+/**
+ * What a search asks for: all of several terms, each of which is met by any of its values. Words stand without a key;
+ * a key that does not occur has no terms.
+ */
+export interface Search<Keys extends Kinds> {
+  words: string[][];
+  terms: { [Key in keyof Keys]: Array<Array<ValueOf<Keys[Key]>>> };
+}
+
+const longest = 1024;
+const mostTerms = 20;
+
+/**
+ * Reads a search text: terms between white space, `word` or `key:value`, values also as a list by comma; double quotes
+ * keep together what they hold, and `\"` and `\\` in them stand for `"` and `\`. `keys` are the keys of the area, in
+ * lower case. All faults are thrown at once, as faults of `q` under the area's message.
+ */
+export function parseSearch<Keys extends Kinds>(text = "", keys: Keys, message: string): Search<Keys> {
+  const unreadable = Buffer.byteLength(text) > longest ? `Must be at most ${longest} bytes.` : textProblem(text);
+  if (unreadable) throw badInput([{ field: "q", detail: unreadable }], message);
+
+  const problems = new Problems();
+  const terms = Object.fromEntries(Object.keys(keys).map((key): [string, unknown[][]] => [key, []]));
+  const words: string[][] = [];
+  const found = [...tokens(text)];
+  problems.add("q", found.length > mostTerms ? `Must be at most ${mostTerms} terms.` : undefined);
+  for (const { key, values, isOpen } of found.slice(0, mostTerms)) {
+    const name = key?.toLowerCase();
+    const refuse = (fault: string) =>
+      problems.add("q", name === undefined ? `A word ${fault}.` : `The value of ${name} ${fault}.`);
+    if (name !== undefined && !Object.hasOwn(keys, name)) problems.add("q", `There is no search key ${quote(name)}.`);
+    else if (isOpen) refuse("lacks its closing quote");
+    else if (values.includes("")) refuse("must not be empty");
+    else if (name === undefined) words.push(values);
+    else terms[name]?.push(values.map((value) => read(keys[name], value, refuse)));
+  }
+  problems.throwIfAny(message);
+  return { words, terms: terms as Search<Keys>["terms"] };
+}
+
+function read(kind: Kind<unknown> | undefined, text: string, refuse: (fault: string) => void): unknown {
+  const value = kind?.read(text);
+  if (value === undefined) refuse(kind?.rule ?? "");
+  return value;
+}
+
+interface Token {
+  key?: string;
+  values: string[];
+  /** Whether its last double quote has no partner. */
+  isOpen: boolean;
+}
+
+// A part of a term: something in quotes, a quote that is never closed, a colon or comma, or plain characters.
+const part = /"(?<quoted>(?:[^"\\]|\\.)*)"|(?<open>"[^]*$)|(?<mark>[:,])|(?<plain>[^\s",:]+)/suy;
+
+function* tokens(text: string): Generator<Token> {
+  for (let at = 0; (at += text.slice(at).search(/\S|$/)) < text.length;) {
+    const parts: Array<Partial<Record<string, string>>> = [];
+    part.lastIndex = at;
+    for (let match = part.exec(text); match; match = part.exec(text)) {
+      at = part.lastIndex;
+      parts.push(match.groups ?? {});
+    }
+    yield token(parts);
+  }
+}
+
+/** A colon behind plain characters ends the key; commas part the values. Quoted, both are characters like others. */
+function token(parts: Array<Partial<Record<string, string>>>): Token {
+  const [first, second] = parts;
+  const keyed = first?.mark === ":" ? 1 : first?.plain !== undefined && second?.mark === ":" ? 2 : 0;
+  const values = [""];
+  for (const { quoted, plain, mark } of parts.slice(keyed)) {
+    if (mark === ",") values.push("");
+    else values.push(values.pop() + (quoted?.replace(/\\(["\\])/g, "$1") ?? plain ?? mark ?? ""));
+  }
+  return { ...(keyed && { key: first?.plain ?? "" }), values, isOpen: parts.at(-1)?.open !== undefined };
+}

@@ -1,0 +1,90 @@
+/**
+ * The forms that text may have. A function named `…Problem` gives the rule that the text breaks, as a sentence, or
+ * `undefined` if it breaks none.
+ */
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether `text` is an id: 36 characters, in any letter case. */
+export const isUuid = (text: string): boolean => uuidPattern.test(text);
+
+const momentPattern = /^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** RFC 3339 with any offset → UTC, cut to milliseconds; `undefined` if it is no such time. */
+export function utcMoment(text: string): string | undefined {
+  if (!momentPattern.test(text)) return undefined;
+  const daysInMonth = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  const time = new Date(text.toUpperCase());
+  if (Number(text.slice(8, 10)) > daysInMonth || Number.isNaN(time.getTime())) return undefined;
+  const utc = time.toISOString();
+  // An offset may lead out of the years 0001 to 9999; Postgres has no year 0.
+  return utc.length === 24 && !utc.startsWith("0000") ? utc : undefined;
+}
+
+/** Whether Postgres and JSON can hold the text: valid Unicode without NUL. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
+
+export const textProblem = (text: string): string | undefined =>
+  isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
+
+const namePattern = /^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/;
+const reservedNames = new Set(["new", "create", "me", "default"]);
+
+function nameOfLengthProblem(text: string, longest: number): string | undefined {
+  if (text.length > longest || !namePattern.test(text))
+    return `Must be 1 to ${longest} letters, digits and single hyphens between them.`;
+  return reservedNames.has(text.toLowerCase()) ? "This name is reserved." : undefined;
+}
+
+/** Names of users, organizations, templates, workspaces and tasks. */
+export const nameProblem = (text: string): string | undefined => nameOfLengthProblem(text, 32);
+
+/** Names of groups that people make. */
+export const groupNameProblem = (text: string): string | undefined =>
+  text.toLowerCase() === "everyone" ? "The name Everyone is reserved." : nameOfLengthProblem(text, 36);
+
+const atMost = (text: string, longest: number): string | undefined =>
+  text.length > longest && Array.from(text).length > longest ? `Must be at most ${longest} characters.` : undefined;
+
+const labelProblem = (text: string, longest: number): string | undefined =>
+  textProblem(text) ??
+  atMost(text, longest) ??
+  (text.trim() === text ? undefined : "Must not begin or end with white space.");
+
+export const displayNameProblem = (text: string): string | undefined => labelProblem(text, 64);
+
+/** The name of a person. */
+export const realNameProblem = (text: string): string | undefined => labelProblem(text, 128);
+
+/** Free text such as a description. */
+export const proseProblem = (text: string, longest: number): string | undefined =>
+  textProblem(text) ?? atMost(text, longest);
+
+// RFC 5321 addresses as people have them: a dot-atom and a host name, both also beyond ASCII; nothing quoted.
+const emailPattern =
+  /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
+
+export const emailProblem = (text: string): string | undefined =>
+  Buffer.byteLength(text) <= 254 && emailPattern.test(text)
+    ? undefined
+    : "Must be one e-mail address of at most 254 bytes.";
+
+const isUrl = (text: string): boolean => {
+  if (!/^https?:\/\/[^\s\\\p{Cc}]+$/iu.test(text) || Buffer.byteLength(text) > 2048 || !text.isWellFormed())
+    return false;
+  const url = URL.parse(text);
+  return url !== null && url.username === "" && url.password === "";
+};
+
+export const urlProblem = (text: string): string | undefined =>
+  isUrl(text) ? undefined : "Must be an http or https URL of at most 2048 bytes without user information.";
+
+/** Whether `text` is a path on this server that browsers cannot take for another host. */
+const isPath = (text: string): boolean =>
+  /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(text) && Buffer.byteLength(text) <= 2048 && text.isWellFormed();
+
+/** Icons and avatars. */
+export const iconProblem = (text: string): string | undefined =>
+  text === "" || isPath(text) || isUrl(text)
+    ? undefined
+    : "Must be empty, a path that begins with one slash, or an http or https URL of at most 2048 bytes.";

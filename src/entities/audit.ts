@@ -1,0 +1,34 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { moment } from "./base.js";
+
+/** Who did what to what. Append-only: only the retention job deletes. */
+const AuditEventSchema = defineEntity({
+  name: "AuditEvent",
+  tableName: "audit_events",
+  indexes: [
+    { name: "audit_events_time_index", properties: ["time", "id"] },
+    { name: "audit_events_organization_index", properties: ["organizationId", "time"] },
+    { name: "audit_events_resource_index", properties: ["resourceType", "resourceId", "time"] },
+    { name: "audit_events_actor_index", properties: ["actorId", "time"] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    time: moment(),
+    actorId: p.uuid().nullable(),
+    actorKind: p.string().length(16),
+    apiKeyId: p.string().length(16).nullable(),
+    action: p.string().length(16),
+    resourceType: p.string().length(32),
+    /** Text, since some resources have other ids than UUIDs. */
+    resourceId: p.string().length(64).nullable(),
+    resourceLabel: p.string().length(254).nullable(),
+    organizationId: p.uuid().nullable(),
+    /** `{field: {old, new}}`, secret values as `"***"`. */
+    diff: p.json<Record<string, { old?: unknown; new?: unknown }>>(),
+    requestId: p.string().length(128),
+    ip: p.string().length(45).nullable(),
+    userAgent: p.string().length(512).nullable(),
+  },
+});
+export class AuditEvent extends AuditEventSchema.class {}
+AuditEventSchema.setClass(AuditEvent);

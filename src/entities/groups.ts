@@ -1,0 +1,76 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { BaseSchema, moment } from "./base.js";
+import { Organization, OrganizationMember } from "./organizations.js";
+import { User } from "./users.js";
+
+/** The group `Everyone` of an organization has the organization's id and no rows of members. */
+const GroupSchema = defineEntity({
+  name: "Group",
+  tableName: "groups",
+  extends: BaseSchema,
+  uniques: [{ name: "groups_name_unique", properties: ["organization", "name"] }],
+  properties: {
+    organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
+    name: p.string().length(36),
+    displayName: p.string().length(64).default(""),
+    avatarUrl: p.string().length(2048).default(""),
+    quotaAllowance: p.integer().default(0),
+    source: p.enum(["user", "oidc"]).default("user"),
+    /** What the identity provider calls the group. */
+    externalId: p.text().nullable(),
+  },
+});
+export class Group extends GroupSchema.class {}
+GroupSchema.setClass(Group);
+
+/** Hangs on the membership of the organization, so it cannot outlive it, whatever races. */
+const GroupMemberSchema = defineEntity({
+  name: "GroupMember",
+  tableName: "group_members",
+  properties: {
+    group: () => p.manyToOne(Group).ref().primary().deleteRule("cascade"),
+    membership: () =>
+      p
+        .manyToOne(OrganizationMember)
+        .ref()
+        .primary()
+        .joinColumns("organization_id", "user_id")
+        .deleteRule("cascade"),
+    createdAt: moment().defaultRaw("now()"),
+  },
+  indexes: [{ name: "group_members_user_index", expression: "create index group_members_user_index on group_members (user_id, organization_id)" }],
+});
+export class GroupMember extends GroupMemberSchema.class {}
+GroupMemberSchema.setClass(GroupMember);
+
+/** What every member of the group may spend on AI in a calendar month. */
+const GroupAiBudgetSchema = defineEntity({
+  name: "GroupAiBudget",
+  tableName: "group_ai_budgets",
+  properties: {
+    group: () => p.oneToOne(Group).ref().primary().owner().deleteRule("cascade"),
+    /** Millionths of the deployment's currency. */
+    spendLimitMicros: p.bigint("number"),
+    createdAt: moment(),
+    updatedAt: moment(),
+  },
+});
+export class GroupAiBudget extends GroupAiBudgetSchema.class {}
+GroupAiBudgetSchema.setClass(GroupAiBudget);
+
+/** AI spending as the gateway reports it. The reporter chooses the id, so that repeats are harmless. */
+const AiUsageSchema = defineEntity({
+  name: "AiUsage",
+  tableName: "ai_usage",
+  indexes: [{ name: "ai_usage_user_index", properties: ["user", "organization", "at"] }],
+  properties: {
+    id: p.uuid().primary(),
+    user: () => p.manyToOne(User).ref().deleteRule("cascade"),
+    organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
+    taskId: p.uuid().nullable(),
+    amountMicros: p.bigint("number"),
+    at: moment(),
+  },
+});
+export class AiUsage extends AiUsageSchema.class {}
+AiUsageSchema.setClass(AiUsage);

@@ -1,0 +1,41 @@
+import { Migrator } from "@mikro-orm/migrations";
+import { MikroORM, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
+import type { Pool } from "pg";
+import { entities } from "./index.js";
+import { migrations } from "./migrations/index.js";
+
+export interface OrmOptions {
+  url: string;
+  /** Connections at most. */
+  pool: number;
+  /** Milliseconds after which Postgres gives up a statement. */
+  statementTimeout: number;
+}
+
+/** Connects entities to Postgres. Resolves before the first connection is made; gives the pool that all statements share. */
+export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { orm: MikroORM; pool: Pool } {
+  let created: Pool | undefined;
+  const orm = new MikroORM({
+    clientUrl: url,
+    entities,
+    extensions: [Migrator],
+    namingStrategy: UnderscoreNamingStrategy,
+    forceUtcTimezone: true,
+    ensureDatabase: false,
+    discovery: { warnWhenNoEntities: false },
+    migrations: { migrationsList: migrations, snapshot: false, tableName: "migrations", silent: true },
+    driverOptions: {
+      max,
+      pipeline: true,
+      connectionTimeoutMillis: 5_000,
+      options: `-c TimeZone=UTC -c statement_timeout=${statementTimeout}`,
+      application_name: "steward",
+      onPoolCreated: (pool: Pool) => {
+        created = pool;
+      },
+    },
+  });
+  orm.em.getConnection().getClient();
+  if (!created) throw new Error("The ORM made no pool.");
+  return { orm, pool: created };
+}

@@ -1,0 +1,30 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { moment } from "./base.js";
+import { User } from "./users.js";
+
+/** Sessions and keys of users. The token text is `stw_<kind>_<id>-<secret>`; of the secret only the SHA-256 is kept. */
+const ApiKeySchema = defineEntity({
+  name: "ApiKey",
+  tableName: "api_keys",
+  uniques: [
+    { name: "api_keys_token_name_unique", expression: "create unique index api_keys_token_name_unique on api_keys (user_id, lower(name)) where kind = 'token'" },
+  ],
+  properties: {
+    id: p.string().length(10).primary(),
+    secretHash: p.type("bytea").$type<Buffer>(),
+    user: () => p.manyToOne(User).ref().deleteRule("cascade").index("api_keys_user_index"),
+    kind: p.enum(["session", "token", "oauth", "application"]),
+    name: p.string().length(64).default(""),
+    scopes: p.array(),
+    /** The resource an OAuth2 token was asked for (RFC 8707). */
+    audience: p.text().nullable(),
+    createdAt: moment(),
+    /** Up to 5 minutes late. */
+    lastUsedAt: moment().nullable(),
+    expiresAt: moment().index("api_keys_expiry_index"),
+    ip: p.string().length(45).nullable(),
+    userAgent: p.string().length(512).nullable(),
+  },
+});
+export class ApiKey extends ApiKeySchema.class {}
+ApiKeySchema.setClass(ApiKey);

@@ -1,0 +1,497 @@
+import { expect } from "chai";
+import type { Actor } from "../src/context.js";
+import {
+  assignableRoles,
+  authorize,
+  covers,
+  isPermission,
+  may,
+  narrowed,
+  organizationRoles,
+  type Permission,
+  reach,
+  requireAnyReach,
+  requireScope,
+  roleNames,
+  scopeCatalogue,
+  siteRoles,
+  type Target,
+} from "../src/domain/authorization.js";
+import { DomainError } from "../src/domain/errors.js";
+
+// The table once more, in another form: what each role may do to other people's objects, C R U D or by name.
+const matrix = `
+resource                | actions                              | owner             | template-admin | user-admin        | auditor         | member | organization-admin | organization-template-admin | organization-user-admin | organization-auditor | organization-member
+user                    | CRUD read_personal update_personal   | *                 | R              | *                 | R               |        | R                  | R                           | R                       | R                    |
+assign_role             | R assign unassign                    | *                 |                | R                 | R               |        |                    |                             |                         |                      |
+assign_org_role         | R assign unassign                    | *                 | R              | *                 | R               |        | *                  | R                           | *                       | R                    | R
+organization            | CRUD                                 | *                 | R              | R                 | R               |        | R U                | R                           | R                       | R                    | R
+organization_member     | CRUD                                 | *                 | R              | *                 | R               |        | *                  | R                           | *                       | R                    | R
+group                   | CRUD                                 | *                 | R              | *                 | R               |        | *                  | R                           | *                       | R                    |
+group_member            | R                                    | R                 | R              | R                 | R               |        | R                  | R                           | R                       | R                    |
+group_ai_budget         | CRUD                                 | *                 |                | *                 | R               |        | *                  |                             | *                       | R                    |
+template                | CRUD use view_insights               | *                 | *              |                   | R view_insights |        | *                  | *                           |                         | R view_insights      |
+file                    | C R                                  | *                 | *              |                   |                 |        | *                  | *                           |                         |                      |
+workspace               | CRUD start stop ssh application_connect share | CRUD start stop | R         |                   |                 |        | CRUD start stop    | R                           |                         |                      |
+prebuilt_workspace      | CRUD read_credentials                | *                 | *              |                   |                 |        | *                  | *                           |                         |                      |
+workspace_agent         | R read_credentials                   | R                 | R              |                   |                 |        | R                  | R                           |                         |                      |
+task                    | CRUD                                 | CRUD              | R              |                   |                 |        | CRUD               | R                           |                         |                      |
+user_secret             | CRUD                                 |                   |                |                   |                 |        |                    |                             |                         |                      |
+api_key                 | CRUD                                 | R D               |                | R D               |                 |        |                    |                             |                         |                      |
+external_auth_link      | R U D                                |                   |                |                   |                 |        |                    |                             |                         |                      |
+license                 | C R D                                | *                 |                |                   |                 |        |                    |                             |                         |                      |
+deployment_config       | R U                                  | *                 |                |                   | R               |        |                    |                             |                         |                      |
+system                  | R U                                  | *                 |                |                   |                 |        |                    |                             |                         |                      |
+connection_log          | R                                    | R                 |                |                   | R               |        | R                  |                             |                         | R                    |
+audit_log               | R                                    | R                 |                |                   | R               |        | R                  |                             |                         | R                    |
+workspace_proxy         | CRUD                                 | *                 |                |                   |                 | R      |                    |                             |                         |                      |
+provisioner_key         | C R D                                | *                 | *              |                   | R               |        | *                  | *                           |                         | R                    |
+provisioner_daemon      | C R                                  | *                 | *              | R                 | R               |        | *                  | *                           | R                       | R                    | R
+provisioner_job         | R U                                  | *                 | *              |                   | R               |        | *                  | *                           |                         | R                    |
+oauth2_app              | CRUD                                 | *                 |                |                   |                 |        |                    |                             |                         |                      |
+oauth2_app_secret       | C R D                                | *                 |                |                   |                 |        |                    |                             |                         |                      |
+oauth2_grant            | R D                                  | R D               |                | R D               |                 |        |                    |                             |                         |                      |
+scim_key                | C R D                                | *                 |                |                   |                 |        |                    |                             |                         |                      |
+notification_template   | R U                                  | *                 |                |                   |                 | R      |                    |                             |                         |                      |
+notification_preference | R U                                  | *                 |                |                   |                 |        |                    |                             |                         |                      |
+notification_message    | C R U                                | *                 |                |                   | R               |        |                    |                             |                         |                      |
+inbox_notification      | R U                                  |                   |                |                   |                 |        |                    |                             |                         |                      |
+`;
+
+const letters: Record<string, string[]> = {
+  C: ["create"],
+  R: ["read"],
+  U: ["update"],
+  D: ["delete"],
+  CRUD: ["create", "read", "update", "delete"],
+};
+const spellOut = (cell: string, actions: string[] = []) =>
+  cell
+    .split(" ")
+    .filter(Boolean)
+    .flatMap((word) => (word === "*" ? actions : (letters[word] ?? [word])));
+
+const [header = [], ...lines] = matrix
+  .trim()
+  .split("\n")
+  .map((line) => line.split("|").map((cell) => cell.trim()));
+const actionsOf = new Map(lines.map(([resource = "", actions = ""]) => [resource, spellOut(actions)]));
+const cells = new Map(
+  lines.flatMap(([resource = "", , ...rest]) =>
+    rest.map((cell, column) => [`${resource} ${header[column + 2]}`, spellOut(cell, actionsOf.get(resource))] as const),
+  ),
+);
+const permissions = [...actionsOf].flatMap(([resource, actions]) =>
+  actions.map((action) => ({ resource, action, permission: `${resource}:${action}` as Permission })),
+);
+
+const [me, other, home, away] = ["me", "other", "home", "away"];
+const user = (role?: string, more: Partial<Actor> = {}): Actor => ({
+  kind: "user",
+  userId: me,
+  siteRoles: siteRoles.filter((name) => name === role),
+  organizations: new Map([[home, organizationRoles.filter((name) => name === role)]]),
+  scopes: ["all"],
+  ...more,
+});
+const scoped = (...scopes: string[]) => user("owner", { scopes });
+const roles = ["member", ...siteRoles, ...organizationRoles];
+
+/** What the table gives a user with one role, on an object in a place. */
+function table(role: string, resource: string, place: "home" | "away" | "site"): Set<string> {
+  const columns = ["member"];
+  if (!role.startsWith("organization-")) columns.push(role);
+  if (place === "home") columns.push("organization-member", role);
+  const given = new Set(columns.flatMap((column) => cells.get(`${resource} ${column}`) ?? []));
+  // Organization admins and user admins see everybody; their colleagues only the users of the organization.
+  if (resource === "user" && /^organization-(user-)?admin$/.test(role)) given.add("read");
+  return given;
+}
+
+const places: Record<"home" | "away" | "site", (resource: string) => Target> = {
+  home: (resource) => (resource === "user" ? { organizationIds: [home, away] } : { organizationId: home }),
+  away: (resource) => (resource === "user" ? { organizationIds: [away] } : { organizationId: away }),
+  site: () => ({}),
+};
+const placeNames = ["home", "away", "site"] as const;
+
+/** What is special about an object, and how that changes what the table gives. */
+interface Situation {
+  what: string;
+  facts: Target;
+  actor?: Partial<Actor>;
+  gains?: (resource: string, place: string, role: string) => string | undefined;
+  loses?: (resource: string, role: string) => string | undefined;
+}
+
+const own: Record<string, string> = {
+  user: "R read_personal update_personal",
+  group_member: "R",
+  workspace: "*",
+  workspace_agent: "*",
+  task: "*",
+  user_secret: "*",
+  api_key: "*",
+  external_auth_link: "*",
+  provisioner_job: "R",
+  oauth2_grant: "*",
+  notification_preference: "*",
+  inbox_notification: "*",
+};
+/** Own objects of a foreign organization are not own; a group member is one of an organization. */
+const ownGains = (resource: string, place: string) =>
+  (place === "away" && resource !== "user") || (place === "site" && resource === "group_member") ? "" : own[resource];
+const shared: Record<string, string> = {
+  template: "R use",
+  workspace: "R ssh application_connect",
+  workspace_agent: "R",
+  task: "R",
+};
+const sharedForAdministration: Record<string, string> = {
+  template: "*",
+  workspace: "R ssh application_connect U start stop",
+  workspace_agent: "R",
+  task: "R U",
+};
+
+const userAdminsWrites = (resource: string, role: string) =>
+  role === "user-admin" ? { user: "C U D update_personal", api_key: "D" }[resource] : "";
+
+const situations: Situation[] = [
+  { what: "an ordinary object of somebody else", facts: {} },
+  { what: "an own object", facts: { ownerId: me }, gains: ownGains },
+  {
+    what: "an own custom notification",
+    facts: { ownerId: me, isCustom: true },
+    gains: (resource, place) =>
+      resource === "notification_message" && place !== "away" ? "C" : ownGains(resource, place),
+  },
+  { what: "somebody else's custom notification", facts: { isCustom: true } },
+  {
+    what: "of a user with a site role",
+    facts: { siteRoles: ["auditor"] },
+    loses: userAdminsWrites,
+  },
+  {
+    what: "of a service account",
+    facts: { isServiceAccount: true },
+    gains: (resource, _, role) => (resource === "api_key" && /^(owner|user-admin)$/.test(role) ? "C" : ""),
+  },
+  {
+    what: "of a service account with a site role",
+    facts: { isServiceAccount: true, siteRoles: ["auditor"] },
+    loses: userAdminsWrites,
+  },
+  ...(["organization-admin", "organization-template-admin", "organization-auditor"] as const).map((assignedRole) => ({
+    what: `giving ${assignedRole}`,
+    facts: { assignedRole },
+    loses: (resource: string, role: string) =>
+      resource === "assign_org_role" && role.endsWith("user-admin") ? "assign unassign" : "",
+  })),
+  {
+    what: "a group one is in",
+    facts: { isMember: true },
+    gains: (resource, place) => (resource === "group" && place === "home" ? "R" : ""),
+  },
+  { what: "shared for use", facts: { acl: "use" }, gains: (resource) => shared[resource] },
+  {
+    what: "shared for administration",
+    facts: { acl: "admin" },
+    gains: (resource) => sharedForAdministration[resource],
+  },
+  {
+    what: "a daemon of a user",
+    facts: { daemonScope: "user" },
+    gains: (resource, place) => (resource === "provisioner_daemon" && place === "home" ? "C" : ""),
+  },
+  {
+    what: "an application that an admin made",
+    facts: { isAdminMade: true },
+    gains: (r) => (r === "oauth2_app" ? "R" : ""),
+  },
+  {
+    what: "an application with an own grant",
+    facts: { isGranted: true },
+    gains: (r) => (r === "oauth2_app" ? "R" : ""),
+  },
+  {
+    what: "where administrators enter workspaces",
+    facts: {},
+    actor: { entersWorkspaces: true },
+    gains: (resource, place, role) => {
+      if (role !== "owner" && !(role === "organization-admin" && place === "home")) return "";
+      return { workspace: "ssh application_connect", workspace_agent: "read_credentials" }[resource];
+    },
+  },
+];
+
+const concrete: Target = { ownerId: other, siteRoles: [], isServiceAccount: false, daemonScope: "organization" };
+
+const refusal = (act: () => void): DomainError => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+  throw new Error("Nothing was refused.");
+};
+
+describe("authorization", () => {
+  it("knows every action of the table and no other", () => {
+    expect(permissions).to.have.length.above(100);
+    for (const { permission } of permissions) expect(isPermission(permission), permission).to.equal(true);
+    const known = new Set<string>(permissions.map(({ permission }) => permission));
+    for (const resource of actionsOf.keys())
+      for (const action of ["create", "read", "update", "delete", "start", "use", "assign", "share", "serve", "*"]) {
+        const name = `${resource}:${action}`;
+        expect(isPermission(name), name).to.equal(known.has(name));
+      }
+    expect(isPermission("toString")).to.equal(false);
+  });
+
+  for (const { what, facts, actor, gains, loses } of situations)
+    it(`follows the table: ${what}`, () => {
+      const wrong: string[] = [];
+      let granted = 0;
+      for (const role of roles)
+        for (const place of placeNames)
+          for (const { resource, action, permission } of permissions) {
+            const actions = actionsOf.get(resource);
+            const expected =
+              (table(role, resource, place).has(action) &&
+                !spellOut(loses?.(resource, role) ?? "", actions).includes(action)) ||
+              spellOut(gains?.(resource, place, role) ?? "", actions).includes(action);
+            const target: Target = { ...concrete, ...facts, ...places[place](resource) };
+            if (may(user(role, actor), permission, target) !== expected) wrong.push(`${role} ${permission} ${place}`);
+            if (expected) granted++;
+          }
+      expect(wrong).to.deep.equal([]);
+      expect(granted).to.be.above(400);
+    });
+
+  it("refuses organization roles on the deployment as a whole", () => {
+    for (const role of organizationRoles)
+      for (const { permission, resource, action } of permissions)
+        expect(may(user(role), permission), `${role} ${permission}`).to.equal(
+          cells.get(`${resource} member`)?.includes(action),
+        );
+  });
+
+  it("answers user admins about users in general, and refuses when the roles of a given user are not known", () => {
+    expect(may(user("user-admin"), "user:create")).to.equal(true);
+    expect(may(user("user-admin"), "user:update", { ownerId: other })).to.equal(false);
+    expect(may(user("user-admin"), "user:update", { ownerId: other, siteRoles: [] })).to.equal(true);
+  });
+
+  it("takes the nulls of table rows for facts that do not hold", () => {
+    const row = {
+      organizationId: home,
+      ownerId: null,
+      acl: null,
+      isMember: null,
+      isGranted: null,
+    } as unknown as Target;
+    for (const permission of [
+      "template:read",
+      "workspace:ssh",
+      "group:read",
+      "oauth2_app:read",
+      "user_secret:read",
+    ] as const)
+      expect(may(user(), permission, row), permission).to.equal(false);
+  });
+
+  it("gives nothing to anybody but users", () => {
+    const nobody: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: ["all"] };
+    for (const { permission } of permissions) {
+      expect(
+        may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true, isCustom: true }),
+        permission,
+      ).to.equal(false);
+    }
+  });
+
+  describe("reach", () => {
+    it("says the same as may, row by row", () => {
+      let checked = 0;
+      for (const situation of situations)
+        for (const role of roles)
+          for (const { permission, resource, action } of permissions.filter((each) => each.action === "read")) {
+            const actor = user(role, situation.actor);
+            const { everywhere, organizations, ...ties } = reach(actor, permission);
+            for (const place of placeNames) {
+              const target: Target = { ...concrete, ...situation.facts, ...places[place](resource) };
+              const inOrganizations = (target.organizationIds ?? [target.organizationId ?? ""]).some((id) =>
+                organizations.includes(id),
+              );
+              const tied =
+                (ties.own &&
+                  target.ownerId === me &&
+                  place !== "away" &&
+                  (resource !== "group_member" || place === "home")) ||
+                (ties.own && resource === "user" && target.ownerId === me) ||
+                (ties.inGroup && target.isMember === true && place === "home") ||
+                (ties.sharedForUse && target.acl !== undefined) ||
+                (ties.adminMade && target.isAdminMade === true) ||
+                (ties.granted && target.isGranted === true);
+              const label = `${role} ${resource}:${action} ${place} ${situation.what}`;
+              expect(everywhere || inOrganizations || tied, label).to.equal(may(actor, permission, target));
+              checked++;
+            }
+          }
+      expect(checked).to.be.above(5000);
+    });
+
+    it("names the organizations by role", () => {
+      const actor = user(undefined, {
+        organizations: new Map([
+          ["a", ["organization-user-admin"]],
+          ["b", []],
+          ["c", ["organization-template-admin", "organization-auditor"]],
+        ]),
+      });
+      expect(reach(actor, "group:read")).to.include({ everywhere: false, own: false, inGroup: true });
+      expect(reach(actor, "group:read").organizations).to.deep.equal(["a", "c"]);
+      expect(reach(actor, "organization:read").organizations).to.deep.equal(["a", "b", "c"]);
+      expect(reach(actor, "user:read").everywhere).to.equal(true);
+      expect(reach(user("owner"), "group:read").everywhere).to.equal(true);
+    });
+
+    it("is empty, or refused where the list asks for it, for whoever can see no row", () => {
+      for (const list of [
+        "license",
+        "connection_log",
+        "audit_log",
+        "provisioner_key",
+        "scim_key",
+        "oauth2_app_secret",
+      ] as const) {
+        expect(refusal(() => requireAnyReach(user(), `${list}:read`)).code).to.equal("FORBIDDEN");
+        expect(requireAnyReach(user("owner"), `${list}:read`).everywhere).to.equal(true);
+      }
+      expect(requireAnyReach(user("organization-auditor"), "audit_log:read").organizations).to.deep.equal([home]);
+    });
+  });
+
+  describe("scopes", () => {
+    it("are listed in byte order, one for each action of the resources that have any", () => {
+      const expected =
+        `api_key audit_log connection_log deployment_config external_auth_link file group inbox_notification
+        license notification_preference notification_template oauth2_app oauth2_grant organization organization_member
+        provisioner_daemon provisioner_job provisioner_key scim_key task template user user_secret workspace workspace_proxy`
+          .split(/\s+/)
+          .flatMap((resource) => ["*", ...(actionsOf.get(resource) ?? [])].map((action) => `${resource}:${action}`));
+      const inOrder = ["all", "application_connect", ...expected].sort((a, b) =>
+        Buffer.compare(Buffer.from(a), Buffer.from(b)),
+      );
+      expect(scopeCatalogue).to.deep.equal(inOrder);
+    });
+
+    it("narrow what a role gives, and never widen it", () => {
+      expect(may(scoped("group:read"), "group:read")).to.equal(true);
+      expect(may(scoped("group:*"), "group:update")).to.equal(true);
+      expect(may(scoped("group:read"), "group:update")).to.equal(false);
+      expect(may(scoped("group:read"), "template:read")).to.equal(false);
+      expect(may(scoped(), "group:read")).to.equal(false);
+      expect(may(user(undefined, { scopes: ["group:*"] }), "group:update", { organizationId: home })).to.equal(false);
+      expect(reach(scoped("template:read"), "group:read").everywhere).to.equal(false);
+    });
+
+    it("cover sub-resources with their parent's", () => {
+      const covered: Array<[string, Permission]> = [
+        ["group:read", "group_member:read"],
+        ["group:update", "group_ai_budget:update"],
+        ["workspace:start", "workspace:start"],
+        ["workspace:delete", "prebuilt_workspace:delete"],
+        ["workspace:read", "workspace_agent:read"],
+        ["workspace:*", "workspace_agent:read_credentials"],
+        ["oauth2_app:create", "oauth2_app_secret:create"],
+        ["user:read", "assign_role:read"],
+        ["user:*", "assign_role:assign"],
+        ["organization_member:*", "assign_org_role:unassign"],
+        ["notification_template:read", "notification_message:read"],
+        ["notification_template:*", "notification_message:create"],
+        ["application_connect", "workspace:application_connect"],
+        ["all", "system:update"],
+      ];
+      for (const [scope, permission] of covered) expect(covers([scope], permission), permission).to.equal(true);
+      expect(covers(["user:update"], "assign_role:assign")).to.equal(false);
+      expect(covers(["application_connect"], "workspace:ssh")).to.equal(false);
+      const everythingNamed = scopeCatalogue.filter((scope) => scope !== "all");
+      for (const { permission, resource } of permissions)
+        expect(covers(everythingNamed, permission), permission).to.equal(resource !== "system");
+    });
+
+    it("always allow to read one's own user", () => {
+      const narrow = scoped("template:read");
+      expect(may(narrow, "user:read", { ownerId: me })).to.equal(true);
+      expect(may(narrow, "user:read", { ownerId: other })).to.equal(false);
+      expect(may(narrow, "user:read_personal", { ownerId: me })).to.equal(false);
+    });
+
+    it("name what is missing when they are too narrow", () => {
+      const missing = refusal(() => requireScope(scoped("group:read"), "group_ai_budget:update"));
+      expect(missing.code).to.equal("FORBIDDEN");
+      expect(missing.facts.requiredScopes).to.deep.equal(["group:update"]);
+      const authorized = refusal(() => authorize(scoped("group:read"), "group:delete"));
+      expect(authorized.facts.requiredScopes).to.deep.equal(["group:delete"]);
+      expect(refusal(() => requireScope(scoped("user:*"), "system:read")).facts.requiredScopes).to.deep.equal(["all"]);
+      const unheld = refusal(() => authorize(user(), "group:delete", { organizationId: home }));
+      expect(unheld.code).to.equal("FORBIDDEN");
+      expect(unheld.facts.requiredScopes).to.equal(undefined);
+    });
+
+    it("hand on no more than they are", () => {
+      expect(narrowed(["all"], ["api_key:create"])).to.deep.equal(["api_key:create"]);
+      expect(narrowed(["group:*", "user:read"], ["all"])).to.deep.equal(["group:*", "user:read"]);
+      expect(narrowed(["group:*"], ["group:read", "group:update", "user:read"])).to.deep.equal([
+        "group:read",
+        "group:update",
+      ]);
+      expect(narrowed(["group:read", "template:use"], ["group:*"])).to.deep.equal(["group:read"]);
+      expect(narrowed(["all", "group:read"], ["group:read"])).to.deep.equal(["group:read"]);
+      expect(narrowed(["application_connect"], ["workspace:application_connect"])).to.deep.equal([
+        "application_connect",
+      ]);
+      expect(narrowed(["workspace:*"], ["application_connect"])).to.deep.equal(["application_connect"]);
+      const wrong = scopeCatalogue.flatMap((wanted) =>
+        scopeCatalogue.flatMap((held) => {
+          const left = narrowed([wanted], [held]);
+          return permissions
+            .filter(({ permission: one }) => covers(left, one) !== (covers([wanted], one) && covers([held], one)))
+            .map(({ permission }) => `${wanted} by ${held}: ${permission}`);
+        }),
+      );
+      expect(wrong).to.deep.equal([]);
+    });
+  });
+
+  describe("assigning roles", () => {
+    it("is for owners, organization admins and, for user admins only, for other user admins of organizations", () => {
+      expect(assignableRoles(user("owner"))).to.deep.equal([...siteRoles]);
+      expect(assignableRoles(user("user-admin"))).to.deep.equal([]);
+      expect(assignableRoles(user("owner"), away)).to.deep.equal([...organizationRoles]);
+      expect(assignableRoles(user("organization-admin"), home)).to.deep.equal([...organizationRoles]);
+      expect(assignableRoles(user("organization-admin"), away)).to.deep.equal([]);
+      expect(assignableRoles(user("user-admin"), away)).to.deep.equal(["organization-user-admin"]);
+      expect(assignableRoles(user("organization-user-admin"), home)).to.deep.equal(["organization-user-admin"]);
+      for (const role of ["member", "auditor", "template-admin", "organization-auditor", "organization-template-admin"])
+        expect(assignableRoles(user(role), home), role).to.deep.equal([]);
+    });
+
+    it("never gives away more than one holds", () => {
+      for (const giver of roles)
+        for (const given of [...assignableRoles(user(giver)), ...assignableRoles(user(giver), home)])
+          for (const { resource, permission } of permissions) {
+            const target: Target = { ...concrete, ...places.home(resource) };
+            if (may(user(given), permission, target))
+              expect(may(user(giver), permission, target), `${giver} gives ${given}: ${permission}`).to.equal(true);
+          }
+    });
+
+    it("has a name for each role", () => {
+      for (const role of roles) expect(roleNames[role as keyof typeof roleNames]).to.match(/^[A-Z][a-z]+( [a-z]+)*$/);
+    });
+  });
+});

@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { ConfigError, listeningOn, readConfig, settingsManual, unknownSettings } from "../src/config.js";
+
+const faultsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+};
+
+describe("configuration", () => {
+  let folder: string;
+  before(() => (folder = mkdtempSync(join(tmpdir(), "steward-config-"))));
+  after(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+
+  it("has a default for everything that needs one", () => {
+    expect(readConfig({})).to.deep.include({
+      host: "127.0.0.1",
+      port: 3000,
+      accessUrl: "http://localhost:3000",
+      dataDir: "./data",
+      databaseUrl: undefined,
+      databasePool: 20,
+      adminEmail: "admin@steward.local",
+      adminUsername: "admin",
+      adminPassword: undefined,
+      defaultOrganization: "main",
+      trustedProxies: [],
+      corsOrigins: [],
+      bodyLimit: 1048576,
+      requestTimeout: 30_000,
+      shutdownGrace: 20_000,
+      auditRetention: 0,
+      metricsAllow: [],
+      metricsToken: undefined,
+      graphqlIntrospection: true,
+      logLevel: "info",
+      logFormat: "json",
+      sessionDuration: 24 * 3_600_000,
+      sessionMaxAge: 30 * 86_400_000,
+      apiKeyDefaultLifetime: 90 * 86_400_000,
+      apiKeyMaxLifetime: 365 * 86_400_000,
+      adminWorkspaceAccess: false,
+      passwordAuth: true,
+      groupsMaxPerOrganization: 10000,
+      aiBudgetCurrency: "USD",
+    });
+    expect(readConfig({}).hashConcurrency).to.be.at.least(1);
+  });
+
+  it("reads what is set, and takes empty for unset", () => {
+    const config = readConfig({
+      STEWARD_HOST: "0.0.0.0",
+      STEWARD_PORT: "0",
+      STEWARD_ACCESS_URL: "https://Steward.example.com:8443/",
+      STEWARD_REQUEST_TIMEOUT: "5m",
+      STEWARD_SESSION_DURATION: "2h",
+      STEWARD_AUDIT_RETENTION: "7d",
+      STEWARD_PASSWORD_AUTH: "F",
+      STEWARD_CORS_ORIGINS: "https://a.example.com, http://localhost:5173",
+      STEWARD_TRUSTED_PROXIES: "10.0.0.0/8,192.0.2.7,2001:db8::/32",
+      STEWARD_BODY_LIMIT: "",
+    });
+    expect(config).to.deep.include({
+      host: "0.0.0.0",
+      port: 0,
+      accessUrl: "https://steward.example.com:8443",
+      requestTimeout: 300_000,
+      sessionDuration: 7_200_000,
+      auditRetention: 604_800_000,
+      passwordAuth: false,
+      corsOrigins: ["https://a.example.com", "http://localhost:5173"],
+      bodyLimit: 1048576,
+    });
+    const networks = config.trustedProxies.map(([address, bits]) => `${address.toString()}/${bits}`);
+    expect(networks).to.deep.equal(["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"]);
+  });
+
+  it("takes HOST, PORT and DATABASE_URL where its own names are not set", () => {
+    const url = "postgres://steward@db/steward";
+    expect(readConfig({ HOST: "::1", PORT: "8080", DATABASE_URL: url })).to.include({
+      host: "::1",
+      port: 8080,
+      databaseUrl: url,
+    });
+    expect(readConfig({ PORT: "8080", STEWARD_PORT: "9090" })).to.include({
+      port: 9090,
+      accessUrl: "http://localhost:9090",
+    });
+    expect(faultsOf({ PORT: "http" })).to.deep.equal(['PORT must be a whole number from 0 to 65535, not "http".']);
+  });
+
+  it("learns the port and its own address when it listens", () => {
+    expect(listeningOn(4711, readConfig({ PORT: "0" }))).to.include({ port: 4711, accessUrl: "http://localhost:4711" });
+    expect(
+      listeningOn(4711, readConfig({ PORT: "0", STEWARD_ACCESS_URL: "https://s.example.com" })).accessUrl,
+    ).to.equal("https://s.example.com");
+  });
+
+  it("reads secrets from files", () => {
+    const env = {
+      STEWARD_ADMIN_PASSWORD_FILE: file("password", "correct horse\n"),
+      STEWARD_DATABASE_URL_FILE: file("database", "postgresql://steward:secret@db/steward\r\n"),
+    };
+    expect(readConfig(env)).to.include({
+      adminPassword: "correct horse",
+      databaseUrl: "postgresql://steward:secret@db/steward",
+    });
+    expect(faultsOf({ ...env, STEWARD_ADMIN_PASSWORD: "another" })).to.deep.equal([
+      "STEWARD_ADMIN_PASSWORD and STEWARD_ADMIN_PASSWORD_FILE must not both be set.",
+    ]);
+    expect(faultsOf({ STEWARD_METRICS_TOKEN_FILE: join(folder, "nowhere") })).to.deep.equal([
+      "STEWARD_METRICS_TOKEN_FILE must name a readable file (ENOENT).",
+    ]);
+    expect(faultsOf({ STEWARD_METRICS_TOKEN_FILE: folder })).to.deep.equal([
+      "STEWARD_METRICS_TOKEN_FILE must name a readable file (EISDIR).",
+    ]);
+  });
+
+  const wrong: Record<string, string[]> = {
+    STEWARD_HOST: ["a b", "-x", "http://x"],
+    STEWARD_PORT: ["65536", "-1", "1.5", "0x10"],
+    STEWARD_ACCESS_URL: [
+      "example.com",
+      "ftp://example.com",
+      "https://example.com/path",
+      "https://a:b@example.com",
+      "https://example.com?x",
+      "http:example.com",
+    ],
+    STEWARD_DATABASE_URL: ["mysql://db", "db"],
+    STEWARD_DATABASE_POOL: ["1", "many"],
+    STEWARD_ADMIN_EMAIL: ["admin", "a b@c"],
+    STEWARD_ADMIN_USERNAME: ["me", "a--b"],
+    STEWARD_DEFAULT_ORGANIZATION: ["default", ""],
+    STEWARD_TRUSTED_PROXIES: ["10.0.0.0/33", "10/8", "10.0.0.0/8/8", "10.0.0.0/", "x", "10.0.0.1,,10.0.0.2"],
+    STEWARD_CORS_ORIGINS: ["*", "https://a.example.com/x"],
+    STEWARD_BODY_LIMIT: ["1M", "0"],
+    STEWARD_REQUEST_TIMEOUT: ["30", "30 s", "0s", "2h", "1w", "-5m"],
+    STEWARD_AUDIT_RETENTION: ["90", "0d"],
+    STEWARD_GRAPHQL_INTROSPECTION: ["yes"],
+    STEWARD_LOG_LEVEL: ["loud"],
+    STEWARD_AI_BUDGET_CURRENCY: ["US Dollar"],
+  };
+  for (const [name, values] of Object.entries(wrong))
+    it(`refuses bad values of ${name}`, () => {
+      for (const value of values.filter(Boolean)) {
+        const faults = faultsOf({ [name]: value });
+        expect(faults, value).to.have.length(1);
+        expect(faults[0]).to.match(new RegExp(`^${name} must be `));
+      }
+    });
+
+  it("reports all faults together, and never a secret", () => {
+    const faults = faultsOf({
+      STEWARD_PORT: "none",
+      STEWARD_LOG_FORMAT: "xml",
+      STEWARD_DATABASE_URL: "hunter2-is-secret",
+      STEWARD_SESSION_DURATION: "31d",
+      STEWARD_API_KEY_MAX_LIFETIME: "1d",
+    });
+    expect(faults).to.deep.equal([
+      'STEWARD_PORT must be a whole number from 0 to 65535, not "none".',
+      "STEWARD_DATABASE_URL must be a URL that begins with postgres://.",
+      'STEWARD_LOG_FORMAT must be one of json, text, not "xml".',
+      "STEWARD_SESSION_DURATION must not be longer than STEWARD_SESSION_MAX_AGE.",
+      "STEWARD_API_KEY_DEFAULT_LIFETIME must not be longer than STEWARD_API_KEY_MAX_LIFETIME.",
+    ]);
+    expect(new ConfigError(faults).message.split("\n")).to.have.length(6);
+  });
+
+  it("tells of names it does not know", () => {
+    const env = {
+      STEWARD_PROT: "1",
+      STEWARD_PORT: "1",
+      STEWARD_ADMIN_PASSWORD_FILE: "x",
+      STEWARD_PORT_FILE: "x",
+      PATH: "x",
+    };
+    expect(unknownSettings(env)).to.deep.equal(["STEWARD_PORT_FILE", "STEWARD_PROT"]);
+  });
+
+  it("describes every setting", () => {
+    const manual = settingsManual();
+    expect(manual).to.have.length(Object.keys(readConfig({})).length);
+    for (const { name, usual, rule, meaning } of manual) {
+      expect(name).to.match(/^STEWARD_[A-Z_]+(, [A-Z_]+)*$/);
+      expect(usual).to.not.equal("");
+      expect(rule).to.not.equal("");
+      expect(meaning).to.match(/^[A-Z/].*\.$/);
+    }
+    expect(manual.find(({ name }) => name.startsWith("STEWARD_DATABASE_URL"))).to.include({
+      name: "STEWARD_DATABASE_URL, STEWARD_DATABASE_URL_FILE, DATABASE_URL",
+      usual: "unset",
+    });
+  });
+});

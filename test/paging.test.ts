@@ -1,0 +1,112 @@
+import { expect } from "chai";
+import { DomainError, Problems } from "../src/domain/errors.js";
+import { cursor, invalidQuery, type OrderKey, type PageArguments, pageOf, readRange } from "../src/domain/paging.js";
+
+const id = "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a";
+
+const read = (args: PageArguments, order: OrderKey[] = ["text"]) => {
+  const problems = new Problems();
+  const range = readRange(args, order, problems);
+  problems.throwIfAny(invalidQuery);
+  return range;
+};
+
+const faultyFields = (args: PageArguments, order?: OrderKey[]): string[] => {
+  try {
+    read(args, order);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    expect(error.message).to.equal("Query parameters have invalid values.");
+    return (error.facts.validations ?? []).map(({ field }) => field);
+  }
+  return [];
+};
+
+const forged = (held: unknown) => Buffer.from(JSON.stringify(held)).toString("base64url");
+const count = () => Promise.resolve(9);
+
+describe("paging", () => {
+  it("gives 100 rows from the start when nothing is asked for", () => {
+    const usual = { limit: 100, offset: 0, backward: false };
+    expect(read({})).to.deep.equal(usual);
+    expect(read({ first: 0, after: "", offset: 0 })).to.deep.equal(usual);
+    expect(read({ first: null, after: null, last: null, before: null, offset: null })).to.deep.equal(usual);
+  });
+
+  it("takes sizes up to 1000 and offsets up to 2147483647", () => {
+    expect(read({ first: 1000, offset: 2147483647 })).to.include({ limit: 1000, offset: 2147483647 });
+    expect(read({ last: 7 })).to.deep.equal({ limit: 7, offset: 0, backward: true });
+    for (const first of [-1, 1001, 1.5, Number.NaN]) expect(faultyFields({ first })).to.deep.equal(["first"]);
+    for (const offset of [-1, 2147483648, 0.5]) expect(faultyFields({ offset })).to.deep.equal(["offset"]);
+  });
+
+  it("reports all faults together", () => {
+    expect(faultyFields({ first: -1, after: "?", offset: -1 })).to.deep.equal(["first", "after", "offset"]);
+    expect(faultyFields({ first: 1, last: 1001, after: cursor(id, "ann"), before: "?" })).to.deep.equal([
+      "first",
+      "after",
+      "last",
+      "before",
+    ]);
+  });
+
+  it("knows a place by its cursor, or by the id of the row alone", () => {
+    expect(read({ after: cursor(id, "ann") }).place).to.deep.equal({ id, keys: ["ann"] });
+    expect(read({ before: cursor(id, "ann") })).to.deep.equal({
+      limit: 100,
+      offset: 0,
+      backward: true,
+      place: { id, keys: ["ann"] },
+    });
+    expect(read({ after: id.toUpperCase() }).place).to.deep.equal({ id });
+    const time = "2026-01-31T08:00:00.000Z";
+    expect(read({ after: cursor(id, "é", time) }, ["text", "time"]).place).to.deep.equal({ id, keys: ["é", time] });
+  });
+
+  it("refuses cursors that are not of this list", () => {
+    for (const after of [
+      "x",
+      "not a cursor",
+      forged(null),
+      forged({}),
+      forged([]),
+      forged([id, 7]),
+      forged(["1", "ann"]),
+      forged([id, "a\0b"]),
+      forged([id, "\ud800"]),
+      cursor(id),
+      cursor(id, "ann", "lee"),
+      cursor(id, "x".repeat(5000)),
+    ])
+      expect(faultyFields({ after }), after.slice(0, 80)).to.deep.equal(["after"]);
+    for (const time of ["yesterday", "2026-02-30T00:00:00.000Z", "0000-01-01T00:00:00.000Z", "2026-01-31"])
+      expect(faultyFields({ after: cursor(id, time) }, ["time"]), time).to.deep.equal(["after"]);
+  });
+
+  it("makes pages of what was fetched, one row more than asked for", () => {
+    const facts = { cursor: (row: number) => `c${row}`, count };
+    const page = (args: PageArguments, fetched: number[]) => pageOf(read(args), fetched, facts);
+    expect(page({ first: 2 }, [1, 2, 3])).to.deep.equal({
+      ...facts,
+      nodes: [1, 2],
+      hasNextPage: true,
+      hasPreviousPage: false,
+    });
+    expect(page({ first: 2, after: id }, [3, 4])).to.deep.include({
+      nodes: [3, 4],
+      hasNextPage: false,
+      hasPreviousPage: true,
+    });
+    expect(page({ first: 2, offset: 1 }, [2])).to.deep.include({
+      nodes: [2],
+      hasNextPage: false,
+      hasPreviousPage: true,
+    });
+    expect(page({ last: 2 }, [9, 8, 7])).to.deep.include({ nodes: [8, 9], hasNextPage: false, hasPreviousPage: true });
+    expect(page({ last: 2, before: id }, [2, 1])).to.deep.include({
+      nodes: [1, 2],
+      hasNextPage: true,
+      hasPreviousPage: false,
+    });
+  });
+});
