@@ -1,0 +1,142 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import Koa from "koa";
+import type { Logger } from "pino";
+import { type Config, listeningOn } from "./config.js";
+import { Context, type Services } from "./context.js";
+import { type Administrator, firstBoot } from "./domain/boot.js";
+import { Database } from "./domain/database.js";
+import { InProcessEvents } from "./domain/outside/in-process-events.js";
+import { createPasswords } from "./domain/outside/passwords.js";
+import { PostgresEvents } from "./domain/outside/postgres-events.js";
+import { Credentials } from "./domain/tokens/credentials.js";
+import { freePort } from "./embedded-postgres/folder.js";
+import { startCluster } from "./embedded-postgres/index.js";
+import { createOrm } from "./entities/orm.js";
+import { Documents } from "./graphql/documents.js";
+import { createSchema } from "./graphql/index.js";
+import { GraphqlOverHttp, graphqlPath } from "./graphql/server.js";
+import { graphqlOverSockets } from "./graphql/sockets.js";
+import { health, readiness } from "./health.js";
+import { baseline, type ContextOf, type Http, type State, upgrades } from "./http/baseline.js";
+import { Lifetimes } from "./http/lifetimes.js";
+import { Metrics } from "./metrics.js";
+import { actorOf } from "./rest/engine/credentials.js";
+import { notRouted, restRouter } from "./rest/index.js";
+import { explorer } from "./rest/pages/explorer.js";
+
+export interface App {
+  /** Where it listens. */
+  url: string;
+  services: Services;
+  /** Set when this start made the first administrator; the password only if it was generated. */
+  administrator?: Administrator;
+  /** Finishes running requests, ends streams, and gives everything back. */
+  close(): Promise<void>;
+}
+
+/** What starts before the server and ends after it, in the order of starting. */
+type Closer = () => Promise<unknown>;
+
+/** Wires the program together: the only place that knows every part. */
+export async function startApp(settings: Config, log: Logger): Promise<App> {
+  const config = settings.port === 0 ? listeningOn(await freePort(), settings) : settings;
+  const closers: Closer[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const { services, administrator } = await startServices(config, log, closers);
+    const url = await startServer(services, closers);
+    return { url, services, administrator, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startServices(config: Config, log: Logger, closers: Closer[]) {
+  const cluster = config.databaseUrl ? undefined : await startCluster({ directory: `${config.dataDir}/postgres`, log });
+  if (cluster) closers.push(cluster.stop);
+  const url = config.databaseUrl ?? cluster!.url;
+
+  const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
+  closers.push(() => orm.close());
+  const database = new Database(orm, pool);
+  const passwords = createPasswords(config.hashConcurrency);
+  const administrator = await firstBoot({ config, database, passwords, log });
+
+  // A database beside this process serves this process alone; one with a URL may serve other replicas, too.
+  const events = cluster ? new InProcessEvents() : new PostgresEvents({ connectionString: url, log });
+  closers.push(() => events.close());
+  const credentials = new Credentials({ config, database, events, log });
+  closers.push(() => credentials.close());
+
+  const services: Services = { config, database, events, passwords, credentials, log };
+  return { services, administrator };
+}
+
+async function startServer(services: Services, closers: Closer[]): Promise<string> {
+  const { config } = services;
+  const schema = createSchema();
+  const documents = new Documents(schema);
+  const lifetimes = new Lifetimes();
+  const metrics = new Metrics(services);
+  let isDraining = false;
+
+  const contextOf: ContextOf = (request, state) => {
+    const actor = actorOf(services, request);
+    const make = (who: Awaited<typeof actor>) => new Context(services, who, state.facts, state.lifetime);
+    return actor instanceof Promise ? actor.then(make) : make(actor);
+  };
+
+  const server = createServer({ maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 60_000 });
+  const graphql = await GraphqlOverHttp.start(services, schema, documents, server, contextOf);
+  const sockets = graphqlOverSockets(services, schema, documents, lifetimes, contextOf);
+  const router = restRouter(services, schema, contextOf);
+
+  const koa = new Koa<State>();
+  koa.use(baseline(services, lifetimes, metrics));
+  koa.use(health(services, readiness(services, () => isDraining), metrics));
+  koa.use(explorer());
+  koa.use((http, next) => (http.path === graphqlPath ? graphql.answer(http as Http) : next()));
+  koa.use(router.routes() as never);
+  koa.use((http) => notRouted(router, http as Http));
+  const answer = koa.callback();
+  server.on("request", (request, response) => void answer(request, response));
+  server.on("upgrade", (request, socket, head) => {
+    if (new URL(request.url ?? "", config.accessUrl).pathname === graphqlPath) sockets.upgrade(request, socket, head);
+    else void answer(request, upgradable(request, socket, head));
+  });
+
+  await listen(server, config);
+  closers.push(async () => {
+    isDraining = true;
+    lifetimes.endAll();
+    await Promise.all([sockets.close(), graphql.stop()]);
+  });
+  const { address, port } = server.address() as AddressInfo;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+}
+
+/** An upgrade goes the way of every request: whoever does not take it over answers it as plain HTTP. */
+function upgradable(request: IncomingMessage, socket: Duplex, head: Buffer): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once("finish", () => socket.end());
+  socket.on("error", () => socket.destroy());
+  upgrades.set(request, { socket, head });
+  return response;
+}
+
+function listen(server: Server, { host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

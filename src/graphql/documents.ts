@@ -1,0 +1,56 @@
+import {
+  type DocumentNode,
+  getOperationAST,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  isNonNullType,
+  OperationTypeNode,
+  typeFromAST,
+} from "graphql";
+import { LRUCache } from "lru-cache";
+import { Problems } from "../domain/errors.js";
+import { type Operation, prepare, type Variables } from "./execute.js";
+import { checkLimits } from "./limits.js";
+import { argumentPaths, asDeclared, readerOf } from "./variables.js";
+
+/** An operation of a caller's own document, with the checks that only those need. */
+export interface ForeignOperation extends Operation {
+  /** Throws BAD_USER_INPUT for too large a request, and for every variable of a wrong form at once. */
+  check(variables: Variables): void;
+}
+
+/** Operations of documents that callers sent, kept for their next time. */
+export class Documents {
+  readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000 });
+  readonly #seen = new LRUCache<string, true>({ max: 1000 });
+
+  constructor(private readonly schema: GraphQLSchema) {}
+
+  /** `key` identifies the text of the document, which is valid. Compiled when it comes a second time. */
+  operation(key: string, document: DocumentNode, name: string | undefined): ForeignOperation {
+    const id = `${name ?? ""}:${key}`;
+    const known = this.#operations.get(id);
+    if (known) return known;
+    const again = this.#seen.has(id);
+    const operation = { ...prepare(this.schema, document, name, again), check: checker(this.schema, document, name) };
+    if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation);
+    else this.#seen.set(id, true);
+    return operation;
+  }
+}
+
+function checker(schema: GraphQLSchema, document: DocumentNode, name: string | undefined): ForeignOperation["check"] {
+  const paths = argumentPaths(document);
+  const variables = (getOperationAST(document, name)?.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
+    const declared = typeFromAST(schema, type as never) as unknown as GraphQLInputType;
+    const optional = isNonNullType(declared) && defaultValue ? declared.ofType : declared;
+    const variableName = variable.name.value;
+    return { name: variableName, path: paths.get(variableName) ?? variableName, read: readerOf(optional, asDeclared) };
+  });
+  return (values) => {
+    const problems = new Problems();
+    for (const { name: variable, path, read } of variables) read(values[variable], path, problems);
+    problems.throwIfAny();
+    checkLimits(schema, document, name, values);
+  };
+}

@@ -1,0 +1,55 @@
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import type { Context } from "../context.js";
+import { badInput, DomainError, unavailable } from "../domain/errors.js";
+
+/** SQLSTATEs and socket errors that mean "not now": connection lost, server full or going down, time-out, deadlock. */
+const passing = /^(08...|53...|57P0[1-5]|57014|40001|40P01|25006|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
+const passingMessage = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+
+/** SQLSTATEs for text that Postgres cannot hold, such as NUL. */
+const unstorable = /^(22021|22P05)$/;
+
+/** What a thrown thing means to the caller. A defect is not explained: it is logged, and answered with its request id. */
+export function translate(error: unknown): DomainError {
+  const cause = rootCause(error);
+  if (cause instanceof DomainError) return cause;
+  if (cause instanceof GraphQLError) return new DomainError("BAD_USER_INPUT", cause.message);
+  const { code = "", message = "" } = (cause ?? {}) as { code?: string; message?: string };
+  if (passing.test(code) || passingMessage.test(message)) return unavailable();
+  if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
+  return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
+}
+
+function rootCause(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+/** Writes what operators need to see to the log: defects with their stack, outages with their reason. */
+export function report(ctx: Pick<Context, "log" | "request">, failure: DomainError, thrown: unknown): void {
+  if (failure.code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: rootCause(thrown), requestId: ctx.request.id }, "defect");
+  else if (failure.code === "UNAVAILABLE") ctx.log.warn({ err: rootCause(thrown), requestId: ctx.request.id }, "unavailable");
+}
+
+/** The one form in which errors leave GraphQL, by HTTP and by socket. */
+export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQLError): GraphQLFormattedError {
+  const failure = translate(error);
+  report(ctx, failure, error);
+  const { validations, retryAfter, requiredScopes, feature, detail } = failure.facts;
+  const defect = failure.code === "INTERNAL_SERVER_ERROR";
+  return {
+    message: failure.message,
+    ...(error.locations && { locations: error.locations }),
+    ...(error.path && { path: error.path }),
+    extensions: {
+      code: failure.code,
+      ...(defect ? { detail: `Request id ${ctx.request.id}` } : detail !== undefined && { detail }),
+      ...(validations && { validations }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(requiredScopes && { requiredScopes }),
+      ...(feature && { feature }),
+      requestId: ctx.request.id,
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import {
+  type DocumentNode,
+  execute,
+  type ExecutionResult,
+  getOperationAST,
+  GraphQLError,
+  type GraphQLField,
+  type GraphQLSchema,
+  OperationTypeNode,
+  subscribe,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+import { compileQuery, isCompiledQuery } from "graphql-jit";
+import type { Context } from "../context.js";
+import { type Permission, requireScope } from "../domain/authorization.js";
+import { unauthenticated } from "../domain/errors.js";
+import { isOpen, neededBy } from "./access.js";
+
+export type Variables = Record<string, unknown>;
+export type Result = ExecutionResult<Record<string, unknown>>;
+
+/** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
+export interface Operation {
+  readonly kind: OperationTypeNode;
+  /** Everything its fields need of the credential's scopes. */
+  readonly needs: readonly Permission[];
+  /** Whether it runs without a credential. */
+  readonly open: boolean;
+  /** Throws for nobodies and too narrow scopes, before any object is looked up. `run` and `start` do it too. */
+  admit(ctx: Context): void;
+  /** Runs a query or mutation. Faults are in `errors`, never thrown. */
+  run(ctx: Context, variables: Variables): Result | Promise<Result>;
+  /** Starts a subscription: its events, or the faults that kept it from starting. */
+  start(ctx: Context, variables: Variables): Promise<AsyncGenerator<Result> | Result>;
+}
+
+/**
+ * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations and subscriptions
+ * are interpreted, since the compiler reads defaults of input fields and arguments of subscriptions wrongly.
+ */
+export function prepare(schema: GraphQLSchema, document: DocumentNode, operationName?: string, compiled = true): Operation {
+  const kind = getOperationAST(document, operationName)?.operation;
+  if (!kind) throw new GraphQLError(operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.");
+  const selected = selectedFields(schema, document);
+  const needs = [...new Set([...selected.all].flatMap(neededBy))];
+  const open = [...selected.roots].every(isOpen);
+  const run =
+    compiled && kind === OperationTypeNode.QUERY
+      ? compile(schema, document, operationName)
+      : (contextValue: Context, variableValues: Variables) =>
+          execute({ schema, document, operationName, contextValue, variableValues }) as Result | Promise<Result>;
+  const admit = (ctx: Context) => {
+    if (open) return;
+    if (ctx.actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+    for (const permission of needs) requireScope(ctx.actor, permission);
+  };
+  return {
+    kind,
+    needs,
+    open,
+    admit,
+    run: (ctx, variables) => refused(admit, ctx) ?? run(ctx, variables),
+    start: async (ctx, variableValues) =>
+      refused(admit, ctx) ??
+      ((await subscribe({ schema, document, operationName, contextValue: ctx, variableValues })) as
+        | AsyncGenerator<Result>
+        | Result),
+  };
+}
+
+function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
+  try {
+    admit(ctx);
+    return undefined;
+  } catch (error) {
+    return { data: null, errors: [new GraphQLError((error as Error).message, { originalError: error as Error })] };
+  }
+}
+
+function compile(schema: GraphQLSchema, document: DocumentNode, operationName?: string) {
+  const query = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true });
+  if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
+  return (ctx: Context, variables: Variables) => query.query(undefined, ctx, variables) as Result | Promise<Result>;
+}
+
+/** The fields that a document selects, and those of them that are root fields. */
+function selectedFields(schema: GraphQLSchema, document: DocumentNode) {
+  const roots = new Set<GraphQLField<unknown, unknown>>();
+  const all = new Set<GraphQLField<unknown, unknown>>();
+  const types = new TypeInfo(schema);
+  const rootTypes = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]);
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field() {
+        const field = types.getFieldDef();
+        if (!field) return;
+        all.add(field);
+        if (rootTypes.has(types.getParentType() as never)) roots.add(field);
+      },
+    }),
+  );
+  return { roots, all };
+}

@@ -1,0 +1,74 @@
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import type { Context } from "../context.js";
+import { type ChangePassword, changePassword, type Login, login } from "../domain/login.js";
+import { usersById } from "../domain/users.js";
+import { Needs, Open } from "./access.js";
+import { UserType } from "./users.js";
+
+@InputType({ description: "Who signs in." })
+export class LoginInput implements Login {
+  @Field(() => String, { nullable: true, description: "Required. The e-mail of the account, in any letter case." })
+  email?: string;
+  @Field(() => String, { nullable: true, description: "Required. The password." }) password?: string;
+}
+
+@InputType({ description: "A new password for the caller." })
+export class ChangePasswordInput implements ChangePassword {
+  @Field(() => String, { nullable: true, description: "Required. The password until now." }) currentPassword?: string;
+  @Field(() => String, { nullable: true, description: "Required. Hard to guess, at most 1024 bytes." })
+  newPassword?: string;
+}
+
+@ObjectType({ description: "A session." })
+export class LoginPayload {
+  @Field(() => String, { description: "The token to send with further requests. It is shown this once.", simple: true })
+  sessionToken!: string;
+}
+
+@ObjectType({ description: "A changed password." })
+export class ChangePasswordPayload {}
+
+/** What the mutations here give: the user is read after the commit. */
+interface UserPayload {
+  userId: string;
+}
+
+@Resolver()
+export class LoginResolver {
+  @Mutation(() => LoginPayload, { description: "Signs in with e-mail and password." })
+  @Open()
+  login(
+    @Arg("input", () => LoginInput, { description: "E-mail and password." }) input: LoginInput,
+    @Ctx() ctx: Context,
+  ) {
+    return login(ctx, input);
+  }
+
+  @Mutation(() => ChangePasswordPayload, {
+    description: "Changes the caller's own password. All other sessions of the caller end.",
+  })
+  @Needs("user:update_personal")
+  async changePassword(
+    @Arg("input", () => ChangePasswordInput, { description: "The old and the new password." })
+    input: ChangePasswordInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { userId: await changePassword(ctx, input) };
+  }
+}
+
+@Resolver(() => LoginPayload)
+export class LoginPayloadResolver {
+  @FieldResolver(() => UserType, { description: "Who signed in." })
+  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
+}
+
+@Resolver(() => ChangePasswordPayload)
+export class ChangePasswordPayloadResolver {
+  @FieldResolver(() => UserType, { description: "Whose password it is." })
+  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
+}

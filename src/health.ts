@@ -1,0 +1,66 @@
+import { timingSafeEqual } from "node:crypto";
+import type Koa from "koa";
+import { statement } from "./domain/database.js";
+import type { Services } from "./context.js";
+import { json, send, TransportError } from "./http/answers.js";
+import type { Http } from "./http/baseline.js";
+import { isWithin, loopback } from "./http/facts.js";
+import type { Metrics } from "./metrics.js";
+
+const probe = statement("select 1");
+const probeTimeout = 2_000;
+
+/** Whether the replica should get requests: what of it fails. */
+export type Readiness = () => Promise<string[]>;
+
+/** Ready when the database answers and the server does not drain. Migrations have run before it listens. */
+export const readiness =
+  ({ database }: Services, isDraining: () => boolean): Readiness =>
+  async () => {
+    const answers = await withTimeout(database.query(probe, []));
+    return [...(answers ? [] : ["database"]), ...(isDraining() ? ["draining"] : [])];
+  };
+
+const withTimeout = (work: Promise<unknown>) =>
+  new Promise<boolean>((resolve) => {
+    const timer = setTimeout(resolve, probeTimeout, false);
+    work.then(
+      () => resolve(true),
+      () => resolve(false),
+    ).finally(() => clearTimeout(timer));
+  });
+
+/** `/healthz`, `/readyz` and `/metrics`: no credential, no rate limit. */
+export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware {
+  const answers: Record<string, (http: Http) => Promise<void> | void> = {
+    "/healthz": (http) => say(http, 200, { status: "ok" }),
+    "/readyz": async (http) => {
+      const failed = await ready();
+      if (failed.length === 0) say(http, 200, { status: "ok" });
+      else say(http, 503, { status: "unavailable", failed });
+    },
+    "/metrics": async (http) => {
+      if (!mayScrape(http)) throw new TransportError(404, "Route not found.");
+      const body = await metrics.registry.metrics();
+      send(http, { status: 200, headers: { "Content-Type": metrics.registry.contentType }, body });
+    },
+  };
+
+  /** Peers on this machine, listed networks, and holders of the token. */
+  function mayScrape(http: Http): boolean {
+    const token = /^bearer +(.*)$/i.exec(http.get("authorization"))?.[1];
+    if (config.metricsToken && token !== undefined) return isSame(token, config.metricsToken);
+    const forwarded = http.get("x-forwarded-for") !== "" || http.get("forwarded") !== "";
+    const peer = http.req.socket.remoteAddress ?? "";
+    return (!forwarded && isWithin(peer, loopback)) || isWithin(http.state.facts.ip ?? "", config.metricsAllow);
+  }
+
+  return async (http, next) => {
+    const answer = http.method === "GET" || http.method === "HEAD" ? answers[http.path] : undefined;
+    return answer ? answer(http as Http) : next();
+  };
+}
+
+const say = (http: Http, status: number, body: object) => send(http, { status, headers: json, body: JSON.stringify(body) });
+
+const isSame = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from "node:http";
+import ipaddr from "ipaddr.js";
+import { v7 as uuidv7 } from "uuid";
+import type { Cidr, Config } from "../config.js";
+import type { RequestFacts } from "../context.js";
+
+const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
+
+/** Who asks, from where, under which id. Forwarding headers and foreign ids count only when a trusted proxy sends them. */
+export function factsOf(request: IncomingMessage, { trustedProxies }: Pick<Config, "trustedProxies">): RequestFacts {
+  const peer = request.socket.remoteAddress ?? "";
+  const trusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
+  const given = trusted ? request.headers["x-request-id"] : undefined;
+  return {
+    id: typeof given === "string" && acceptableId.test(given) ? given : uuidv7(),
+    ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
+    userAgent: request.headers["user-agent"]?.slice(0, 512),
+  };
+}
+
+/** The last hop of `X-Forwarded-For` that no trusted proxy stands for. */
+function lastUntrusted(request: IncomingMessage, peer: string, proxies: readonly Cidr[]): string {
+  const hops = String(request.headers["x-forwarded-for"] ?? "").split(",").map((hop) => hop.trim()).filter(ipaddr.isValid);
+  return plain(hops.findLast((hop) => !isWithin(hop, proxies)) ?? hops[0] ?? peer);
+}
+
+/** Whether an address lies in one of the networks. */
+export const isWithin = (address: string, networks: readonly Cidr[]): boolean =>
+  ipaddr.isValid(address) &&
+  networks.some(([network, bits]) => {
+    const candidate = ipaddr.process(address);
+    return candidate.kind() === network.kind() && candidate.match([network, bits]);
+  });
+
+/** This machine. */
+export const loopback: readonly Cidr[] = [ipaddr.parseCIDR("127.0.0.0/8"), ipaddr.parseCIDR("::1/128")];
+
+/** `::ffff:127.0.0.1` → `127.0.0.1`. */
+const plain = (address: string) => (address.startsWith("::ffff:") ? address.slice(7) : address);

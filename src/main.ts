@@ -1,0 +1,64 @@
+// The process: settings, server, signals.
+import "./node-version.js";
+import "reflect-metadata";
+import type { App } from "./app.js";
+import { type Config, ConfigError, type Environment, readConfig, unknownSettings } from "./config.js";
+import { createLog } from "./log.js";
+
+const config = settings(process.env);
+const log = createLog(config);
+for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
+
+// Loaded only now, so that a faulty setting is answered at once.
+const { startApp } = await import("./app.js");
+const app = await startApp(config, log).catch(giveUp);
+greet(app);
+stopOnSignals(app);
+
+function settings(env: Environment): Config {
+  try {
+    return readConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+function giveUp(error: Error): never {
+  process.stderr.write(`Steward does not start: ${error.message}\n`);
+  log.debug({ err: error }, "start refused");
+  process.exit(1);
+}
+
+/** Tells a person what to do next. The generated password is shown here and nowhere else. */
+function greet({ url, services, administrator }: App): void {
+  const { accessUrl, host } = services.config;
+  const lines = [
+    "",
+    `  Steward serves ${accessUrl}`,
+    "",
+    `    GraphQL    ${accessUrl}/graphql`,
+    `    REST       ${accessUrl}/docs`,
+    ...(administrator ? ["", `    Sign in    ${administrator.email}`] : []),
+    ...(administrator?.password ? [`    Password   ${administrator.password}   (shown this once)`] : []),
+    ...(host === "127.0.0.1" ? ["", "  It answers this machine only; STEWARD_HOST=0.0.0.0 opens it to others."] : []),
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+  log.info({ url }, "listening");
+}
+
+/** The first signal lets running requests finish, for as long as the grace lasts; the second ends the process at once. */
+function stopOnSignals(running: App): void {
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    log.info({ signal }, "draining");
+    setTimeout(() => process.exit(0), config.shutdownGrace).unref();
+    await running.close();
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, (name) => void stop(name));
+}

@@ -1,0 +1,50 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Services } from "./context.js";
+
+/** What operators see of a replica, in Prometheus form. Labels never hold user data. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram<"method" | "route" | "status">;
+  readonly #children = new Map<string, Histogram.Internal<"method" | "route" | "status">>();
+
+  constructor({ database }: Pick<Services, "database">) {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#requests = new Histogram({
+      name: "steward_http_request_duration_seconds",
+      help: "Time from the request's headers to its answer.",
+      labelNames: ["method", "route", "status"],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    });
+    new Counter({
+      name: "steward_sql_statements_total",
+      help: "Statements sent to Postgres.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(database.executed);
+      },
+    });
+    new Gauge({
+      name: "steward_database_connections",
+      help: "Connections to Postgres by state.",
+      labelNames: ["state"],
+      registers,
+      collect() {
+        const { totalCount, idleCount, waitingCount } = database.pool;
+        this.set({ state: "busy" }, totalCount - idleCount);
+        this.set({ state: "idle" }, idleCount);
+        this.set({ state: "awaited" }, waitingCount);
+      },
+    });
+  }
+
+  /** Notes an answered request. `route` is the pattern of the path. */
+  answered(method: string, route: string, status: number, seconds: number): void {
+    const key = `${method} ${route} ${status}`;
+    let child = this.#children.get(key);
+    if (!child) this.#children.set(key, (child = this.#requests.labels({ method, route, status })));
+    child.observe(seconds);
+  }
+}

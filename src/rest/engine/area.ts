@@ -1,0 +1,34 @@
+/** What a row may say beyond its line. Never logic. */
+export interface RowOptions {
+  /** Request headers, in lower case, and the variables they fill. */
+  headers?: Record<string, string>;
+  /** The path that replaces this deprecated one, with the same parameters. */
+  successor?: string;
+  /** For rows whose operation is a subscription. */
+  stream?: StreamOptions;
+}
+
+/** How the events of a subscription travel. The object aliased `body` is the item. */
+export interface StreamOptions {
+  /** Members of the event union that only SSE sends, under these event names; their fields are the data. */
+  events?: Record<string, string>;
+  /** The field of an item that resumes after it: SSE's `id:`. Not part of the body. */
+  id?: string;
+}
+
+/** One line of the contract: method, path (`:name` for parameters), stored operation, status of success. */
+export type Row = readonly [
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  operation: string,
+  status: number,
+  options?: RowOptions,
+];
+
+/** The rows of one area; the operations are in the `.graphql` file of the same name. */
+export interface Area {
+  readonly name: string;
+  readonly rows: readonly Row[];
+}
+
+export const area = (name: string, rows: readonly Row[]): Area => ({ name, rows });

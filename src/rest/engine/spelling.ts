@@ -1,0 +1,13 @@
+import type { Spelling } from "../../graphql/variables.js";
+
+/** `displayName` → `display_name`. */
+export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** How the contract writes what GraphQL declares. */
+export const asOnTheWire: Spelling = {
+  field: snakeCase,
+  enumValue: ({ value }) => String(value),
+  nullIsAbsent: true,
+  strict: false,
+  maps: true,
+};

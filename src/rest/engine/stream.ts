@@ -1,0 +1,160 @@
+import type { Socket } from "node:net";
+import type { GraphQLSchema } from "graphql";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { Context, Services } from "../../context.js";
+import type { Result } from "../../graphql/execute.js";
+import { send } from "../../http/answers.js";
+import { type Http, upgrades } from "../../http/baseline.js";
+import type { End } from "../../http/lifetimes.js";
+import type { StreamOptions } from "./area.js";
+import type { Endpoint } from "./respond.js";
+import { eventShapes, type Write, writer } from "./render.js";
+
+/** Milliseconds between signs of life, and until a peer that gives none, or that takes nothing, is dropped. */
+const keepAlive = 15_000;
+const patience = 30_000;
+
+/** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4; 4403 is ours). */
+const ended = { session: 4403, restart: 1012, stalled: 1013 } as const;
+
+/** One event on its way out: the item's JSON, or an extra that only SSE sends under a name of its own. */
+interface Outgoing {
+  json: string;
+  /** Resumes after this event. */
+  id?: string;
+  /** Set for extras. */
+  event?: string;
+}
+
+/** One way to write events to one peer. `write` resolves when the peer took it; false: it stalled or went away. */
+interface Channel {
+  write(event: Outgoing): Promise<boolean>;
+  beat(): void;
+  end(reason: keyof typeof ended): void;
+}
+
+/** All open streams share one timer. */
+const channels = new Set<Channel>();
+setInterval(() => {
+  for (const channel of channels) channel.beat();
+}, keepAlive).unref();
+
+/** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
+export function streamWith(schema: GraphQLSchema, services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
+  const { operation, row } = endpoint;
+  const spell = spellerOf(schema, endpoint, row[4]?.stream ?? {});
+
+  return async (http) => {
+    try {
+      const { ctx, variables } = await endpoint.admit(http);
+      const events = await operation.start(ctx, variables);
+      // What can be refused is refused here, before the first byte.
+      if (!(Symbol.asyncIterator in events)) throw events.errors![0];
+      const channel = await open(http);
+      const stopWatching = services.credentials.watch(ctx.actor, () => http.state.lifetime().abort("session" satisfies End));
+      void pass(ctx, events, channel).finally(stopWatching);
+    } catch (error) {
+      send(http, endpoint.fail(http, error));
+    }
+  };
+
+  async function pass(ctx: Context, events: AsyncGenerator<Result>, channel: Channel): Promise<void> {
+    channels.add(channel);
+    let stalled = false;
+    try {
+      for await (const event of events) {
+        stalled = !(await channel.write(spell(event)));
+        if (stalled) break;
+      }
+    } catch (error) {
+      ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
+    } finally {
+      channels.delete(channel);
+      channel.end(stalled ? "stalled" : ctx.signal.reason === "session" ? "session" : "restart");
+    }
+  }
+}
+
+/** Answers with a stream: a WebSocket if the client upgrades, else what it accepts. */
+function open(http: Http): Promise<Channel> | Channel {
+  http.respond = false;
+  const upgrade = upgrades.get(http.req);
+  if (!upgrade) return (/\btext\/event-stream\b/i.test(http.get("accept")) ? serverSentEvents : lines)(http);
+  http.res.detachSocket(upgrade.socket as Socket);
+  return new Promise((resolve) => {
+    sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(frames(peer)));
+  });
+}
+
+function spellerOf(schema: GraphQLSchema, { operation }: Endpoint, { events = {}, id }: StreamOptions) {
+  const writers = new Map<string, Write>(
+    [...eventShapes(schema, operation, id ? [id] : [])].map(([type, shape]) => [type, writer(shape)]),
+  );
+  return ({ data, errors }: Result): Outgoing => {
+    if (errors) throw errors[0];
+    const [event] = Object.values(data!) as [Record<string, unknown> & { __typename: string }];
+    return {
+      json: writers.get(event.__typename)!(event),
+      id: id && event[id] !== undefined ? String(event[id]) : undefined,
+      event: events[event.__typename],
+    };
+  };
+}
+
+const sockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false });
+
+/** WebSocket: a text frame per item; client frames are ignored; extras are not sent. */
+function frames(peer: WebSocket): Channel {
+  let alive = true;
+  peer.on("pong", () => (alive = true));
+  peer.on("error", () => peer.terminate());
+  return {
+    write: ({ json, event }) => (event ? Promise.resolve(true) : patiently((done) => peer.send(json, done))),
+    beat() {
+      if (!alive) return peer.terminate();
+      alive = false;
+      peer.ping();
+    },
+    end(reason) {
+      peer.close(ended[reason]);
+    },
+  };
+}
+
+/** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
+function serverSentEvents(http: Http): Channel {
+  return body(http, "text/event-stream", "retry: 2000\n\n", ":\n\n", ({ json, id, event }) =>
+    `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
+  );
+}
+
+/** NDJSON: a line per item; extras are not sent. */
+function lines(http: Http): Channel {
+  return body(http, "application/x-ndjson", "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
+}
+
+function body({ res, response }: Http, type: string, first: string, beat: string, encode: (event: Outgoing) => string): Channel {
+  const { headers } = response;
+  res.writeHead(200, { ...(headers as Record<string, string>), "Content-Type": type, "X-Accel-Buffering": "no" });
+  res.flushHeaders();
+  if (first) res.write(first);
+  return {
+    write(event) {
+      const text = encode(event);
+      return text ? patiently((done) => res.write(text, done)) : Promise.resolve(true);
+    },
+    beat: () => void res.write(beat),
+    end: () => void res.end(),
+  };
+}
+
+/** Waits until a write has left, but no longer than a peer may stall. */
+function patiently(write: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, patience, false);
+    write((error) => {
+      clearTimeout(timer);
+      resolve(!error);
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type Koa from "koa";
+import { version } from "../../domain/deployment.js";
+import { graphqlPath } from "../../graphql/server.js";
+import { send, TransportError } from "../../http/answers.js";
+import type { Http } from "../../http/baseline.js";
+
+/** Where people look around: GraphiQL at `/graphql`, the API reference at `/docs`. Everything comes from this server. */
+export function explorer(): Koa.Middleware {
+  return async (http, next) => {
+    if (http.method !== "GET" && http.method !== "HEAD") return next();
+    if (http.path === graphqlPath && wantsPage(http as Http)) return sendPage(http as Http, graphiql);
+    if (http.path === "/docs") return sendPage(http as Http, reference);
+    if (http.path.startsWith(assetPath)) return sendAsset(http as Http, http.path.slice(assetPath.length));
+    return next();
+  };
+}
+
+/** A browser that navigates here, not a client that asks a query. */
+const wantsPage = (http: Http) => http.accepts("json", "html") === "html" && !http.query.query;
+
+const assetPath = `/assets/${version}/`;
+
+interface Page {
+  title: string;
+  styles: string[];
+  scripts: string[];
+}
+
+const graphiql: Page = { title: "Steward GraphQL", styles: ["graphiql.css"], scripts: ["graphiql.js", "graphiql-start.js"] };
+const reference: Page = { title: "Steward REST", styles: ["swagger-ui.css"], scripts: ["swagger-ui-bundle.js", "docs-start.js"] };
+
+/** Scripts of our own only. Both tools write styles into elements; the editor starts its workers from blobs. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' blob:",
+  "worker-src 'self' blob:",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function sendPage(http: Http, { title, styles, scripts }: Page): void {
+  const links = styles.map((file) => `<link rel="stylesheet" href="${assetPath}${file}">`);
+  const tags = scripts.map((file) => `<script src="${assetPath}${file}" defer></script>`);
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+${[...links, ...tags].join("\n")}
+<style>html, body, #root { height: 100%; margin: 0 }</style>
+</head>
+<body>
+<div id="root"></div>
+<noscript>This page needs JavaScript. The same is described in ${title.endsWith("REST") ? "/openapi.json" : "schema.graphql"}.</noscript>
+</body>
+</html>
+`;
+  send(http, {
+    status: 200,
+    headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy, "Cache-Control": "no-cache" },
+    body,
+  });
+}
+
+const types: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
+
+type Load = () => Promise<string>;
+
+/** The parts of GraphiQL, as its package exports them. Read at the first visit only: they are large. */
+const graphiqlPart =
+  (name: "js" | "css" | "editorWorkerService" | "jsonWorker" | "graphqlWorker"): Load =>
+  async () => {
+    const bundle = new URL("./graphiql.js", import.meta.resolve("@graphql-yoga/render-graphiql"));
+    return ((await import(bundle.href)) as Record<typeof name, string>)[name];
+  };
+
+const swaggerPart =
+  (file: string): Load =>
+  () =>
+    readFile(new URL(file, import.meta.resolve("swagger-ui-dist/package.json")), "utf8");
+
+const startGraphiql = `
+self.MonacoEnvironment = {
+  globalAPI: false,
+  getWorkerUrl: (module, label) =>
+    "${assetPath}" + ({ json: "json-worker.js", graphql: "graphql-worker.js" }[label] ?? "editor-worker.js"),
+};
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector("#root"), {
+  endpoint: "${graphqlPath}",
+  title: "Steward GraphQL",
+  subscriptionsProtocol: "GRAPHQL_WS",
+  headers: JSON.stringify({ "Service-Session-Token": "" }, null, 2),
+  defaultQuery: "# A session token goes into the headers below.\\n\\n{\\n  serverInfo {\\n    version\\n    accessUrl\\n  }\\n}\\n",
+});
+`;
+
+const startReference = `
+SwaggerUIBundle({ url: "/openapi.json", dom_id: "#root", deepLinking: true, validatorUrl: null });
+`;
+
+const assets: Record<string, Load> = {
+  "graphiql.js": graphiqlPart("js"),
+  "graphiql.css": graphiqlPart("css"),
+  "editor-worker.js": graphiqlPart("editorWorkerService"),
+  "json-worker.js": graphiqlPart("jsonWorker"),
+  "graphql-worker.js": graphiqlPart("graphqlWorker"),
+  "graphiql-start.js": () => Promise.resolve(startGraphiql),
+  "swagger-ui.css": swaggerPart("swagger-ui.css"),
+  "swagger-ui-bundle.js": swaggerPart("swagger-ui-bundle.js"),
+  "docs-start.js": () => Promise.resolve(startReference),
+};
+
+const compress = promisify(gzip);
+const compressed = new Map<string, Promise<Buffer>>();
+
+/** Files of this version never change: browsers keep them. */
+async function sendAsset(http: Http, file: string): Promise<void> {
+  const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
+  if (!load) throw new TransportError(404, "Route not found.");
+  if (!compressed.has(file)) compressed.set(file, load().then((text) => compress(text)));
+  http.set("Cache-Control", "public, max-age=31536000, immutable");
+  http.set("Content-Encoding", "gzip");
+  http.set("Content-Type", types[file.split(".").at(-1)!]!);
+  http.body = await compressed.get(file);
+}
