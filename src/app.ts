@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import Koa from "koa";
 import type { Logger } from "pino";
 import { type Config, listeningOn } from "./config.js";
 import { Context, type Services } from "./context.js";
 import { type Administrator, firstBoot } from "./domain/boot.js";
+import { runInBackground } from "./domain/background.js";
 import { Database } from "./domain/database.js";
 import { InProcessEvents } from "./domain/outside/in-process-events.js";
 import { createPasswords } from "./domain/outside/passwords.js";
@@ -37,7 +39,7 @@ export interface App {
 }
 
 /** What starts before the server and ends after it, in the order of starting. */
-type Closer = () => Promise<unknown>;
+export type Closer = () => Promise<unknown>;
 
 /** Wires the program together: the only place that knows every part. */
 export async function startApp(settings: Config, log: Logger): Promise<App> {
@@ -47,7 +49,9 @@ export async function startApp(settings: Config, log: Logger): Promise<App> {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
   try {
-    const { services, administrator } = await startServices(config, log, closers);
+    const services = await openServices(config, log, startCluster, closers);
+    const administrator = await firstBoot(services);
+    closers.push(runInBackground(services));
     const url = await startServer(services, closers);
     return { url, services, administrator, close };
   } catch (error) {
@@ -56,25 +60,27 @@ export async function startApp(settings: Config, log: Logger): Promise<App> {
   }
 }
 
-async function startServices(config: Config, log: Logger, closers: Closer[]) {
-  const cluster = config.databaseUrl ? undefined : await startCluster({ directory: `${config.dataDir}/postgres`, log });
+/** What requests and commands run with; `start` finds the Postgres beside this process where no URL is set. */
+export async function openServices(
+  config: Config,
+  log: Logger,
+  start: typeof startCluster,
+  closers: Closer[],
+): Promise<Services> {
+  const cluster = config.databaseUrl ? undefined : await start({ directory: join(config.dataDir, "postgres"), log });
   if (cluster) closers.push(cluster.stop);
   const url = config.databaseUrl ?? cluster!.url;
 
   const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
   closers.push(() => orm.close());
   const database = new Database(orm, pool);
-  const passwords = createPasswords(config.hashConcurrency);
-  const administrator = await firstBoot({ config, database, passwords, log });
-
   // A database beside this process serves this process alone; one with a URL may serve other replicas, too.
-  const events = cluster ? new InProcessEvents() : new PostgresEvents({ connectionString: url, log });
+  const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
-
-  const services: Services = { config, database, events, passwords, credentials, log };
-  return { services, administrator };
+  const passwords = createPasswords(config.hashConcurrency);
+  return { config, database, events, passwords, credentials, log };
 }
 
 async function startServer(services: Services, closers: Closer[]): Promise<string> {

@@ -1,8 +1,18 @@
-// Prints the SQL that turns the migrated schema into the one the entities describe; `--check` fails when there is any.
+// Prints the SQL that leads from the migrated schema to the one that the entities describe: the body of the next migration.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startCluster } from "../src/embedded-postgres/index.js";
 import { createOrm } from "../src/entities/orm.js";
 
-const { orm } = createOrm({ url: process.env.DATABASE_URL!, pool: 2, statementTimeout: 60_000 });
-await orm.migrator.up();
-const difference = await orm.schema.getUpdateSchemaSQL({ wrap: false });
-console.log(difference.trim() || "The migrations are complete.");
-await orm.close();
+const directory = await mkdtemp(join(tmpdir(), "steward-migration-"));
+const cluster = await startCluster({ directory, fsync: false, log: { info() {}, warn: console.error, error: console.error } });
+const { orm } = createOrm({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
+try {
+  await orm.migrator.up();
+  console.log((await orm.schema.getUpdateSchemaSQL({ wrap: false })).trim() || "The migrations are complete.");
+} finally {
+  await orm.close();
+  await cluster.stop();
+  await rm(directory, { recursive: true, force: true });
+}

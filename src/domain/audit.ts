@@ -3,9 +3,22 @@ import type { Context } from "../context.js";
 import { newId } from "../context.js";
 import { type Statement, statement } from "./database.js";
 
-export type AuditAction =
-  | "create" | "update" | "delete" | "start" | "stop" | "login" | "login_failed" | "logout"
-  | "deliver" | "authorize" | "deny" | "revoke";
+/** What can happen to a resource. */
+export const AuditAction = {
+  CREATE: "create",
+  UPDATE: "update",
+  DELETE: "delete",
+  START: "start",
+  STOP: "stop",
+  LOGIN: "login",
+  LOGIN_FAILED: "login_failed",
+  LOGOUT: "logout",
+  DELIVER: "deliver",
+  AUTHORIZE: "authorize",
+  DENY: "deny",
+  REVOKE: "revoke",
+} as const;
+export type AuditAction = (typeof AuditAction)[keyof typeof AuditAction];
 
 /** Old and new values by field. */
 export type Diff = Record<string, { old?: unknown; new?: unknown }>;
@@ -24,7 +37,10 @@ export interface AuditEntry {
 }
 
 /** What `change` really changes about `before`. What it leaves out, by null or by absence, stays as it is. */
-export function diffOf<Row extends object>(before: Partial<Row>, change: { [Field in keyof Row]?: Row[Field] | null }): Diff {
+export function diffOf<Row extends object>(
+  before: Partial<Row>,
+  change: { [Field in keyof Row]?: Row[Field] | null },
+): Diff {
   const diff: Diff = {};
   for (const [field, value] of Object.entries(change)) {
     const old = before[field as keyof Row];

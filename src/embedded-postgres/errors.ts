@@ -1,7 +1,10 @@
 /** A reason why the embedded Postgres cannot run, told to the person who starts Steward. */
 export class ClusterError extends Error {
-  override readonly name = "ClusterError";
+  override readonly name: string = "ClusterError";
 }
+
+/** Another server lives on the folder. */
+export class FolderInUse extends ClusterError {}
 
 /** What an operator can always do instead. */
 export const useOwnDatabase = "Set STEWARD_DATABASE_URL to a Postgres 14 or newer instead.";

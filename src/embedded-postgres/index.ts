@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { findBinaries, prepareBinaries } from "./binaries.js";
-import { ClusterError, explain } from "./errors.js";
+import { ClusterError, explain, FolderInUse } from "./errors.js";
 import { freePort, openFolder, readSettings, refuseOtherVersions, settle, writeSettings } from "./folder.js";
 import { lockFolder } from "./lock.js";
 import { ensureRunning, findRunning, type Installation, lastWords, stop, superuser } from "./postmaster.js";
@@ -46,7 +46,7 @@ export async function startCluster({ directory, fsync = true, log }: ClusterOpti
     const end = keepRunning(installation, pid, log);
     let ended: Promise<void> | undefined;
     return {
-      url: `postgres://${superuser}:${installation.password}@127.0.0.1:${installation.port}/postgres`,
+      url: urlOf(installation),
       stop: () => (ended ??= end().finally(unlock)),
     };
   } catch (error) {
@@ -54,6 +54,19 @@ export async function startCluster({ directory, fsync = true, log }: ClusterOpti
     throw error instanceof ClusterError ? error : explain(error, `The database in ${directory} cannot be used`);
   }
 }
+
+/** The same for short work beside a server: uses the Postgres of the server that has the folder, if there is one. */
+export async function borrowCluster(options: ClusterOptions): Promise<Cluster> {
+  try {
+    return await startCluster(options);
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error;
+    return { url: urlOf(await readSettings(openFolder(options.directory))), stop: async () => {} };
+  }
+}
+
+const urlOf = ({ password, port }: Pick<Installation, "password" | "port">) =>
+  `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 
 /** Finds or makes all that it takes to run the folder's Postgres. */
 async function install(folder: string, fsync: boolean): Promise<Installation> {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClusterError, codeOf } from "./errors.js";
+import { codeOf, FolderInUse } from "./errors.js";
 import { inspect } from "./processes.js";
 
 /**
@@ -41,7 +41,7 @@ function claimant(path: string): number | undefined {
 }
 
 const alreadyUsed = (folder: string, pid: number) =>
-  new ClusterError(
+  new FolderInUse(
     `Another Steward server (process ${pid}) uses the data in ${folder}. ` +
       "Stop it first, give this one its own STEWARD_DATA_DIR, or let both share a STEWARD_DATABASE_URL.",
   );

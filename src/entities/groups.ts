@@ -9,6 +9,7 @@ const GroupSchema = defineEntity({
   tableName: "groups",
   extends: BaseSchema,
   uniques: [{ name: "groups_name_unique", properties: ["organization", "name"] }],
+  indexes: [{ name: "groups_name_index", properties: ["name"] }],
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
     name: p.string().length(36),

@@ -1,4 +1,4 @@
-import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import { GraphQLError, type GraphQLFormattedError, Kind } from "graphql";
 import type { Context } from "../context.js";
 import { badInput, DomainError, unavailable } from "../domain/errors.js";
 
@@ -32,6 +32,12 @@ export function report(ctx: Pick<Context, "log" | "request">, failure: DomainErr
   else if (failure.code === "UNAVAILABLE") ctx.log.warn({ err: rootCause(thrown), requestId: ctx.request.id }, "unavailable");
 }
 
+/** Fields are named from the argument: `input.addUsers[2]`. The domain does not know that mutations have an input. */
+function argumentPath({ nodes }: GraphQLError, field: string): string {
+  const isMutation = nodes?.some((node) => node.kind === Kind.FIELD && node.arguments?.some(({ name }) => name.value === "input"));
+  return isMutation ? `input.${field}` : field;
+}
+
 /** The one form in which errors leave GraphQL, by HTTP and by socket. */
 export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQLError): GraphQLFormattedError {
   const failure = translate(error);
@@ -45,7 +51,7 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
     extensions: {
       code: failure.code,
       ...(defect ? { detail: `Request id ${ctx.request.id}` } : detail !== undefined && { detail }),
-      ...(validations && { validations }),
+      ...(validations && { validations: validations.map((each) => ({ ...each, field: argumentPath(error, each.field) })) }),
       ...(retryAfter !== undefined && { retryAfter }),
       ...(requiredScopes && { requiredScopes }),
       ...(feature && { feature }),

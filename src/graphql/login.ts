@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../domain/login.js";
 import { usersById } from "../domain/users.js";
@@ -19,18 +19,28 @@ export class ChangePasswordInput implements ChangePassword {
   newPassword?: string;
 }
 
+/** What the mutations here give: the user is read after the commit. */
+interface UserPayload {
+  userId: string;
+}
+
 @ObjectType({ description: "A session." })
 export class LoginPayload {
   @Field(() => String, { description: "The token to send with further requests. It is shown this once.", simple: true })
   sessionToken!: string;
+
+  @Field(() => UserType, { description: "Who signed in." })
+  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
 }
 
 @ObjectType({ description: "A changed password." })
-export class ChangePasswordPayload {}
-
-/** What the mutations here give: the user is read after the commit. */
-interface UserPayload {
-  userId: string;
+export class ChangePasswordPayload {
+  @Field(() => UserType, { description: "Whose password it is." })
+  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
 }
 
 @Resolver()
@@ -54,21 +64,5 @@ export class LoginResolver {
     @Ctx() ctx: Context,
   ) {
     return { userId: await changePassword(ctx, input) };
-  }
-}
-
-@Resolver(() => LoginPayload)
-export class LoginPayloadResolver {
-  @FieldResolver(() => UserType, { description: "Who signed in." })
-  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
-    return ctx.load(usersById, userId);
-  }
-}
-
-@Resolver(() => ChangePasswordPayload)
-export class ChangePasswordPayloadResolver {
-  @FieldResolver(() => UserType, { description: "Whose password it is." })
-  user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
-    return ctx.load(usersById, userId);
   }
 }

@@ -50,7 +50,6 @@ export class GraphqlOverHttp {
 
   /** Answers a request to `/graphql`. */
   answer = async (http: Http): Promise<void> => {
-    http.set("Cache-Control", "no-store");
     let context: Context;
     try {
       context = await this.contextOf(http.req, http.state);

@@ -88,10 +88,20 @@ interface KeyPayload {
 @ObjectType({ description: "A new API token." })
 export class CreateApiKeyPayload {
   @Field(() => String, { description: "The text of the token. It is shown this once.", simple: true }) token!: string;
+
+  @Field(() => ApiKeyType, { description: "The token without its secret." })
+  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
+    return ctx.load(apiKeysByIds, keyId);
+  }
 }
 
 @ObjectType({ description: "A changed API token." })
-export class UpdateApiKeyPayload {}
+export class UpdateApiKeyPayload {
+  @Field(() => ApiKeyType, { description: "The token as it is now." })
+  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
+    return ctx.load(apiKeysByIds, keyId);
+  }
+}
 
 @ObjectType({ simpleResolvers: true, description: "An ended session or key." })
 export class RevokeApiKeyPayload {
@@ -108,8 +118,13 @@ export class LogoutPayload {
   @Field(() => String, { description: "The id of the session or key that was used." }) apiKeyId!: string;
 }
 
-@Resolver()
+@Resolver(() => ApiKeyType)
 export class TokensResolver {
+  @FieldResolver(() => UserType, { description: "Whose it is." })
+  user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
+
   @Query(() => [ApiKeyType], {
     description: "Sessions and keys of a user, newest first. Those that ended stay in the list for a week.",
   })
@@ -163,29 +178,5 @@ export class TokensResolver {
   @Needs("api_key:delete")
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };
-  }
-}
-
-@Resolver(() => ApiKeyType)
-export class ApiKeyResolver {
-  @FieldResolver(() => UserType, { description: "Whose it is." })
-  user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
-    return ctx.load(usersById, userId);
-  }
-}
-
-@Resolver(() => CreateApiKeyPayload)
-export class CreateApiKeyPayloadResolver {
-  @FieldResolver(() => ApiKeyType, { description: "The token without its secret." })
-  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
-    return ctx.load(apiKeysByIds, keyId);
-  }
-}
-
-@Resolver(() => UpdateApiKeyPayload)
-export class UpdateApiKeyPayloadResolver {
-  @FieldResolver(() => ApiKeyType, { description: "The token as it is now." })
-  apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
-    return ctx.load(apiKeysByIds, keyId);
   }
 }

@@ -145,7 +145,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** The key field of an entry type, where the wire writes a map. */
 export function entryKeyOf(type: unknown): string | undefined {
   const named = isNonNullType(type) ? type.ofType : type;
-  return (named as { extensions?: { entryKey?: string } }).extensions?.entryKey;
+  return (named as { extensions?: { entryKey?: string } } | undefined)?.extensions?.entryKey;
 }
 
 const builtIn: Record<string, [string, (value: unknown) => boolean]> = {

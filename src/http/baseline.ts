@@ -22,6 +22,9 @@ export const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buf
 /** Makes the domain's context of a request. Throws UNAUTHENTICATED for a bad credential. */
 export type ContextOf = (request: IncomingMessage, state: State) => Context | Promise<Context>;
 
+/** What answers for one caller alone. */
+const isPrivate = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
+
 /** What holds for every request: id, headers, a bound on its time, and an answer even to a defect. */
 export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metrics): Koa.Middleware<State> {
   const { config, log } = services;
@@ -36,6 +39,7 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
     http.set("X-Request-Id", facts.id);
     http.set("X-Content-Type-Options", "nosniff");
     http.set("Referrer-Policy", "no-referrer");
+    if (isPrivate.test(http.path)) http.set("Cache-Control", "no-store");
     if (https) http.set("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
     const timer = setTimeout(timeOut, config.requestTimeout, http as Http, services);
     try {

@@ -48,7 +48,7 @@ const webSocket: Connect = async (url, token, { query = "", headers = {} } = {})
     headers: { "Service-Session-Token": token, ...headers },
   });
   const items: Told[] = [];
-  socket.on("message", (data) => items.push(told(JSON.parse(String(data)) as WireItem)));
+  socket.on("message", (data) => items.push(told(JSON.parse((data as Buffer).toString()) as WireItem)));
   const ended = new Promise<number>((resolve) => socket.once("close", resolve));
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
@@ -131,7 +131,8 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
     variables: { format: format?.toUpperCase(), since, filter: { readStatus: readStatus?.toUpperCase() } },
   });
   const take = ({ inboxEvents: event }: { inboxEvents: InboxEvent }) => {
-    if ("notification" in event) items.push({ ...event.notification, unreadCount: event.unreadCount, cursor: event.cursor });
+    if ("notification" in event)
+      items.push({ ...event.notification, unreadCount: event.unreadCount, cursor: event.cursor });
     else unread.push(event.unreadCount);
   };
   const first = await events.next();
@@ -147,7 +148,11 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
 export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };
 
 /** Waits until something holds, and fails if it does not within the time. */
-export async function eventually(holds: () => boolean | Promise<boolean>, what: string, milliseconds = 5_000): Promise<void> {
+export async function eventually(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  milliseconds = 5_000,
+): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`Not within ${milliseconds} ms: ${what}.`);

@@ -61,6 +61,7 @@ export class Foundation extends Migration {
         external_id text,
         primary key (id)
       );
+      create index groups_name_index on groups (name);
       alter table groups add constraint groups_name_unique unique (organization_id, name);
 
       create table group_ai_budgets (

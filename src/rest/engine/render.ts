@@ -119,7 +119,7 @@ function shaper(schema: GraphQLSchema, operation: StoredOperation) {
     return { kind: "object", fields: flatten(object, selected) };
   }
 
-  /** Fields in JSON order; those of an alias ending in `_` lie flat in the parent. */
+  /** Fields in JSON order; those of an alias ending in `_` lie flat in the parent, under just their names for `_` alone. */
   function flatten(object: GraphQLObjectType, selected: ReturnType<typeof fields>): Field[] {
     return selected.flatMap(({ node, sure }) => {
       const key = node.alias?.value ?? node.name.value;
@@ -130,7 +130,7 @@ function shaper(schema: GraphQLSchema, operation: StoredOperation) {
         if (/[A-Z]/.test(key)) throw new Error(`${operation.name}: "${key}" is no wire name; give it an alias.`);
         return [{ from: [key], name: key, sure: certain, shape: inner }];
       }
-      return inner.fields.map((field) => ({ ...field, from: [key, ...field.from], name: key + field.name, sure: certain && field.sure }));
+      return inner.fields.map((field) => ({ ...field, from: [key, ...field.from], name: (key === "_" ? "" : key) + field.name, sure: certain && field.sure }));
     });
   }
 

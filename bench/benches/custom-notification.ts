@@ -1,0 +1,49 @@
+import { hold } from "../contest.js";
+import { memberToken } from "../data.js";
+import { sendCustom } from "../inbox.js";
+import type { Load } from "../load.js";
+import { type Bench, startScript } from "../run.js";
+import { startSteward } from "../steward.js";
+
+/** Users who send; the rest of them watch in other benches. */
+const senders = 4_000;
+
+/** A user sends so many in a row and then rests: 20 a minute are allowed, and a session is cached while it is busy. */
+const inARow = 10;
+
+const asked = Array.from({ length: senders }, (_, nr) => sendCustom(memberToken(nr)));
+
+let turns = 0;
+
+/** A connection takes the next rested user whenever its last one has had its turn. */
+function load(): Load {
+  const current: number[] = [];
+  return {
+    connections: 16,
+    request(connection, nth) {
+      if (nth % inARow === 0) current[connection] = turns++ % senders;
+      return asked[current[connection]!]!;
+    },
+  };
+}
+
+const oneInsert = { name: "FW, one insert", start: startScript("floors/insert.ts"), load: load() };
+const byHand = { name: "the same SQL by hand", start: startScript("floors/custom-notification.ts"), load: load() };
+const steward = { name: "Steward REST", start: startSteward, load: load() };
+
+/** A small durable write: inbox row, counter and audit event. */
+export const customNotificationBench: Bench = {
+  name: "custom-notification",
+  measure: (run) =>
+    hold(
+      {
+        title: "custom notification",
+        contestants: [byHand, oneInsert, steward],
+        pairs: [
+          { of: steward.name, against: byHand.name, goal: { limit: 1.8, aim: 1.2 } },
+          { of: steward.name, against: oneInsert.name },
+        ],
+      },
+      run,
+    ),
+};

@@ -1,0 +1,19 @@
+import type { Bench } from "../run.js";
+import { bootBench } from "./boot.js";
+import { customNotificationBench } from "./custom-notification.js";
+import { fanOutBench } from "./fan-out.js";
+import { readGroupBench } from "./read-group.js";
+import { readGroupWithMembersBench } from "./read-group-with-members.js";
+import { updateGroupBench } from "./update-group.js";
+import { watcherMemoryBench } from "./watcher-memory.js";
+
+/** In the order of the table. */
+export const benches: Bench[] = [
+  readGroupBench,
+  readGroupWithMembersBench,
+  customNotificationBench,
+  updateGroupBench,
+  fanOutBench,
+  watcherMemoryBench,
+  bootBench,
+];

@@ -1,0 +1,76 @@
+/** One group with its organization, as SQL gives it. */
+export interface GroupRow {
+  id: string;
+  name: string;
+  display_name: string;
+  avatar_url: string;
+  quota_allowance: number;
+  source: string;
+  organization_id: string;
+  organization_name: string;
+  organization_display_name: string;
+  total_member_count: number;
+}
+
+/** One member of a group, as SQL gives it. */
+export interface MemberRow {
+  avatar_url: string;
+  created_at: Date;
+  email: string;
+  id: string;
+  is_service_account: boolean;
+  last_seen_at: Date | null;
+  login_type: string;
+  name: string;
+  status: string;
+  updated_at: Date;
+  username: string;
+}
+
+const groupColumns = `
+  g.id, g.name, g.display_name, g.avatar_url, g.quota_allowance, g.source,
+  o.id as organization_id, o.name as organization_name, o.display_name as organization_display_name,
+  (select count(*)::int from group_members m join users u on u.id = m.user_id
+    where m.group_id = g.id and u.deleted_at is null and not u.is_system) as total_member_count`;
+
+/** `$1` is the group's id. */
+export const selectGroup = `
+  select ${groupColumns}
+  from groups g join organizations o on o.id = g.organization_id
+  where g.id = $1`;
+
+/** The same with the living session `$2` of a living user in it. */
+export const selectGroupWithSession = `
+  select ${groupColumns}, k.secret_hash
+  from groups g join organizations o on o.id = g.organization_id,
+    api_keys k join users s on s.id = k.user_id
+  where g.id = $1 and k.id = $2 and k.expires_at > now() and s.status = 'active' and s.deleted_at is null`;
+
+/** `$1` is the group's id. */
+export const selectMembers = `
+  select u.avatar_url, u.created_at, u.email, u.id, u.is_service_account, u.last_seen_at, u.login_type, u.name,
+    u.status, u.updated_at, u.username
+  from group_members m join users u on u.id = m.user_id
+  where m.group_id = $1 and u.deleted_at is null and not u.is_system
+  order by lower(u.username), u.id
+  limit 10000`;
+
+/** The group as the contract spells it. */
+export function groupBody(row: GroupRow, members: MemberRow[]) {
+  return {
+    avatar_url: row.avatar_url,
+    display_name: row.display_name,
+    id: row.id,
+    name: row.name,
+    organization_display_name: row.organization_display_name,
+    organization_id: row.organization_id,
+    organization_name: row.organization_name,
+    quota_allowance: row.quota_allowance,
+    source: row.source,
+    total_member_count: row.total_member_count,
+    members: members.map(memberBody),
+  };
+}
+
+/** Columns come in the contract's order; `undefined` is left out of JSON. */
+const memberBody = (row: MemberRow) => ({ ...row, last_seen_at: row.last_seen_at ?? undefined });

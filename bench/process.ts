@@ -1,0 +1,104 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** What a server process has used so far. */
+export interface Usage {
+  /** Microseconds of CPU time, of the user and of the system on its behalf, all threads together. */
+  cpu: number;
+  /** Resident memory in bytes. */
+  rss: number;
+}
+
+/** A program that prints the URL it listens on. */
+export interface Program {
+  /** Its main file, relative to `bench/`. */
+  script: string;
+  env: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds in which a server must print its URL, and in which it must end. */
+const patience = 60_000;
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** A server in a process of its own, with the probe in it. End it with `await using`. */
+export class ServerProcess implements AsyncDisposable {
+  #output = "";
+  #exited = false;
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly script: string,
+  ) {
+    child.once("exit", () => (this.#exited = true));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => (this.#output = (this.#output + text).slice(-20_000)));
+    }
+  }
+
+  static async start({ script, env }: Program): Promise<ServerProcess> {
+    const loader = script.endsWith(".ts") ? ["--import", here("../tools/ts-loader.mjs")] : [];
+    const child = fork(here(script), {
+      env: { PATH: process.env.PATH, NODE_ENV: "production", ...env },
+      execArgv: [...loader, "--import", here("probe.mjs")],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    const server = new ServerProcess(child, script);
+    await server.#untilListening();
+    return server;
+  }
+
+  /** The first loopback URL it printed. */
+  get url(): URL {
+    const [printed] = /http:\/\/(127\.0\.0\.1|localhost):\d+/.exec(this.#output) ?? [];
+    if (!printed) throw this.#failure("has printed no URL");
+    return new URL(printed.replace("localhost", "127.0.0.1"));
+  }
+
+  usage(): Promise<Usage> {
+    return this.#ask("usage");
+  }
+
+  /** The usage after a full garbage collection: memory that is held, not memory that waits to be collected. */
+  usageCollected(): Promise<Usage> {
+    return this.#ask("collect");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#exited) return;
+    const exit = once(this.child, "exit");
+    const overdue = setTimeout(() => this.child.kill("SIGKILL"), patience);
+    this.child.kill("SIGTERM");
+    await exit;
+    clearTimeout(overdue);
+  }
+
+  async #ask(question: string): Promise<Usage> {
+    if (this.#exited) throw this.#failure("has ended");
+    const answer = once(this.child, "message", { signal: AbortSignal.timeout(patience) });
+    this.child.send(question);
+    const [usage] = (await answer) as [Usage];
+    return usage;
+  }
+
+  async #untilListening(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = () => /http:\/\/(127\.0\.0\.1|localhost):\d+/.test(this.#output) && resolve();
+    const fail = () => reject(this.#failure("did not start"));
+    const overdue = setTimeout(fail, patience);
+    this.child.stdout?.on("data", look);
+    this.child.once("exit", fail);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(overdue);
+      this.child.stdout?.off("data", look);
+      this.child.off("exit", fail);
+    }
+  }
+
+  #failure(what: string): Error {
+    return new Error(`${this.script} ${what}. Its last words:\n${this.#output}`);
+  }
+}

@@ -1,0 +1,104 @@
+// Commands for the people who operate a server. They use its environment.
+import "./node-version.js";
+import "reflect-metadata";
+import { parseArgs } from "node:util";
+import { type Closer, openServices } from "./app.js";
+import { ConfigError, readConfig, settingsManual } from "./config.js";
+import { Context, newId, type Services } from "./context.js";
+import { type Administrator, createAdministrator, recoverAccess, systemActor } from "./domain/administrators.js";
+import { migrate, StartRefused } from "./domain/boot.js";
+import { DomainError } from "./domain/errors.js";
+import { borrowCluster, ClusterError } from "./embedded-postgres/index.js";
+import { createLog } from "./log.js";
+
+interface Command {
+  usage: string;
+  does: string;
+  options: string[];
+  run(services: Services, options: Record<string, string>): Promise<string>;
+}
+
+const commands: Record<string, Command> = {
+  migrate: {
+    usage: "migrate",
+    does: "Bring the database to this version.",
+    options: [],
+    run: async () => "The database is up to date.",
+  },
+  "admin create": {
+    usage: "admin create --email E --username U",
+    does: "Create an administrator and print the password.",
+    options: ["email", "username"],
+    run: async (services, { email, username }) =>
+      shown(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
+  },
+  "admin reset-password": {
+    usage: "admin reset-password --email E",
+    does: "Give somebody a new password and end all their sessions.",
+    options: ["email"],
+    run: async (services, { email }) => shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
+  },
+};
+
+const help = () => `Usage: npm run steward -- <command>
+
+Commands
+${table(Object.values(commands).map(({ usage, does }) => [usage, does]))}
+
+Settings, from the environment
+${table(settingsManual().map(({ name, meaning, usual }) => [name, `${meaning} Default: ${usual}.`]))}
+`;
+
+function table(rows: Array<[string, string]>): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+}
+
+const shown = ({ email, password }: Administrator) => `E-mail    ${email}\nPassword  ${password}`;
+
+/** A mistake of the person at the keyboard. */
+class UsageError extends Error {}
+
+function read(words: string[]): { command: Command; options: Record<string, string> } {
+  const name = Object.keys(commands).find((each) => words.join(" ").startsWith(each));
+  if (!name) throw new UsageError(`There is no command "${words.join(" ")}".`);
+  const command = commands[name]!;
+  const declared = Object.fromEntries(command.options.map((option) => [option, { type: "string" as const }]));
+  const { values } = parseArgs({ args: words.slice(name.split(" ").length), options: declared });
+  const missing = command.options.filter((option) => !values[option]);
+  if (missing.length > 0) throw new UsageError(`Missing: ${missing.map((option) => `--${option}`).join(", ")}.`);
+  return { command, options: values as Record<string, string> };
+}
+
+function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>): Promise<Result> {
+  const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
+  return ctx.transactional(() => work(ctx));
+}
+
+async function main(words: string[]): Promise<void> {
+  if (words.length === 0 || words.includes("--help")) return void process.stdout.write(help());
+  const { command, options } = read(words);
+  const config = readConfig(process.env);
+  const log = createLog({ ...config, logLevel: "warn" });
+  const closers: Closer[] = [];
+  try {
+    const services = await openServices(config, log, borrowCluster, closers);
+    await migrate(services);
+    process.stdout.write(`${await command.run(services, options)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** What went wrong in a way that a sentence explains; all else is a defect and shows its stack. */
+function explain(error: unknown): string {
+  if (error instanceof DomainError) return [error.message, ...(error.facts.validations ?? []).map(({ field, detail }) => `--${field}: ${detail}`)].join("\n");
+  if (error instanceof UsageError) return `${error.message}\n\n${help()}`;
+  if (error instanceof ConfigError || error instanceof ClusterError || error instanceof StartRefused) return error.message;
+  return (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS") ? (error as Error).message : String((error as Error).stack);
+}
+
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exitCode = 1;
+});

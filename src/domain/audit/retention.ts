@@ -1,0 +1,17 @@
+import type { Services } from "../../context.js";
+import { statement } from "../database.js";
+
+const deleteOldest = statement<{ id: string }>(`
+  delete from audit_events where id in (
+    select id from audit_events where time < now() - make_interval(secs => $1) order by time limit 1000
+    for update skip locked
+  )
+  returning id`);
+
+/** Deletes audit events that have outlived `STEWARD_AUDIT_RETENTION`, in small steps. */
+export async function deleteOldAuditEvents({ database, config }: Services): Promise<void> {
+  if (config.auditRetention === 0) return;
+  let deleted: number;
+  do deleted = (await database.query(deleteOldest, [config.auditRetention / 1000])).length;
+  while (deleted > 0);
+}

@@ -1,0 +1,121 @@
+import type { Actor, Context } from "../context.js";
+import { isStoredResource, readObjects, readOrganizations, storedResources } from "./auth-checks/stored.js";
+import { isPermission, may, type Target } from "./authorization.js";
+import { badInput, Problems } from "./errors.js";
+import { isUuid } from "./text.js";
+
+/** A question: may the caller do this to an object like that? */
+export interface AuthCheck {
+  /** What the caller calls the question. */
+  key: string;
+  action?: string | null;
+  object?: CheckedObject | null;
+}
+
+/** One stored object by its id, or any object with these traits. Empty text is the same as absent. */
+export interface CheckedObject {
+  resourceType?: string | null;
+  resourceId?: string | null;
+  /** An id or `me`. */
+  ownerId?: string | null;
+  /** An id, a name or `default`. */
+  organizationId?: string | null;
+  /** In at least one of the caller's organisations. */
+  anyOrg?: boolean | null;
+}
+
+export interface PermissionCheck {
+  key: string;
+  allowed: boolean;
+}
+
+const maxChecks = 500;
+const maxObjects = 10;
+const maxKeyLength = 200;
+
+/**
+ * Answers what the caller may do, by the rules that every operation obeys. What is missing, unreadable or unknown
+ * allows nothing; the answer never says why.
+ */
+export async function checkPermissions(ctx: Context, checks: AuthCheck[]): Promise<PermissionCheck[]> {
+  requireWellFormed(checks);
+  const facts = await readFacts(ctx, checks);
+  return checks.map((check) => ({ key: check.key, allowed: isAllowed(ctx.actor, check, facts) }));
+}
+
+function requireWellFormed(checks: AuthCheck[]): void {
+  if (checks.length > maxChecks) throw badInput([{ field: "checks", detail: `Must be at most ${maxChecks} checks.` }]);
+  const problems = new Problems();
+  if (checks.some(({ key }) => key === "" || [...key].length > maxKeyLength)) {
+    problems.add("checks", `Keys must be 1 to ${maxKeyLength} characters long.`);
+  }
+  if (new Set(checks.map(({ key }) => key)).size < checks.length) problems.add("checks", "Keys must differ.");
+  if (checks.filter(({ object }) => object?.resourceId).length > maxObjects) {
+    problems.add("checks", `At most ${maxObjects} checks may have a resource id.`);
+  }
+  for (const [index, { action, object }] of checks.entries()) {
+    problems.add(`checks[${index}].action`, action ? undefined : "Is required.");
+    problems.add(`checks[${index}].object.resourceType`, resourceTypeProblem(object ?? {}));
+    const isId = !object?.resourceId || isUuid(object.resourceId);
+    problems.add(`checks[${index}].object.resourceId`, isId ? undefined : "Must be a UUID.");
+  }
+  problems.throwIfAny();
+}
+
+function resourceTypeProblem({ resourceType, resourceId }: CheckedObject): string | undefined {
+  if (!resourceType) return "Is required.";
+  if (!resourceId || isStoredResource(resourceType)) return undefined;
+  return `Objects can be named by id if they are one of: ${storedResources.join(", ")}.`;
+}
+
+/** What the checks refer to, as far as the caller can see it. */
+interface Facts {
+  object(check: CheckedObject): Target | undefined;
+  owner(check: CheckedObject): Target | undefined;
+  organizationId(check: CheckedObject): string | undefined;
+}
+
+async function readFacts(ctx: Context, checks: AuthCheck[]): Promise<Facts> {
+  const objectOf = ({ resourceType, resourceId }: CheckedObject) =>
+    resourceId && resourceType && isStoredResource(resourceType) ? [{ resource: resourceType, id: resourceId }] : [];
+  const ownerOf = ({ ownerId, resourceId }: CheckedObject) => {
+    const id = ownerId === "me" ? ctx.actor.userId : ownerId;
+    return id && !resourceId && isUuid(id) ? [{ resource: "user" as const, id }] : [];
+  };
+  const organizationOf = ({ organizationId, resourceId }: CheckedObject) =>
+    organizationId && !resourceId ? [organizationId] : [];
+
+  const objects = checks.map(({ object }) => object ?? {});
+  const [target, organization] = await Promise.all([
+    readObjects(ctx, [...objects.flatMap(objectOf), ...objects.flatMap(ownerOf)]),
+    readOrganizations(ctx, objects.flatMap(organizationOf)),
+  ]);
+  return {
+    object: (check) => objectOf(check).map(target)[0],
+    owner: (check) => ownerOf(check).map(target)[0],
+    organizationId: (check) => organizationOf(check).map(organization)[0],
+  };
+}
+
+function isAllowed(actor: Actor, { action, object: check }: AuthCheck, facts: Facts): boolean {
+  const permission = `${check?.resourceType}:${action}`;
+  if (!check || !isPermission(permission)) return false;
+  if (check.resourceId) {
+    const object = facts.object(check);
+    return object !== undefined && may(actor, permission, object);
+  }
+  const owner = facts.owner(check);
+  const organizationId = facts.organizationId(check);
+  if ((check.ownerId && !owner) || (check.organizationId && !organizationId)) return false;
+  const traits = traitsOf(check, owner);
+  return check.anyOrg && !organizationId
+    ? [...actor.organizations.keys()].some((id) => may(actor, permission, { ...traits, organizationId: id }))
+    : may(actor, permission, { ...traits, organizationId });
+}
+
+/** What an object has from its owner. A user's organisations are no organisations of what the user owns. */
+function traitsOf({ resourceType }: CheckedObject, owner: Target | undefined): Target {
+  if (!owner || resourceType === "user") return owner ?? {};
+  const { ownerId, siteRoles, isServiceAccount } = owner;
+  return { ownerId, siteRoles, isServiceAccount };
+}

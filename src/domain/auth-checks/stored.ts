@@ -1,0 +1,82 @@
+import type { Context } from "../../context.js";
+import { may, type Resource, type Target } from "../authorization.js";
+import { statement } from "../database.js";
+import { isUuid } from "../text.js";
+
+type StoredTarget = Target & { id: string };
+
+/** Reads what the policy asks about stored objects, in one statement. Ids without an object are left out. */
+type ReadTargets = (ctx: Context, ids: string[]) => Promise<StoredTarget[]>;
+
+const users = statement<StoredTarget>(`
+  select u.id, u.id as "ownerId", u.site_roles as "siteRoles", u.is_service_account as "isServiceAccount",
+    array(select m.organization_id from organization_members m where m.user_id = u.id) as "organizationIds"
+  from users u where u.id = any($1::uuid[]) and u.deleted_at is null`);
+
+const organizations = statement<StoredTarget>(`
+  select id, id as "organizationId" from organizations where id = any($1::uuid[]) and deleted_at is null`);
+
+// Everyone has the id of its organisation, and no rows of members.
+const groups = statement<StoredTarget>(`
+  select g.id, g.organization_id as "organizationId", case when g.id = g.organization_id
+    then exists (select from organization_members m where m.organization_id = g.id and m.user_id = $2)
+    else exists (select from group_members m where m.group_id = g.id and m.user_id = $2) end as "isMember"
+  from groups g join organizations o on o.id = g.organization_id
+  where g.id = any($1::uuid[]) and o.deleted_at is null`);
+
+const noneYet: ReadTargets = () => Promise.resolve([]);
+
+const readers = {
+  user: (ctx, ids) => ctx.rows(users, ids),
+  organization: (ctx, ids) => ctx.rows(organizations, ids),
+  group: (ctx, ids) => ctx.rows(groups, ids, ctx.actor.userId ?? null),
+  template: noneYet,
+  workspace: noneYet,
+  task: noneYet,
+  oauth2_app: noneYet,
+  workspace_proxy: noneYet,
+} satisfies Partial<Record<Resource, ReadTargets>>;
+
+/** A resource whose objects can be asked about by their ids. */
+export type StoredResource = keyof typeof readers;
+
+export const storedResources = Object.keys(readers) as StoredResource[];
+
+export const isStoredResource = (name: string): name is StoredResource => Object.hasOwn(readers, name);
+
+/** Names an object; the id in any letter case. */
+export interface ObjectReference {
+  resource: StoredResource;
+  id: string;
+}
+
+const keyOf = ({ resource, id }: ObjectReference) => `${resource}:${id.toLowerCase()}`;
+
+/** The objects that the caller can see: gives the facts of one, or `undefined` for all others. */
+export async function readObjects(ctx: Context, references: ObjectReference[]) {
+  const ids = Map.groupBy(references, ({ resource }) => resource);
+  const found = new Map<string, Target>();
+  const read = async (resource: StoredResource, wanted: ObjectReference[]) => {
+    for (const target of await readers[resource](ctx, [...new Set(wanted.map(({ id }) => id))])) {
+      if (may(ctx.actor, `${resource}:read`, target)) found.set(keyOf({ resource, id: target.id }), target);
+    }
+  };
+  await Promise.all([...ids].map(([resource, wanted]) => read(resource, wanted)));
+  return (reference: ObjectReference): Target | undefined => found.get(keyOf(reference));
+}
+
+const organizationsByReference = statement<{ id: string; name: string; isDefault: boolean }>(`
+  select id, lower(name) as name, is_default as "isDefault" from organizations
+  where deleted_at is null and (id = any($1::uuid[]) or lower(name) = any($2) or is_default and 'default' = any($2))`);
+
+/** The organisations that the caller can see, by id, name or `default`: gives the id of one. */
+export async function readOrganizations(ctx: Context, references: string[]) {
+  if (references.length === 0) return () => undefined;
+  const refs = [...new Set(references.map((reference) => reference.toLowerCase()))];
+  const ids = new Map<string, string>();
+  for (const { id, name, isDefault } of await ctx.rows(organizationsByReference, refs.filter(isUuid), refs)) {
+    if (!may(ctx.actor, "organization:read", { organizationId: id })) continue;
+    for (const reference of [id, name, ...(isDefault ? ["default"] : [])]) ids.set(reference, id);
+  }
+  return (reference: string): string | undefined => ids.get(reference.toLowerCase());
+}

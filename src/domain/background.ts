@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Services } from "../context.js";
+import { deleteOldAuditEvents } from "./audit/retention.js";
+import { deleteExpiredKeys } from "./tokens.js";
+
+/** Work that comes round by itself. Every replica runs it; each job is safe on all of them at once. */
+interface Job {
+  name: string;
+  /** Milliseconds from the end of one round to the next. */
+  every: number;
+  run(services: Services): Promise<void>;
+}
+
+const hour = 3_600_000;
+
+const jobs: readonly Job[] = [
+  { name: "delete expired keys", every: hour, run: deleteExpiredKeys },
+  { name: "delete old audit events", every: hour, run: deleteOldAuditEvents },
+];
+
+/** Starts every job. Returns how to stop them: it waits for the rounds that are at work. */
+export function runInBackground(services: Services): () => Promise<void> {
+  const stopping = new AbortController();
+  const running = jobs.map((job) => repeat(job, services, stopping.signal));
+  return async () => {
+    stopping.abort();
+    await Promise.all(running);
+  };
+}
+
+/** A round that fails is logged, and the next one comes all the same. */
+async function repeat({ name, every, run }: Job, services: Services, signal: AbortSignal): Promise<void> {
+  // Replicas that start together spread out.
+  while (await pause(every * (0.5 + Math.random()), signal)) {
+    try {
+      await run(services);
+    } catch (error) {
+      services.log.error({ err: error, job: name }, "A background job failed; it runs again later.");
+    }
+  }
+}
+
+const pause = (time: number, signal: AbortSignal) => sleep(time, true, { signal, ref: false }).catch(() => false);

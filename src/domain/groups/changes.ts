@@ -1,0 +1,208 @@
+import { type Context, newId } from "../../context.js";
+import { type Diff, diffOf } from "../audit.js";
+import { authorize } from "../authorization.js";
+import { statement } from "../database.js";
+import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
+import { lockOrganization } from "../organizations.js";
+import { displayNameProblem, groupNameProblem, iconProblem } from "../text.js";
+import { findGroup, type GroupRow, isEveryone, lockGroup } from "./groups.js";
+import { keepPages, type MembersQuery, shownUsers } from "./members.js";
+
+/** What people may say about a group. */
+export interface GroupFields {
+  name?: string | null;
+  displayName?: string | null;
+  avatarUrl?: string | null;
+  quotaAllowance?: number | null;
+}
+
+export interface CreateGroup extends GroupFields {
+  organization: string;
+}
+
+const insertGroup = statement<{ id: string | null; others: number }>(`
+  with others as (select count(*) as number from groups where organization_id = $2 and id <> $2),
+  created as (
+    insert into groups (id, organization_id, name, display_name, avatar_url, quota_allowance, created_at, updated_at)
+    select $1, $2, $3, $4, $5, $6, now(), now() from others where number < $7
+    on conflict on constraint groups_name_unique do nothing
+    returning id
+  )
+  select (select id from created) as id, number as others from others`);
+
+/** Creates a group without members. Gives its id. */
+export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
+  const organization = await lockOrganization(ctx, ref);
+  authorize(ctx.actor, "group:create", { organizationId: organization.id });
+  const problems = new Problems();
+  if (fields.name == null) problems.add("name", "Is required.");
+  addFieldProblems(problems, fields);
+  problems.throwIfAny();
+
+  const { name, displayName, avatarUrl, quotaAllowance } = fields;
+  const most = ctx.config.groupsMaxPerOrganization;
+  const values = [newId(), organization.id, name, displayName ?? "", avatarUrl ?? "", quotaAllowance ?? 0, most];
+  const { id, others } = (await ctx.row(insertGroup, ...values))!;
+  if (id === null && others >= most)
+    throw badInput([
+      { field: "name", detail: `The organisation already has ${most} groups, which is the most it may have.` },
+    ]);
+  if (id === null) throw nameTaken();
+  const group = { id, name: name!, organizationId: organization.id };
+  ctx.audit({ action: "create", ...ofGroup(group), diff: diffOf({}, fields) });
+  return id;
+}
+
+export interface UpdateGroup extends GroupFields {
+  group: string;
+  addUsers?: string[] | null;
+  removeUsers?: string[] | null;
+}
+
+/** Changes a group and its membership: first the additions, then the removals. All of it happens or none of it. */
+export async function updateGroup(ctx: Context, { group: ref, ...input }: UpdateGroup): Promise<string> {
+  const group = await lockGroup(ctx, ref);
+  authorize(ctx.actor, "group:update", group);
+  const add = input.addUsers ?? [];
+  const remove = input.removeUsers ?? [];
+  if (isEveryone(group) && add.length + remove.length > 0)
+    throw forbidden("Members of the Everyone group are managed by the organisation.");
+
+  const diff = diffOf<GroupFields>(group, { ...fieldsOf(input), name: input.name || null });
+  const problems = new Problems();
+  if (isEveryone(group)) addEveryoneProblems(problems, diff);
+  else addFieldProblems(problems, newValues(diff));
+  const { added, removed } = await change(
+    ctx,
+    group,
+    problems.isEmpty ? newValues(diff) : {},
+    { add, remove },
+    problems,
+  );
+  problems.throwIfAny();
+
+  if (added.length + removed.length > 0) diff.members = { old: removed, new: added };
+  if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...ofGroup(group), diff });
+  return group.id;
+}
+
+const fieldsOf = ({ displayName, avatarUrl, quotaAllowance }: GroupFields): GroupFields => ({
+  displayName,
+  avatarUrl,
+  quotaAllowance,
+});
+
+const newValues = (diff: Diff): GroupFields =>
+  Object.fromEntries(Object.entries(diff).map(([field, { new: value }]) => [field, value]));
+
+function addFieldProblems(problems: Problems, { name, displayName, avatarUrl, quotaAllowance }: GroupFields): void {
+  if (name != null) problems.add("name", groupNameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
+  if (quotaAllowance != null && quotaAllowance < 0)
+    problems.add("quotaAllowance", "Must be a whole number from 0 to 2147483647.");
+}
+
+/** Everyone keeps its names; the rest is as with any group. */
+function addEveryoneProblems(problems: Problems, diff: Diff): void {
+  if (diff.name) problems.add("name", "The Everyone group cannot be renamed.");
+  if (diff.displayName?.new) problems.add("displayName", "The Everyone group cannot be renamed.");
+  const { avatarUrl, quotaAllowance } = newValues(diff);
+  addFieldProblems(problems, { avatarUrl, quotaAllowance });
+}
+
+const mostUsers = 1000;
+
+interface Membership {
+  add: string[];
+  remove: string[];
+}
+
+// The snapshot is taken after the group was locked. Waits for those who leave the organization at this moment.
+const changeGroup = statement<{ eligible: string[]; present: string[]; added: string[]; removed: string[] }>(`
+  with eligible as materialized (
+    select m.user_id from organization_members m join ${shownUsers} u on u.id = m.user_id
+    where m.organization_id = $2 and m.user_id = any($3::uuid[])
+    order by m.user_id for key share of m
+  ), present as (
+    select user_id from group_members where group_id = $1 and user_id = any($3)
+  ), added as (
+    insert into group_members (group_id, organization_id, user_id)
+    select $1, $2, user_id from eligible where user_id <> all($4::uuid[])
+    on conflict do nothing
+    returning user_id
+  ), removed as (
+    delete from group_members where group_id = $1 and user_id = any($4) returning user_id
+  ), changed as (
+    update groups set name = coalesce($5, name), display_name = coalesce($6, display_name),
+      avatar_url = coalesce($7, avatar_url), quota_allowance = coalesce($8, quota_allowance), updated_at = now()
+    where id = $1 and (num_nonnulls($5::text, $6::text, $7::text, $8::int) > 0
+      or exists (select from added) or exists (select from removed))
+  )
+  select array(select user_id from eligible) as eligible, array(select user_id from present) as present,
+    array(select user_id from added) as added, array(select user_id from removed) as removed`);
+
+/** Writes the change in one statement and notes what is wrong with the users it names; a fault undoes it with all else. */
+async function change(
+  ctx: Context,
+  { id, organizationId }: GroupRow,
+  fields: GroupFields,
+  users: Membership,
+  problems: Problems,
+) {
+  for (const [field, list] of [
+    ["addUsers", users.add],
+    ["removeUsers", users.remove],
+  ] as const)
+    problems.add(field, list.length > mostUsers ? `Must be at most ${mostUsers} users.` : undefined);
+  if (users.add.length > mostUsers || users.remove.length > mostUsers) return { added: [], removed: [] };
+
+  const { name = null, displayName = null, avatarUrl = null, quotaAllowance = null } = fields;
+  const values = [name, displayName, avatarUrl, quotaAllowance];
+  const done = await ctx.row(changeGroup, id, organizationId, users.add, users.remove, ...values).catch(nameViolated);
+  const [eligible, present, named] = [new Set(done!.eligible), new Set(done!.present), new Set<string>()];
+  for (const [index, user] of users.add.entries()) {
+    const field = `addUsers[${index}]`;
+    if (named.has(user)) problems.add(field, "Must be named once.");
+    else if (!eligible.has(user)) problems.add(field, "Must be a member of the organisation.");
+    else if (present.has(user)) problems.add(field, "Must not be in the group yet.");
+    named.add(user);
+  }
+  return done!;
+}
+
+const deleteRow = statement("delete from groups where id = $1");
+
+/** Deletes a group with its memberships and budget. Gives it as it was, with the members that are asked for. */
+export async function deleteGroup(ctx: Context, ref: string, members: MembersQuery[]): Promise<GroupRow> {
+  const { id } = await lockGroup(ctx, ref);
+  // Read again: the lock may have waited for a change of the members.
+  const group = await findGroup(ctx, id, members);
+  authorize(ctx.actor, "group:delete", group);
+  if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
+  const deleted = await keepPages(ctx, group, members);
+  await ctx.rows(deleteRow, id);
+  const { name, displayName, avatarUrl, quotaAllowance, source } = group;
+  const diff = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source }).map(([field, old]) => [
+    field,
+    { old },
+  ]);
+  ctx.audit({ action: "delete", ...ofGroup(group), diff: Object.fromEntries(diff) as Diff });
+  return deleted;
+}
+
+const nameTaken = () =>
+  conflict("A group of this name already exists in the organisation.", [
+    { field: "name", detail: "Is the name of another group of the organisation." },
+  ]);
+
+function nameViolated(error: unknown): never {
+  throw violatedUnique(error) === "groups_name_unique" ? nameTaken() : error;
+}
+
+const ofGroup = ({ id, name, organizationId }: Pick<GroupRow, "id" | "name" | "organizationId">) => ({
+  resourceType: "group",
+  resourceId: id,
+  resourceLabel: name,
+  organizationId,
+});

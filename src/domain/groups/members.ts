@@ -1,0 +1,179 @@
+import type { Context } from "../../context.js";
+import { may } from "../authorization.js";
+import { type Statement, statement } from "../database.js";
+import { Problems } from "../errors.js";
+import { jsonOf, timeText } from "../json.js";
+import type { Page } from "../page.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
+import { userColumns, type UserRow } from "../users.js";
+import type { GroupRow } from "./groups.js";
+import { matching, memberSearch } from "./member-search.js";
+
+/** A user in a group. */
+export interface GroupMemberRow {
+  user: UserRow;
+  /** When the user was added; null in Everyone, which holds all members of the organization by itself. */
+  addedAt: string | null;
+}
+
+/** Which members are meant. What is absent does not narrow. */
+export interface GroupMemberFilter {
+  /** Words and `key:value` terms. */
+  search?: string | null;
+}
+
+/** A stretch of the members of a group. */
+export interface MembersQuery extends PageArguments {
+  filter?: GroupMemberFilter | null;
+}
+
+/** Members of one group that are read at once, at most. */
+const mostMembers = 10_000;
+
+/** Who is in which group. Everyone, whose id is its organization's, has no rows of its own. */
+export const memberships = `(
+  select group_id, user_id, created_at as added_at from group_members
+  union all select organization_id, user_id, null from organization_members)`;
+
+/** Users who appear and count as members: suspended ones too, deleted ones and the system's own identities never. */
+export const shownUsers = `(select * from users where deleted_at is null and not is_system)`;
+
+/** Whether the caller `$1` sees the member `m` of the group `g`: as anybody's, where `$5` or `$7` says so, or as its own row. */
+export const isSeen = `($5 or g.organization_id = any($7::uuid[]) or m.user_id = $1)`;
+
+const memberColumns = `${jsonOf(userColumns)} as "user", ${timeText("m.added_at")} as "addedAt"`;
+
+/** The first `$6` members of the group `g` that the caller sees. Part of the statement that reads the group. */
+export const firstMembers = `
+  case when $6::int is not null then (
+    select coalesce(json_agg(r), '[]') from (
+      select ${memberColumns}
+      from ${memberships} m join ${shownUsers} u on u.id = m.user_id
+      where m.group_id = g.id and ${isSeen}
+      order by lower(u.username), u.id limit $6) r) end`;
+
+const isFromTheStart = ({ first, after, last, before, offset, filter }: MembersQuery) =>
+  (first ?? 0) >= 0 && !after && last == null && !before && !offset && !filter?.search;
+
+/** How many members to read together with their group, so that all of `queries` that begin at the start are answered. */
+export const membersToReadAlong = (queries: readonly MembersQuery[]): number | null =>
+  queries
+    .filter(isFromTheStart)
+    .map(({ first }) => Math.min(first || 100, mostMembers) + 1)
+    .reduce<number | null>((most, each) => Math.max(most ?? 0, each), null);
+
+interface Asked {
+  group: GroupRow;
+  range: Range;
+  search: unknown[];
+}
+
+/** The members of a group whom the caller sees, by lower-cased username: all of them, or the caller alone. */
+export async function membersOf(ctx: Context, group: GroupRow, query: MembersQuery): Promise<Page<GroupMemberRow>> {
+  const asked = ask(group, query);
+  const kept = group.keptPages?.get(key(asked));
+  if (kept) return kept;
+  if (group.firstMembers && isFromTheStart(query)) return page(ctx, asked, group.firstMembers);
+  return page(ctx, asked, await ctx.load(readMembers, asked));
+}
+
+/** Reads pages of the members while they are still there, for an answer that is made when they are gone. */
+export async function keepPages(ctx: Context, group: GroupRow, queries: readonly MembersQuery[]): Promise<GroupRow> {
+  const pages = queries.map(async (query) => [key(ask(group, query)), await membersOf(ctx, group, query)] as const);
+  return { ...group, keptPages: new Map(await Promise.all(pages)) };
+}
+
+function ask(group: GroupRow, query: MembersQuery): Asked {
+  const problems = new Problems();
+  const range = readRange(query, ["text"], problems, mostMembers);
+  problems.throwIfAny(invalidQuery);
+  return { group, range, search: memberSearch(query.filter?.search ?? undefined) };
+}
+
+/** Equal for the same stretch of the same selection, whatever the group. */
+const key = ({ range, search }: Asked) => JSON.stringify([range, search]);
+
+const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
+  pageOf(asked.range, rows, {
+    cursor: ({ user }: GroupMemberRow) => cursor(user.id, user.username.toLowerCase()),
+    count: () => ctx.load(countMembers, asked),
+  });
+
+const seesAll = ({ actor }: Context, group: GroupRow) =>
+  may(actor, "group_member:read", { organizationId: group.organizationId });
+
+/** Members of the groups `$2` whom the caller `$1` sees, by `$3` all of them, and who match from `$4` on. */
+const seenMembers = `
+  from ${memberships} m join ${shownUsers} u on u.id = m.user_id
+  where m.group_id = wanted.group_id and (wanted.is_full or m.user_id = $1) and ${matching(4)}`;
+
+const groupsInTurn = `unnest($2::uuid[], $3::boolean[]) with ordinality as wanted (group_id, is_full, turn)`;
+
+type FoundMember = GroupMemberRow & { groupId: string };
+
+const membersInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
+  statement<FoundMember>(`
+    select wanted.group_id as "groupId", r."user", r."addedAt"
+    from ${groupsInTurn} cross join lateral (
+      select ${memberColumns}, lower(u.username) as username, u.id ${seenMembers}
+        and ($14::uuid is null or (lower(u.username), u.id) ${beyond}
+          (coalesce($15, (select lower(place.username) from users place where place.id = $14)), $14))
+      order by lower(u.username) ${order}, u.id ${order} limit $16 offset $17
+    ) r
+    order by wanted.turn, r.username ${order}, r.id ${order}`);
+
+const membersForward = membersInOrder(">", "asc");
+const membersBackward = membersInOrder("<", "desc");
+
+/** One statement for all groups of which the same is asked. */
+function readMembers(ctx: Context, asked: readonly Asked[]): Promise<GroupMemberRow[][]> {
+  return together(asked, async (same, { range, search }) => {
+    const { place, limit, offset, backward } = range;
+    const wanted: Statement<FoundMember> = backward ? membersBackward : membersForward;
+    const stretch = [place?.id ?? null, place?.keys?.[0] ?? null, limit + 1, offset];
+    const rows = await ctx.rows(wanted, ...seenBy(ctx, same), ...search, ...stretch);
+    const members = Map.groupBy(rows, ({ groupId }) => groupId);
+    return ({ id }) => members.get(id) ?? [];
+  });
+}
+
+const memberCounts = statement<{ groupId: string; count: number }>(`
+  select wanted.group_id as "groupId", (select count(*) ${seenMembers}) as count from ${groupsInTurn}`);
+
+function countMembers(ctx: Context, asked: readonly Asked[]): Promise<number[]> {
+  return together(asked, async (same, { search }) => {
+    if (search.every((value) => value === null)) return knownCount(ctx);
+    const rows = await ctx.rows(memberCounts, ...seenBy(ctx, same), ...search);
+    const counts = new Map(rows.map(({ groupId, count }) => [groupId, count]));
+    return ({ id }) => counts.get(id)!;
+  });
+}
+
+const knownCount = (ctx: Context) => (group: GroupRow) =>
+  seesAll(ctx, group) ? group.totalMemberCount : Number(group.isMember);
+
+const seenBy = (ctx: Context, groups: readonly GroupRow[]): unknown[] => [
+  ctx.actor.userId ?? null,
+  groups.map(({ id }) => id),
+  groups.map((group) => seesAll(ctx, group)),
+];
+
+/** Answers what is asked of many groups by as many reads as there are different questions. */
+async function together<Answer>(
+  asked: readonly Asked[],
+  read: (groups: GroupRow[], question: Asked) => Promise<(group: GroupRow) => Answer>,
+): Promise<Answer[]> {
+  const questions = Map.groupBy(asked, key);
+  const answers = new Map<string, (group: GroupRow) => Answer>();
+  const reads = [...questions].map(async ([question, same]) => {
+    answers.set(
+      question,
+      await read(
+        same.map(({ group }) => group),
+        same[0]!,
+      ),
+    );
+  });
+  await Promise.all(reads);
+  return asked.map((each) => answers.get(key(each))!(each.group));
+}

@@ -1,0 +1,39 @@
+import type { Context } from "../../context.js";
+import { statement } from "../database.js";
+import { notFound } from "../errors.js";
+import { findOrganization, type OrganizationRow } from "../organizations.js";
+import { findUser, type FoundUser } from "../users.js";
+import { memberships } from "./members.js";
+
+/** What a user may use for workspaces in an organization, and does use. */
+export interface WorkspaceQuota {
+  budget: number;
+  creditsConsumed: number;
+}
+
+const budgetOf = statement<{ budget: number }>(`
+  select coalesce(sum(g.quota_allowance), 0)::bigint as budget
+  from ${memberships} m join groups g on g.id = m.group_id
+  where m.user_id = $1 and g.organization_id = $2`);
+
+/** The quota of a user: what all its groups in the organization allow together, Everyone included. */
+export async function readWorkspaceQuota(
+  ctx: Context,
+  userRef: string,
+  organizationRef: string,
+): Promise<WorkspaceQuota> {
+  const { user, organization } = await findMembership(ctx, userRef, organizationRef);
+  const { budget } = (await ctx.row(budgetOf, user.id, organization.id))!;
+  return { budget, creditsConsumed: 0 };
+}
+
+/** A user and an organization that it belongs to. Throws if it does not, or if the caller cannot read both. */
+export async function findMembership(
+  ctx: Context,
+  userRef: string,
+  organizationRef: string,
+): Promise<{ user: FoundUser; organization: OrganizationRow }> {
+  const [user, organization] = await Promise.all([findUser(ctx, userRef), findOrganization(ctx, organizationRef)]);
+  if (!user.memberships.some(({ organizationId }) => organizationId === organization.id)) throw notFound();
+  return { user, organization };
+}

@@ -1,0 +1,82 @@
+import type { Context } from "../context.js";
+import { may, reach } from "./authorization.js";
+import { statement } from "./database.js";
+import { conflict, notFound } from "./errors.js";
+import { isUuid } from "./text.js";
+
+export interface OrganizationRow {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  name: string;
+  displayName: string;
+  description: string;
+  icon: string;
+  isDefault: boolean;
+}
+
+/** The columns of an `OrganizationRow`, for statements that call the table `o`. */
+export const organizationColumns = `o.id, o.created_at as "createdAt", o.updated_at as "updatedAt", o.name,
+  o.display_name as "displayName", o.description, o.icon, o.is_default as "isDefault"`;
+
+const select = (condition: string, lock: string) =>
+  statement<OrganizationRow>(
+    `select ${organizationColumns} from organizations o where o.deleted_at is null and ${condition} ${lock}`,
+  );
+
+const finders = (lock: string) => ({
+  byId: select("o.id = $1", lock),
+  byName: select("lower(o.name) = lower($1)", lock),
+  byDefault: select("o.is_default", lock),
+});
+
+const reading = finders("");
+// Not `for update`: rows that refer to the organisation may come and go meanwhile.
+const locking = finders("for no key update");
+
+/** The organisation that `ref` means: an id, a name in any letter case, or `default`. Throws if it is not readable. */
+export const findOrganization = (ctx: Context, ref: string): Promise<OrganizationRow> => find(ctx, ref, reading);
+
+/** The same, and nobody else changes it or joins it until this transaction ends. */
+export const lockOrganization = (ctx: Context, ref: string): Promise<OrganizationRow> => find(ctx, ref, locking);
+
+async function find(ctx: Context, ref: string, statements: typeof reading): Promise<OrganizationRow> {
+  const organization = await lookUp(ctx, ref, statements);
+  if (!organization || !may(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
+  return organization;
+}
+
+function lookUp(ctx: Context, ref: string, { byId, byName, byDefault }: typeof reading) {
+  if (isUuid(ref)) return ctx.row(byId, ref);
+  return ref === "default" ? ctx.row(byDefault) : ctx.row(byName, ref);
+}
+
+const organizationsByIds = statement<OrganizationRow>(
+  `select ${organizationColumns} from organizations o where o.id = any($1::uuid[])`,
+);
+
+/** Organisations by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
+export async function organizationsById(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<Array<OrganizationRow | undefined>> {
+  const organizations = new Map((await ctx.rows(organizationsByIds, ids)).map((each) => [each.id, each]));
+  return ids.map((id) => organizations.get(id));
+}
+
+const readableOrganizations = statement<OrganizationRow>(`
+  select ${organizationColumns} from organizations o
+  where o.deleted_at is null and ($1 or o.id = any($2::uuid[]))
+  order by lower(o.name)`);
+
+/** All organisations that the caller may read, by name. */
+export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
+  const { everywhere, organizations } = reach(ctx.actor, "organization:read");
+  return ctx.rows(readableOrganizations, everywhere, organizations);
+}
+
+/** How many organisations somebody may be in. */
+export const maxOrganizationsPerUser = 1000;
+
+export const tooManyOrganizations = () =>
+  conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organisations.`);

@@ -1,0 +1,100 @@
+import { type Context, newId } from "../../context.js";
+import { diffOf } from "../audit.js";
+import { authorize } from "../authorization.js";
+import { statement } from "../database.js";
+import { conflict, DomainError, Problems, violatedUnique } from "../errors.js";
+import { lockOrganization, type OrganizationRow } from "../organizations.js";
+import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../text.js";
+import { userHint } from "../tokens/credentials.js";
+
+/** What people write about an organisation. What is left out stays, or is empty at first; the name is required then. */
+export type OrganizationChange = {
+  [Field in "name" | "displayName" | "description" | "icon"]?: string | null;
+};
+
+const insertOrganization = statement(`
+  with created as (
+    insert into organizations (id, created_at, updated_at, name, display_name, description, icon)
+    values ($1, now(), now(), $2, $3, $4, $5)
+  )
+  insert into groups (id, created_at, updated_at, organization_id, name) values ($1, now(), now(), $1, 'Everyone')`);
+
+/** Creates an organisation and its group of all members. */
+export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
+  authorize(ctx.actor, "organization:create");
+  const organization = {
+    name: input.name ?? "",
+    displayName: input.displayName ?? "",
+    description: input.description ?? "",
+    icon: input.icon ?? "",
+  };
+  requireWellFormed(organization);
+
+  const id = newId();
+  const { name, displayName, description, icon } = organization;
+  await ctx.row(insertOrganization, id, name, displayName, description, icon).catch(throwTaken);
+  ctx.audit({ action: "create", ...identified({ id, name }), diff: diffOf({}, organization) });
+  return id;
+}
+
+function requireWellFormed({ name, displayName, description, icon }: OrganizationChange): void {
+  const problems = new Problems();
+  if (name != null) problems.add("name", nameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (description != null) problems.add("description", proseProblem(description, 1000));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  problems.throwIfAny();
+}
+
+function throwTaken(error: unknown): never {
+  if (violatedUnique(error) !== "organizations_name_unique") throw error;
+  const detail = "This name is in use.";
+  throw conflict(detail, [{ field: "name", detail }]);
+}
+
+const update = statement(`
+  update organizations set name = coalesce($2, name), display_name = coalesce($3, display_name),
+    description = coalesce($4, description), icon = coalesce($5, icon), updated_at = now()
+  where id = $1`);
+
+/** Changes what people read about an organisation. */
+export async function updateOrganization(
+  ctx: Context,
+  { organization: ref, ...change }: OrganizationChange & { organization: string },
+): Promise<string> {
+  const organization = await lockOrganization(ctx, ref);
+  authorize(ctx.actor, "organization:update", { organizationId: organization.id });
+  requireWellFormed(change);
+  const diff = diffOf<OrganizationRow>(organization, change);
+  if (Object.keys(diff).length === 0) return organization.id;
+
+  const { name, displayName, description, icon } = change;
+  await ctx.row(update, organization.id, name, displayName, description, icon).catch(throwTaken);
+  ctx.audit({ action: "update", ...identified(organization), diff });
+  return organization.id;
+}
+
+const markDeleted = statement<{ userId: string }>(`
+  with deleted as (update organizations set deleted_at = now(), updated_at = now() where id = $1),
+    deleted_groups as (delete from groups where organization_id = $1)
+  delete from organization_members where organization_id = $1 returning user_id as "userId"`);
+
+/** Deletes an organisation with its groups and memberships. Gives it as it was. */
+export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
+  const organization = await lockOrganization(ctx, ref);
+  authorize(ctx.actor, "organization:delete", { organizationId: organization.id });
+  if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organisation cannot be deleted.");
+
+  const members = await ctx.rows(markDeleted, organization.id);
+  ctx.audit({ action: "delete", ...identified(organization) });
+  ctx.publish(...members.map(({ userId }) => userHint(userId)));
+  return organization;
+}
+
+/** What the audit log calls an organisation. */
+const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => ({
+  resourceType: "organization",
+  resourceId: id,
+  resourceLabel: name,
+  organizationId: id,
+});

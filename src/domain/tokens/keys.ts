@@ -1,0 +1,179 @@
+import type { Context } from "../../context.js";
+import { authorize, isScope, may, narrowed, type Permission } from "../authorization.js";
+import { statement } from "../database.js";
+import { conflict, forbidden, notFound, Problems, quote, violatedUnique } from "../errors.js";
+import { displayNameProblem } from "../text.js";
+import { type FoundUser, findUser, lockUser, userTarget } from "../users.js";
+import { keyHint } from "./credentials.js";
+import { newToken, type TokenKind } from "./text.js";
+
+/** A session or key as its user and administrators see it: never the secret. */
+export interface ApiKeyRow {
+  id: string;
+  userId: string;
+  kind: TokenKind;
+  name: string;
+  scopes: string[];
+  audience: string | null;
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string;
+  ip: string | null;
+  userAgent: string | null;
+}
+
+export interface CreateApiKey {
+  name?: string | null;
+  /** Left out: `all`. */
+  scopes?: string[] | null;
+  /** RFC 3339. Left out: after the default lifetime. */
+  expiresAt?: string | null;
+  /** Whose key it is, if not the caller's: a service account. */
+  user?: string | null;
+}
+
+export interface UpdateApiKey {
+  id: string;
+  name?: string | null;
+}
+
+const keyColumns = `id, user_id as "userId", kind, name, scopes, audience, created_at as "createdAt",
+  last_used_at as "lastUsedAt", expires_at as "expiresAt", ip, user_agent as "userAgent"`;
+
+const keysOfUser = statement<ApiKeyRow>(`
+  select ${keyColumns} from api_keys
+  where user_id = $1 and ($2::text is null or kind = $2)
+  order by created_at desc, id desc limit 1000`);
+
+/** The sessions and keys of a user, or those of one kind, newest first. Ended ones stay in the list for a week. */
+export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | null): Promise<ApiKeyRow[]> {
+  const user = await findUser(ctx, ref);
+  authorize(ctx.actor, "api_key:read", userTarget(user));
+  return ctx.rows(keysOfUser, user.id, kind ?? null);
+}
+
+const keysByIds = statement<ApiKeyRow>(`select ${keyColumns} from api_keys where id = any($1::text[])`);
+
+/** Keys by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
+export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | undefined>> {
+  const keys = new Map((await ctx.rows(keysByIds, ids)).map((key) => [key.id, key]));
+  return ids.map((id) => keys.get(id));
+}
+
+/** API tokens of a user at most, ended ones not counted. */
+const tokensPerUser = 100;
+
+// Whoever runs it has locked the user, so the count holds until the commit.
+const insertToken = statement<{ held: number; isCreated: boolean }>(`
+  with living as (
+    select count(*) as held from api_keys where user_id = $3 and kind = 'token' and expires_at > now()
+  ), created as (
+    insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at, ip, user_agent)
+    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living where held < ${tokensPerUser}
+    on conflict (user_id, lower(name)) where kind = 'token' do nothing
+    returning id
+  )
+  select held, exists (select from created) as "isCreated" from living`);
+
+/**
+ * Makes an API token, for the caller or for a service account. Through a scoped credential it gets at most the scopes
+ * and the remaining life of that credential. Gives the text of the token, which is shown this once.
+ */
+export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{ id: string; token: string }> {
+  const user = await lockUser(ctx, input.user ?? "me");
+  authorize(ctx.actor, "api_key:create", userTarget(user));
+  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot make keys.");
+
+  const { name = "", scopes = ["all"] } = withoutNulls(input);
+  const problems = new Problems();
+  problems.add("name", keyNameProblem(name));
+  if (scopes.length === 0) problems.add("scopes", "Must name at least one scope.");
+  for (const [index, scope] of scopes.entries()) {
+    if (!isScope(scope)) problems.add(`scopes[${index}]`, `There is no scope ${quote(scope)}.`);
+  }
+  const expiresAt = endOf(ctx, input.expiresAt, problems);
+  problems.throwIfAny();
+  if (user.status === "suspended") throw conflict("The account is suspended.");
+
+  const given = givable(ctx, [...new Set(scopes)]);
+  const token = newToken("token");
+  const { ip = null, userAgent = null } = ctx.request;
+  const result = await ctx.row(insertToken, token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent);
+  if (result && result.held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
+  if (!result?.isCreated) throw nameTaken();
+  const diff = { user: { new: user.username }, scopes: { new: given }, expiresAt: { new: expiresAt } };
+  ctx.audit({ action: "create", resourceType: "api_key", resourceId: token.id, resourceLabel: name, diff });
+  return { id: token.id, token: token.text };
+}
+
+const renameKey = statement(`update api_keys set name = $2 where id = $1`);
+
+/** Gives an API token another name. */
+export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
+  const { key } = await findKey(ctx, id, "api_key:update");
+  const problems = new Problems();
+  problems.add("name", keyNameProblem(name ?? ""));
+  problems.throwIfAny();
+  if (key.kind !== "token") throw conflict("Only API tokens have names.");
+  if (key.name === name) return id;
+  await ctx.rows(renameKey, id, name).catch((error: unknown) => {
+    throw violatedUnique(error) === "api_keys_token_name_unique" ? nameTaken() : error;
+  });
+  const diff = { name: { old: key.name, new: name } };
+  ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name ?? "", diff });
+  return id;
+}
+
+const deleteKey = statement<{ id: string }>(`delete from api_keys where id = $1 returning id`);
+
+/** Ends a session or key at once, on every replica within a second. Gives it as it was. */
+export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
+  const { key, user } = await findKey(ctx, id, "api_key:delete");
+  if (!(await ctx.row(deleteKey, id))) throw notFound();
+  const diff = { user: { old: user.username } };
+  ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
+  ctx.publish(keyHint(id));
+  return key;
+}
+
+/** A key that the caller may do this to. Keys that the caller cannot see are not found. */
+async function findKey(ctx: Context, id: string, permission: Permission): Promise<{ key: ApiKeyRow; user: FoundUser }> {
+  const [key] = await ctx.rows(keysByIds, [id]);
+  if (!key) throw notFound();
+  const user = await findUser(ctx, key.userId);
+  const target = userTarget(user);
+  if (!may(ctx.actor, permission, target)) {
+    if (!may(ctx.actor, "api_key:read", target)) throw notFound();
+    authorize(ctx.actor, permission, target);
+  }
+  return { key, user };
+}
+
+/** The scopes that the credential in use can hand on. */
+function givable({ actor }: Context, wanted: string[]): string[] {
+  const given = narrowed(wanted, actor.scopes);
+  if (given.length > 0) return given;
+  throw forbidden("Forbidden.", { detail: "The credential has none of these scopes.", requiredScopes: wanted });
+}
+
+/** When the key ends: as asked, or after the default lifetime; never after a scoped credential that makes it. */
+function endOf({ actor, config }: Context, asked: string | null | undefined, problems: Problems): string {
+  const now = Date.now();
+  const { apiKeyDefaultLifetime, apiKeyMaxLifetime } = config;
+  const end = asked ? Date.parse(asked) : now + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
+  if (end <= now) problems.add("expiresAt", "Must lie in the future.");
+  if (end > now + apiKeyMaxLifetime) {
+    problems.add("expiresAt", `Must lie before ${new Date(now + apiKeyMaxLifetime).toISOString()}.`);
+  }
+  const isScoped = actor.credential && !actor.scopes.includes("all");
+  return new Date(isScoped ? Math.min(end, Date.parse(actor.credential!.expiresAt)) : end).toISOString();
+}
+
+const keyNameProblem = (name: string): string | undefined =>
+  name === "" ? "Must be 1 to 64 characters long." : displayNameProblem(name);
+
+const nameTaken = () =>
+  conflict("An API token of this name exists already.", [{ field: "name", detail: "Is taken by another API token." }]);
+
+/** Null means absent. */
+const withoutNulls = ({ name, scopes }: CreateApiKey) => ({ name: name ?? undefined, scopes: scopes ?? undefined });

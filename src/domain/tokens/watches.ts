@@ -1,0 +1,101 @@
+import type { Logger } from "pino";
+import { type Database, statement } from "../database.js";
+
+/** Milliseconds after which open streams of an ended key are closed at the latest. */
+const interval = 5_000;
+
+/** Keys that one statement checks. */
+const chunk = 1_000;
+
+const livingKeys = statement<{ id: string }>(`
+  select k.id from api_keys k join users u on u.id = k.user_id
+  where k.id = any($1::text[]) and k.expires_at > now() and u.status = 'active' and u.deleted_at is null`);
+
+interface Watched {
+  userId: string | undefined;
+  ends: Set<() => void>;
+}
+
+/** The keys behind open sockets and streams: checked together every 5 seconds, and at once when one changed. */
+export class Watches {
+  readonly #watched = new Map<string, Watched>();
+  readonly #due = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly log: Logger,
+  ) {}
+
+  /** Calls `onEnd` once, when the key is gone or expired or its user suspended. The result stops watching. */
+  add(keyId: string, userId: string | undefined, onEnd: () => void): () => void {
+    const watched = this.#watched.get(keyId) ?? { userId, ends: new Set() };
+    // One entry per caller, even if the same function comes twice.
+    const end = () => onEnd();
+    watched.ends.add(end);
+    this.#watched.set(keyId, watched);
+    this.#timer ??= setInterval(() => this.checkAll(), interval).unref();
+    return () => {
+      watched.ends.delete(end);
+      if (watched.ends.size === 0 && this.#watched.get(keyId) === watched) this.#forget(keyId);
+    };
+  }
+
+  checkKey(id: string): void {
+    if (this.#watched.has(id)) this.#check([id]);
+  }
+
+  checkUser(userId: string): void {
+    const ids: string[] = [];
+    for (const [id, watched] of this.#watched) if (watched.userId === userId) ids.push(id);
+    this.#check(ids);
+  }
+
+  checkAll(): void {
+    this.#check(this.#watched.keys());
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#watched.clear();
+    this.#due.clear();
+  }
+
+  #check(ids: Iterable<string>): void {
+    for (const id of ids) this.#due.add(id);
+    if (!this.#isChecking) void this.#checkDue();
+  }
+
+  async #checkDue(): Promise<void> {
+    this.#isChecking = true;
+    try {
+      while (this.#due.size > 0) {
+        const ids = [...this.#due].slice(0, chunk);
+        for (const id of ids) this.#due.delete(id);
+        const living = new Set((await this.database.query(livingKeys, [ids])).map(({ id }) => id));
+        for (const id of ids) if (!living.has(id)) this.#end(id);
+      }
+    } catch (error) {
+      // The next interval looks at all of them again.
+      this.#due.clear();
+      this.log.warn({ err: error }, "Open streams could not be checked for ended sessions.");
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  #end(id: string): void {
+    const { ends } = this.#watched.get(id) ?? {};
+    this.#forget(id);
+    for (const end of ends ?? []) end();
+  }
+
+  #forget(id: string): void {
+    this.#watched.delete(id);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

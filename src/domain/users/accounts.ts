@@ -1,0 +1,228 @@
+import { type Context, newId } from "../../context.js";
+import { diffOf } from "../audit.js";
+import { authorize } from "../authorization.js";
+import { statement } from "../database.js";
+import { badInput, conflict, forbidden, Problems, violatedUnique } from "../errors.js";
+import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
+import { passwordProblem } from "../passwords.js";
+import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../text.js";
+import { userHint } from "../tokens/credentials.js";
+import { authorizeOn, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "../users.js";
+import { requireAnotherOwner } from "./owners.js";
+
+export interface CreateUser {
+  email?: string | null;
+  username?: string | null;
+  name?: string | null;
+  /** Left out: `none` for service accounts, `password` for people. */
+  loginType?: LoginType | null;
+  /** For those, and only those, who sign in with it. */
+  password?: string | null;
+  /** Left out: the default organisation. */
+  organizationIds?: string[] | null;
+  isServiceAccount?: boolean | null;
+}
+
+const insertUser = statement<{ organizationIds: string[] }>(`
+  with joined as (
+    select id from organizations
+    where deleted_at is null and case when $9::uuid[] is null then is_default else id = any($9) end
+    order by id for share
+  ), created as (
+    insert into users
+      (id, created_at, updated_at, email, username, name, login_type, password_hash, is_service_account, created_by)
+    values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8)
+    returning id
+  ), memberships as (
+    insert into organization_members (organization_id, user_id, created_at)
+    select joined.id, created.id, now() from joined, created
+  )
+  select array(select id from joined) as "organizationIds"`);
+
+/** Creates a person or a service account as a member of organisations. */
+export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
+  authorize(ctx.actor, "user:create");
+  const isServiceAccount = input.isServiceAccount ?? false;
+  const account = {
+    email: input.email ?? "",
+    username: input.username ?? "",
+    name: input.name ?? "",
+    loginType: input.loginType ?? (isServiceAccount ? "none" : "password"),
+    isServiceAccount,
+  };
+  const problems = accountProblems(account);
+  if (isServiceAccount && account.loginType !== "none")
+    problems.add("loginType", "Service accounts cannot sign in: their login type is none.");
+  problems.add("password", await firstPasswordProblem(input.password ?? undefined, account));
+  if (input.organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organisation.");
+  problems.throwIfAny();
+  if (new Set(input.organizationIds).size > maxOrganizationsPerUser) throw tooManyOrganizations();
+
+  const id = newId();
+  const hash = input.password ? await ctx.services.passwords.hash(input.password) : null;
+  const { email, username, name, loginType } = account;
+  const values = [
+    id,
+    email,
+    username,
+    name,
+    loginType,
+    hash,
+    isServiceAccount,
+    ctx.actor.userId,
+    input.organizationIds,
+  ];
+  const created = await ctx.row(insertUser, ...values).catch(throwTaken);
+  const organizationIds = created?.organizationIds ?? [];
+  requireAll(input.organizationIds ?? [], organizationIds);
+  const diff = diffOf({}, { ...account, organizationIds, password: hash && "***" });
+  ctx.audit({ action: "create", resourceType: "user", resourceId: id, resourceLabel: username, diff });
+  return id;
+}
+
+async function firstPasswordProblem(password: string | undefined, account: UserNames & { loginType: LoginType }) {
+  if (account.loginType === "password") return passwordProblem(password ?? "", account);
+  return password === undefined ? undefined : "Only users who sign in with a password have one.";
+}
+
+function requireAll(wanted: string[], found: string[]): void {
+  const problems = new Problems();
+  for (const [index, id] of wanted.entries())
+    if (!found.includes(id)) problems.add(`organizationIds[${index}]`, "Must be the id of an organisation.");
+  problems.throwIfAny();
+}
+
+/** What a person is called by. */
+type UserNames = Pick<UserRow, "email" | "username" | "name">;
+
+/** What can be changed about an account. What is left out stays. */
+export type AccountChange = { [Field in keyof UserNames | "avatarUrl"]?: string | null };
+
+function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
+  const problems = new Problems();
+  if (email != null) problems.add("email", emailProblem(email));
+  if (username != null) problems.add("username", nameProblem(username));
+  if (name != null) problems.add("name", realNameProblem(name));
+  if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
+  return problems;
+}
+
+/** What to say when a unique index of `users` is violated. */
+const takenFields: Record<string, { field: string; detail: string }> = {
+  users_email_unique: { field: "email", detail: "This e-mail is in use." },
+  users_username_unique: { field: "username", detail: "This username is in use." },
+};
+
+function throwTaken(error: unknown): never {
+  const taken = takenFields[violatedUnique(error) ?? ""];
+  throw taken ? conflict(taken.detail, [taken]) : error;
+}
+
+/** Changes somebody's account. */
+export async function updateUser(
+  ctx: Context,
+  { user: ref, ...change }: AccountChange & { user: string },
+): Promise<string> {
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "user:update", user);
+  return changeAccount(ctx, user, change);
+}
+
+/** Changes the caller's own account. */
+export async function updateProfile(ctx: Context, change: Omit<AccountChange, "email">): Promise<string> {
+  const user = await lockUser(ctx, "me");
+  authorizeOn(ctx, "user:update_personal", user);
+  return changeAccount(ctx, user, change);
+}
+
+const updateAccount = statement(`
+  update users set email = coalesce($2, email), username = coalesce($3, username), name = coalesce($4, name),
+    avatar_url = coalesce($5, avatar_url), updated_at = now()
+  where id = $1`);
+
+async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
+  accountProblems(change).throwIfAny();
+  const diff = diffOf<UserRow>(user, change);
+  if (Object.keys(diff).length === 0) return user.id;
+  const { email, username, name, avatarUrl } = change;
+  await ctx.row(updateAccount, user.id, email, username, name, avatarUrl).catch(throwTaken);
+  ctx.audit({ action: "update", ...identified(user), diff });
+  return user.id;
+}
+
+const suspend = statement(`
+  with ended as (delete from api_keys where user_id = $1)
+  update users set status = 'suspended', updated_at = now() where id = $1`);
+
+/** Keeps somebody out: their sessions and tokens end. What they own stays as it is. */
+export async function suspendUser(ctx: Context, ref: string): Promise<string> {
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "user:update", user);
+  if (user.id === ctx.actor.userId) throw conflict("You cannot suspend yourself.");
+  if (user.status === "suspended") return user.id;
+  await requireAnotherOwner(ctx, user);
+
+  await ctx.row(suspend, user.id);
+  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "suspended" }) });
+  ctx.publish(userHint(user.id));
+  return user.id;
+}
+
+// A sign-in that raced the suspension must not come back to life.
+const activate = statement(`
+  with ended as (delete from api_keys where user_id = $1)
+  update users set status = 'active', updated_at = now() where id = $1`);
+
+/** Lets somebody in again, who then has to sign in anew. */
+export async function activateUser(ctx: Context, ref: string): Promise<string> {
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "user:update", user);
+  if (user.status === "active") return user.id;
+
+  await ctx.row(activate, user.id);
+  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "active" }) });
+  ctx.publish(userHint(user.id));
+  return user.id;
+}
+
+const markDeleted = statement(`
+  with ended as (delete from api_keys where user_id = $1),
+    left_organizations as (delete from organization_members where user_id = $1)
+  update users set deleted_at = now(), updated_at = now(), password_hash = null where id = $1`);
+
+/** Deletes somebody for good, with keys and memberships. The names are free again. Gives the user as it was. */
+export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> {
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "user:delete", user);
+  if (user.id === ctx.actor.userId) throw conflict("You cannot delete yourself.");
+  await requireAnotherOwner(ctx, user);
+
+  await ctx.row(markDeleted, user.id);
+  ctx.audit({ action: "delete", ...identified(user) });
+  ctx.publish(userHint(user.id));
+  return user;
+}
+
+const replacePassword = statement(`
+  with ended as (delete from api_keys where user_id = $1)
+  update users set password_hash = $2, updated_at = now() where id = $1`);
+
+/** Gives somebody a new password. Whoever knew the old one is out: all sessions and tokens end. */
+export async function resetUserPassword(
+  ctx: Context,
+  { user: ref, password }: { user: string; password?: string | null },
+): Promise<string> {
+  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change passwords.");
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "user:update", user);
+  const problems = new Problems();
+  problems.add("password", await passwordProblem(password ?? "", user));
+  problems.throwIfAny();
+  if (user.loginType !== "password")
+    throw badInput([{ field: "password", detail: "Only users who sign in with a password have one." }]);
+
+  await ctx.row(replacePassword, user.id, await ctx.services.passwords.hash(password ?? ""));
+  ctx.audit({ action: "update", ...identified(user), diff: { password: { old: "***", new: "***" } } });
+  ctx.publish(userHint(user.id));
+  return user.id;
+}

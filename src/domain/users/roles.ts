@@ -1,0 +1,103 @@
+import type { Context } from "../../context.js";
+import { diffOf } from "../audit.js";
+import {
+  authorize,
+  mayAssign,
+  type OrganizationRole,
+  organizationRoles,
+  roleNames,
+  type SiteRole,
+  siteRoles,
+} from "../authorization.js";
+import type { Role } from "../authorization/roles.js";
+import { statement } from "../database.js";
+import { badInput, Problems } from "../errors.js";
+import { findOrganization } from "../organizations.js";
+import { userHint } from "../tokens/credentials.js";
+import { authorizeOn, identified, lockUser, membershipsOf, type UserRow } from "../users.js";
+import { requireAnotherOwner } from "./owners.js";
+
+/** Every role by the name that GraphQL gives it. */
+export const RoleName = {
+  OWNER: "owner",
+  TEMPLATE_ADMIN: "template-admin",
+  USER_ADMIN: "user-admin",
+  AUDITOR: "auditor",
+  MEMBER: "member",
+  ORGANIZATION_ADMIN: "organization-admin",
+  ORGANIZATION_TEMPLATE_ADMIN: "organization-template-admin",
+  ORGANIZATION_USER_ADMIN: "organization-user-admin",
+  ORGANIZATION_AUDITOR: "organization-auditor",
+  ORGANIZATION_MEMBER: "organization-member",
+} as const satisfies Record<string, Role>;
+
+/** A role that somebody holds: in the deployment, where `organizationId` is empty, or in an organisation. */
+export interface HeldRole {
+  name: SiteRole | OrganizationRole;
+  displayName: string;
+  organizationId: string;
+}
+
+/** The roles somebody holds, in the deployment and then in organisations. Those that come with being there are not listed. */
+export async function rolesOf(ctx: Context, user: UserRow): Promise<HeldRole[]> {
+  const memberships = await membershipsOf(ctx, user);
+  return [
+    ...heldRoles(user.siteRoles),
+    ...memberships.flatMap(({ organizationId, roles }) => heldRoles(roles, organizationId)),
+  ];
+}
+
+export const heldRoles = (names: ReadonlyArray<SiteRole | OrganizationRole>, organizationId = ""): HeldRole[] =>
+  names.map((name) => ({ name, displayName: roleNames[name], organizationId }));
+
+/** Reads a list that replaces the roles of somebody. The roles that come with being there may be named, and are not kept. */
+export function readRoles<Known extends SiteRole | OrganizationRole>(
+  names: readonly string[] | null | undefined,
+  known: readonly Known[],
+): Known[] {
+  if (!names) throw badInput([{ field: "roles", detail: "Is required." }]);
+  const allowed = new Set<string>([...known, "member", "organization-member"]);
+  const problems = new Problems();
+  for (const [index, name] of names.entries())
+    problems.add(`roles[${index}]`, allowed.has(name) ? undefined : `Must be one of ${known.join(", ")}.`);
+  problems.throwIfAny();
+  return known.filter((role) => names.includes(role));
+}
+
+const replaceSiteRoles = statement("update users set site_roles = $2, updated_at = now() where id = $1");
+
+/** Replaces the roles that somebody holds in the deployment. */
+export async function setUserRoles(
+  ctx: Context,
+  { user: ref, roles: names }: { user: string; roles?: string[] | null },
+): Promise<string> {
+  const user = await lockUser(ctx, ref);
+  authorizeOn(ctx, "assign_role:assign", user);
+  const roles = readRoles(names, siteRoles);
+  const diff = diffOf<UserRow>(user, { siteRoles: roles });
+  if (Object.keys(diff).length === 0) return user.id;
+  if (!roles.includes("owner")) await requireAnotherOwner(ctx, user);
+
+  await ctx.row(replaceSiteRoles, user.id, roles);
+  ctx.audit({ action: "update", ...identified(user), diff });
+  ctx.publish(userHint(user.id));
+  return user.id;
+}
+
+/** A role that exists, and whether the caller may give and take it. */
+export interface AssignableRole extends Omit<HeldRole, "organizationId"> {
+  assignable: boolean;
+}
+
+/** The roles of an organisation, or of the deployment if none is named. */
+export async function listAssignableRoles(ctx: Context, ref: string | null | undefined): Promise<AssignableRole[]> {
+  const organizationId = ref == null ? undefined : (await findOrganization(ctx, ref)).id;
+  if (organizationId) authorize(ctx.actor, "assign_org_role:read", { organizationId });
+  else authorize(ctx.actor, "assign_role:read");
+  const roles = organizationId ? organizationRoles : siteRoles;
+  return roles.map((name) => ({
+    name,
+    displayName: roleNames[name],
+    assignable: mayAssign(ctx.actor, name, organizationId),
+  }));
+}

@@ -1,0 +1,17 @@
+import { expect } from "chai";
+import { createOrm } from "../src/entities/orm.js";
+import { createDatabase } from "./support/cluster.js";
+
+describe("migrations", () => {
+  it("make exactly what the entities describe", async () => {
+    const database = await createDatabase();
+    const { orm } = createOrm({ url: database.url, pool: 2, statementTimeout: 60_000 });
+    try {
+      await orm.migrator.up();
+      expect(await orm.schema.getUpdateSchemaSQL({ wrap: false })).to.equal("");
+    } finally {
+      await orm.close();
+      await database.drop();
+    }
+  });
+});

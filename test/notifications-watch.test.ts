@@ -1,0 +1,255 @@
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import type { App } from "../src/app.js";
+import { newId } from "../src/context.js";
+import { startServer } from "./support/app.js";
+import { deliver } from "./support/inbox.js";
+import { eventually, transports, type Watcher } from "./support/watchers.js";
+import { type Person, world } from "./support/world.js";
+
+const inbox = "/api/v2/notifications/inbox";
+const watch = `${inbox}/watch`;
+const titles = ({ items }: Watcher) => items.map(({ title }) => title);
+
+describe("the live inbox", () => {
+  const the = world();
+  let replica: App;
+  const open: Watcher[] = [];
+
+  before(async () => {
+    replica = await startServer(the().database.url);
+  });
+  afterEach(() => {
+    for (const watcher of open.splice(0)) watcher.close();
+  });
+  after(() => replica.close());
+
+  const watching = async (name: keyof typeof transports, { token }: Person, query = "", url = the().url) => {
+    const watcher = await transports[name](url, token, { query });
+    open.push(watcher);
+    return watcher;
+  };
+
+  for (const name of Object.keys(transports) as Array<keyof typeof transports>) {
+    describe(`by ${name}`, () => {
+      it("tells at once what arrives on another replica, and only to its owner", async () => {
+        const w = the();
+        const [ada, bob] = await w.users("ada", "bob");
+        await deliver(w.app, ada!.id, ["before"]);
+        const [hers, his] = [await watching(name, ada!, "", replica.url), await watching(name, bob!, "", replica.url)];
+        expect(
+          (await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "for ada" } })).status,
+        ).to.equal(204);
+        await eventually(() => hers.items.length === 1, "the watcher is told", 1_000);
+        expect(hers.items[0]).to.include({ title: "for ada", unreadCount: 2 });
+
+        await deliver(replica, bob!.id, ["for bob"]);
+        await eventually(() => his.items.length === 1, "the other watcher is told", 1_000);
+        expect([titles(hers), titles(his)]).to.deep.equal([["for ada"], ["for bob"]]);
+      });
+
+      it("resumes after a disconnect: everything of parallel writers once, in order", async () => {
+        const w = the();
+        const [ada] = await w.users("ada");
+        const first = await watching(name, ada!);
+        await deliver(w.app, ada!.id, ["seen"]);
+        await eventually(() => first.items.length === 1, "the watcher is told");
+        const { id, cursor } = first.items[0]!;
+        first.close();
+
+        const missed = Array.from({ length: 150 }, (_, n) => `n${n}`);
+        await Promise.all([deliver(w.app, ada!.id, missed.slice(0, 75)), deliver(replica, ada!.id, missed.slice(75))]);
+        const again = await watching(name, ada!, `?since=${cursor ?? id}`, replica.url);
+        await deliver(w.app, ada!.id, ["live"]);
+        await eventually(() => again.items.length >= 151, "everything is told");
+        await deliver(w.app, ada!.id, ["last"]);
+        await eventually(() => titles(again).at(-1) === "last", "the last one is told");
+
+        const { rows } = await w.app.services.database.pool.query<{ id: string }>(
+          "select id from inbox_notifications where user_id = $1 and seq > 1 order by seq",
+          [ada!.id],
+        );
+        expect(again.items.map((item) => item.id)).to.deep.equal(rows.map((row) => row.id));
+        expect(again.items).to.have.length(152);
+      });
+
+      it("writes plain text when asked to", async () => {
+        const w = the();
+        const [ada] = await w.users("ada");
+        const [plain, marked] = [
+          await watching(name, ada!, "?format=plaintext"),
+          await watching(name, ada!, "?format=markdown"),
+        ];
+        await deliver(w.app, ada!.id, ["**Done**: [log](https://a.b/c)"]);
+        await eventually(() => plain.items.length + marked.items.length === 2, "both are told");
+        expect(plain.items[0]).to.include({
+          title: "Done: log (https://a.b/c)",
+          content: "About Done: log (https://a.b/c)",
+        });
+        expect(marked.items[0]!.title).to.equal("**Done**: [log](https://a.b/c)");
+      });
+
+      it("matches what was read only when it is replayed", async () => {
+        const w = the();
+        const [ada] = await w.users("ada");
+        const [read] = await deliver(w.app, ada!.id, ["read"]);
+        await deliver(w.app, ada!.id, ["unread"]);
+        await w.as(ada!).put(`${inbox}/${read}/read-status`, { is_read: true });
+        const [reads, unreads] = [
+          await watching(name, ada!, "?since=0&read_status=read"),
+          await watching(name, ada!, "?since=0&read_status=unread"),
+        ];
+        await eventually(() => reads.items.length + unreads.items.length === 2, "both are told");
+        const [live] = await deliver(w.app, ada!.id, ["live"]);
+        await eventually(() => unreads.items.length === 2, "the new one is told");
+        await w.as(ada!).put(`${inbox}/${live}/read-status`, { is_read: true });
+        await deliver(w.app, ada!.id, ["end"]);
+        await eventually(() => unreads.items.length === 3, "the end is told");
+        expect([titles(reads), titles(unreads)]).to.deep.equal([["read"], ["unread", "live", "end"]]);
+      });
+
+      it("ends within 5 s of the session, with 4403 on sockets", async function () {
+        this.timeout(15_000);
+        const w = the();
+        const [ada] = await w.users("ada");
+        const watcher = await watching(name, ada!, "", replica.url);
+        await w.app.services.database.pool.query("delete from api_keys where user_id = $1", [ada!.id]);
+        let code: number | undefined;
+        void watcher.ended.then((ended) => (code = ended));
+        await eventually(() => code !== undefined, "the stream ends", 6_000);
+        expect(code).to.equal(name === "WebSocket" || name === "subscription" ? 4403 : 0);
+      });
+
+      it("still tells when the bus lost its connection meanwhile", async function () {
+        this.timeout(40_000);
+        const w = the();
+        const [ada] = await w.users("ada");
+        const watcher = await watching(name, ada!, "", replica.url);
+        const { rowCount } = await w.app.services.database.pool.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steward events'",
+        );
+        expect(rowCount).to.equal(2);
+        await deliver(w.app, ada!.id, ["in the gap"]);
+        await eventually(() => watcher.items.length === 1, "the watcher is told", 35_000);
+        expect(titles(watcher)).to.deep.equal(["in the gap"]);
+      });
+    });
+  }
+
+  for (const name of ["SSE", "subscription"] as const) {
+    it(`tells by ${name} how many are unread, at the start and when it changes`, async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [id] = await deliver(w.app, ada!.id, ["a", "b"]);
+      const watcher = await watching(name, ada!, "", replica.url);
+      await eventually(() => watcher.unread.length === 1, "the count at the start");
+      await w.as(ada!).put(`${inbox}/${id}/read-status`, { is_read: true });
+      await eventually(() => watcher.unread.length === 2, "the count after a mark");
+      await w.as(ada!).put(`${inbox}/${id}/read-status`, { is_read: true });
+      await w.as(ada!).put(`${inbox}/mark-all-as-read`);
+      await eventually(() => watcher.unread.length === 3, "the count after all marks");
+      expect(watcher.unread).to.deep.equal([2, 1, 0]);
+      expect(watcher.items).to.deep.equal([]);
+    });
+  }
+
+  it("resumes an event source by its Last-Event-ID, and ignores a malformed one", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await deliver(w.app, ada!.id, ["a"]);
+    await deliver(w.app, ada!.id, ["b"]);
+    const resume = async (id: string, query = "") => {
+      const watcher = await transports.SSE(w.url, ada!.token, { query, headers: { "Last-Event-ID": id } });
+      open.push(watcher);
+      return watcher;
+    };
+    const [resumed, fresh] = [await resume("1", "?since=0"), await resume("x; y")];
+    await deliver(w.app, ada!.id, ["c"]);
+    await eventually(() => resumed.items.length + fresh.items.length === 3, "both are told");
+    expect([titles(resumed), titles(fresh)]).to.deep.equal([["b", "c"], ["c"]]);
+    expect(resumed.items.map(({ cursor }) => cursor)).to.deep.equal(["2", "3"]);
+  });
+
+  it("refuses before the first byte and before the upgrade", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    for (const query of ["since=x", `since=${newId()}`, "format=html", "targets=x", "read_status=maybe"]) {
+      const { status, body } = await w.as(ada!).get(`${watch}?${query}`);
+      expect([query, status, body.validations?.length]).to.deep.equal([query, 400, 1]);
+      const refused = await transports
+        .WebSocket(w.url, ada!.token, { query: `?${query}` })
+        .catch((error: Error) => error.message);
+      expect(refused).to.equal("Refused with 400.");
+    }
+    expect((await w.nobody.get(watch)).status).to.equal(401);
+    const anonymous = await transports.WebSocket(w.url, "", {}).catch((error: Error) => error.message);
+    expect(anonymous).to.equal("Refused with 401.");
+  });
+
+  it("allows a user 20 watches per replica, whatever the transport", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const names = Object.keys(transports) as Array<keyof typeof transports>;
+    const watchers = await Promise.all(Array.from({ length: 20 }, (_, n) => watching(names[n % 4]!, ada!)));
+    for (const name of names) {
+      const refused = await watching(name, ada!).then(
+        () => "accepted",
+        (error: Error) => error.message,
+      );
+      expect(refused, name).to.match(/^Refused with (429|.*RATE_LIMITED)/);
+    }
+    await watching("WebSocket", ada!, "", replica.url);
+    await watching("WebSocket", bob!);
+    for (const watcher of watchers.slice(0, 4)) watcher.close();
+    let free = 0;
+    await eventually(
+      () =>
+        watching("NDJSON", ada!).then(
+          () => (free += 1) === 4,
+          () => false,
+        ),
+      "places become free",
+    );
+  });
+
+  it("drops a reader that takes nothing for 30 s, so that it can resume", async function () {
+    this.timeout(90_000);
+    const w = the();
+    const [ada] = await w.users("ada");
+    const socket = new WebSocket(`${w.url.replace("http", "ws")}${watch}`, {
+      headers: { "Service-Session-Token": ada!.token },
+    });
+    const seen: string[] = [];
+    socket.on("message", (data) =>
+      seen.push((JSON.parse((data as Buffer).toString()) as { notification: { id: string } }).notification.id),
+    );
+    const code = new Promise<number>((resolve) => socket.once("close", resolve));
+    await new Promise((resolve) => socket.once("open", resolve));
+    await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", ada!)));
+
+    socket.pause();
+    const content = "x".repeat(64 * 1024);
+    for (let batch = 0; batch < 8; batch++)
+      await deliver(
+        w.app,
+        ada!.id,
+        Array.from({ length: 50 }, (_, n) => `n${n}`),
+        { content },
+      );
+    // All 20 places are taken until the server gives the paused reader up.
+    const freed = () =>
+      watching("NDJSON", ada!).then(
+        () => true,
+        () => false,
+      );
+    await eventually(freed, "the reader is dropped", 45_000);
+    socket.resume();
+    expect(await code).to.equal(1013);
+
+    expect(seen.length).to.be.within(1, 399);
+    for (const watcher of open.splice(0)) watcher.close();
+    const rest = await watching("WebSocket", ada!, `?since=${seen.at(-1)}`);
+    await eventually(() => seen.length + rest.items.length === 400, "the rest is told");
+    expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size).to.equal(400);
+  });
+});

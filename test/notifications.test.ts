@@ -1,0 +1,347 @@
+import { expect } from "chai";
+import { newId } from "../src/context.js";
+import { deliver } from "./support/inbox.js";
+import { world } from "./support/world.js";
+
+const custom = "/api/v2/notifications/custom";
+const inbox = "/api/v2/notifications/inbox";
+const markAll = `${inbox}/mark-all-as-read`;
+const readStatus = (id: string) => `${inbox}/${id}/read-status`;
+
+describe("notifications", () => {
+  const the = world();
+
+  describe("custom ones", () => {
+    it("go to the caller's inbox and to nobody else's", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      const sent = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
+      expect(sent).to.deep.include({ status: 204, body: "" });
+
+      const { status, body } = await w.as(ada!).get(inbox);
+      expect(status).to.equal(200);
+      expect(body.unread_count).to.equal(1);
+      const [{ id, created_at, ...rest }] = body.notifications;
+      expect(id).to.match(/^[0-9a-f-]{36}$/);
+      expect(created_at).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(rest).to.deep.equal({
+        user_id: ada!.id,
+        template_id: "39b1e189-c857-4b0c-877a-511144c18516",
+        targets: [],
+        title: "Build done",
+        content: "**All** green",
+        icon: "DEFAULT_ICON_OTHER",
+        actions: [],
+      });
+      expect((await w.as(bob!).get(inbox)).body).to.deep.equal({ notifications: [], unread_count: 0 });
+      expect((await w.as(w.owner).get(inbox)).body.notifications).to.deep.equal([]);
+    });
+
+    it("need a title or a message; a blank title becomes the template's name", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      expect((await w.as(ada!).post(custom, { content: { title: "only a title" } })).status).to.equal(204);
+      expect((await w.as(ada!).post(custom, { content: { title: "  ", message: "only a message" } })).status).to.equal(
+        204,
+      );
+      const { notifications } = (await w.as(ada!).get(inbox)).body;
+      expect(notifications.map(({ title, content }: Record<string, string>) => [title, content])).to.deep.equal([
+        ["Custom Notification", "only a message"],
+        ["only a title", ""],
+      ]);
+
+      const faults = async (body: unknown) => {
+        const answer = await w.as(ada!).post(custom, body);
+        expect(answer.status).to.equal(400);
+        return answer.body.validations.map(({ field }: { field: string }) => field);
+      };
+      expect(await faults({})).to.deep.equal(["content"]);
+      expect(await faults({ content: null })).to.deep.equal(["content"]);
+      expect(await faults({ content: { title: " ", message: "\n" } })).to.deep.equal([
+        "content.title",
+        "content.message",
+      ]);
+      const tooLong = { title: "x".repeat(121), message: "y".repeat(2001) };
+      expect(await faults({ content: tooLong })).to.deep.equal(["content.title", "content.message"]);
+      expect(await faults({ content: { title: 5, message: [] } })).to.deep.equal(["content.title", "content.message"]);
+      const failure = await w
+        .as(ada!)
+        .failure(
+          `mutation($input: SendCustomNotificationInput!) { sendCustomNotification(input: $input) { __typename } }`,
+          { input: { content: tooLong } },
+        );
+      expect(failure.code).to.equal("BAD_USER_INPUT");
+      expect(failure.errors[0]!.extensions.validations).to.have.length(2);
+    });
+
+    it("are delivered again when repeated, but once under one idempotency key", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const send = (title: string, key?: string) =>
+        w.as(ada!).post(custom, { content: { title } }, key ? { "Idempotency-Key": key } : {});
+      const count = async () => (await w.as(ada!).get(inbox)).body.unread_count;
+
+      await send("twice");
+      await send("twice");
+      expect(await count()).to.equal(2);
+
+      const answers = await Promise.all(Array.from({ length: 8 }, () => send("once", "key-1")));
+      expect(answers.map(({ status }) => status)).to.deep.equal(Array(8).fill(204));
+      expect(await count()).to.equal(3);
+
+      const other = await send("other", "key-1");
+      expect(other.status).to.equal(409);
+      expect(other.body.validations[0].field).to.equal("idempotency_key");
+      expect((await send("long", "k".repeat(256))).status).to.equal(400);
+      expect((await send("other", "key-2")).status).to.equal(204);
+      expect(await count()).to.equal(4);
+
+      await w.app.services.database.pool.query(
+        "update idempotency_keys set created_at = created_at - interval '24 hours'",
+      );
+      expect((await send("other", "key-1")).status).to.equal(204);
+      expect(await count()).to.equal(5);
+    });
+
+    it("are 20 a minute at most, however parallel, and a refused one leaves no trace", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, n) =>
+          w.as(ada!).post(custom, { content: { title: `n${n}` } }, { "Idempotency-Key": `key-${n}` }),
+        ),
+      );
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(answers.filter(({ status }) => status === 204)).to.have.length(20);
+      expect(refused).to.have.length(10);
+      for (const { headers } of refused) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+      expect((await w.as(ada!).get(inbox)).body.unread_count).to.equal(20);
+      expect((await w.as(bob!).post(custom, { content: { title: "mine" } })).status).to.equal(204);
+
+      const { pool } = w.app.services.database;
+      const { rows } = await pool.query(
+        `select (select count(*)::int from audit_events where actor_id = $1 and resource_type = 'inbox_notification') as events,
+           (select count(*)::int from idempotency_keys where user_id = $1) as keys`,
+        [ada!.id],
+      );
+      expect(rows).to.deep.equal([{ events: 20, keys: 20 }]);
+
+      await pool.query(
+        `update inbox_cursors set custom_sent_at = array(select at - interval '1 minute' from unnest(custom_sent_at) at) where user_id = $1`,
+        [ada!.id],
+      );
+      expect((await w.as(ada!).post(custom, { content: { title: "again" } })).status).to.equal(204);
+    });
+
+    it("are answered in GraphQL by what was sent", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const send = () =>
+        w
+          .as(ada!)
+          .graphql(
+            `mutation { sendCustomNotification(input: { content: { title: "hi" } }, idempotencyKey: "k") { notification { title readAt } } }`,
+          );
+      expect(await send()).to.deep.equal({ sendCustomNotification: { notification: { title: "hi", readAt: null } } });
+      expect(await send()).to.deep.equal({ sendCustomNotification: { notification: null } });
+    });
+
+    it("are not for system users", async () => {
+      const w = the();
+      const [robot] = await w.users("robot");
+      await w.app.services.database.pool.query("update users set is_system = true where id = $1", [robot!.id]);
+      const session = await w
+        .login(robot!.email, `${robot!.username}-has-quite-a-long-password`)
+        .catch(() => robot!.token);
+      const { status } = await w.as({ token: session }).post(custom, { content: { title: "beep" } });
+      expect(status).to.be.oneOf([401, 403]);
+      expect((await w.nobody.post(custom, { content: { title: "anonymous" } })).status).to.equal(401);
+    });
+  });
+
+  describe("the inbox", () => {
+    it("is read in pages of 25, newest first, without gap or repeat", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const titles = Array.from({ length: 60 }, (_, n) => `n${n}`);
+      await deliver(w.app, ada!.id, titles);
+
+      const seen: string[] = [];
+      for (let query = ""; ; query = `?starting_before=${seen.at(-1)}`) {
+        const { notifications } = (await w.as(ada!).get(inbox + query)).body;
+        if (notifications.length === 0) break;
+        seen.push(...notifications.map(({ id }: { id: string }) => id));
+        if (seen.length === 25) await deliver(w.app, ada!.id, ["meanwhile"]);
+      }
+      expect(new Set(seen).size).to.equal(60);
+
+      const { inboxNotifications: page } = await w
+        .as(ada!)
+        .graphql(
+          `{ inboxNotifications(first: 10) { totalCount unreadCount pageInfo { hasNextPage endCursor } edges { cursor } nodes { id createdAt } } }`,
+        );
+      expect(page).to.deep.include({ totalCount: 61, unreadCount: 61 });
+      expect(page.pageInfo).to.deep.equal({ hasNextPage: true, endCursor: page.edges.at(-1).cursor });
+      expect(page.nodes.map(({ id }: { id: string }) => id).slice(1)).to.deep.equal(seen.slice(0, 9));
+      const next = await w
+        .as(ada!)
+        .graphql(`query($after: String) { inboxNotifications(first: 10, after: $after) { nodes { id } } }`, {
+          after: page.pageInfo.endCursor,
+        });
+      expect(next.inboxNotifications.nodes[0].id).to.equal(seen[9]);
+    });
+
+    it("is narrowed by targets, templates and whether it was read", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [red, blue, one, two] = [newId(), newId(), newId(), newId()];
+      const [a] = await deliver(w.app, ada!.id, ["a"], { targets: [red], templateId: one });
+      await deliver(w.app, ada!.id, ["b"], { targets: [red, blue], templateId: two });
+      await deliver(w.app, ada!.id, ["c"], { targets: [blue] });
+      await w.as(ada!).put(readStatus(a!), { is_read: true });
+
+      const titles = async (query: string) => {
+        const { notifications, unread_count } = (await w.as(ada!).get(`${inbox}?${query}`)).body;
+        expect(unread_count).to.equal(2);
+        return notifications
+          .map(({ title }: { title: string }) => title)
+          .sort()
+          .join("");
+      };
+      expect(await titles("")).to.equal("abc");
+      expect(await titles(`targets=${red}`)).to.equal("ab");
+      expect(await titles(`targets=${red},${blue.toUpperCase()}`)).to.equal("b");
+      expect(await titles(`templates=${one},${two}`)).to.equal("ab");
+      expect(await titles(`templates=${one}&templates=${two}&targets=${blue}`)).to.equal("b");
+      expect(await titles("read_status=read")).to.equal("a");
+      expect(await titles("read_status=unread")).to.equal("bc");
+      expect(await titles("read_status=all&targets=&starting_before=")).to.equal("abc");
+    });
+
+    it("says what is wrong with a question", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      const [foreign] = await deliver(w.app, bob!.id, ["bob's"]);
+      const faults = async (query: string) => {
+        const { status, body } = await w.as(ada!).get(`${inbox}?${query}`);
+        expect([status, body.message]).to.deep.equal([400, "Query parameters have invalid values."]);
+        return body.validations.map(({ field }: { field: string }) => field);
+      };
+      expect(await faults("read_status=maybe&targets=x&templates=y")).to.have.members([
+        "targets[0]",
+        "templates[0]",
+        "read_status",
+      ]);
+      expect(await faults("starting_before=x")).to.deep.equal(["starting_before"]);
+      expect(await faults(`starting_before=${newId()}`)).to.deep.equal(["starting_before"]);
+      expect(await faults(`starting_before=${foreign}`)).to.deep.equal(["starting_before"]);
+      const many = Array.from({ length: 101 }, newId).join(",");
+      expect(await faults(`targets=${many}&templates=${many}`)).to.deep.equal(["targets", "templates"]);
+    });
+
+    it("marks as read and unread; repeats keep the time", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [first] = await deliver(w.app, ada!.id, ["first", "second"]);
+      const mark = async (is_read: boolean) => {
+        const { status, body } = await w.as(ada!).put(readStatus(first!), { is_read });
+        expect(status).to.equal(200);
+        expect(body.notification.id).to.equal(first);
+        return [body.notification.read_at, body.unread_count];
+      };
+      const [readAt, unread] = await mark(true);
+      expect(unread).to.equal(1);
+      expect(await mark(true)).to.deep.equal([readAt, 1]);
+      expect(await mark(false)).to.deep.equal([undefined, 2]);
+      expect(await mark(false)).to.deep.equal([undefined, 2]);
+
+      const { markInboxNotification } = await w
+        .as(ada!)
+        .graphql(
+          `mutation($id: UUID!) { markInboxNotification(input: { id: $id, isRead: true }) { notification { readAt } unreadCount } }`,
+          { id: first },
+        );
+      expect(markInboxNotification.notification.readAt).to.be.a("string");
+      expect(markInboxNotification.unreadCount).to.equal(1);
+    });
+
+    it("hides what is not the caller's, before it looks at the body", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      const [foreign] = await deliver(w.app, bob!.id, ["bob's"]);
+      const missing = await w.as(ada!).put(readStatus(newId()), {});
+      const hidden = await w.as(ada!).put(readStatus(foreign!), {});
+      expect(missing.status).to.equal(404);
+      expect(hidden).to.deep.include({ status: 404, body: missing.body });
+      expect((await w.as(w.owner).put(readStatus(foreign!), { is_read: true })).status).to.equal(404);
+      expect((await w.as(bob!).put(readStatus(foreign!), {})).body.validations).to.deep.equal([
+        { field: "is_read", detail: "Is required." },
+      ]);
+      expect((await w.as(bob!).put(readStatus("nonsense"), { is_read: true })).body.validations[0].field).to.equal(
+        "id",
+      );
+      const failure = await w
+        .as(ada!)
+        .failure(`query($id: UUID!) { inboxNotification(id: $id) { id } }`, { id: foreign });
+      expect(failure.code).to.equal("NOT_FOUND");
+    });
+
+    it("marks everything as read at once", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      await deliver(w.app, ada!.id, ["a", "b", "c"]);
+      await deliver(w.app, bob!.id, ["d"]);
+      expect((await w.as(ada!).put(markAll)).status).to.equal(204);
+      expect((await w.as(ada!).put(markAll)).status).to.equal(204);
+      expect((await w.as(ada!).get(`${inbox}?read_status=unread`)).body).to.deep.equal({
+        notifications: [],
+        unread_count: 0,
+      });
+      expect((await w.as(bob!).get(inbox)).body.unread_count).to.equal(1);
+      const done = await w.as(bob!).graphql(`mutation { markAllInboxNotificationsRead { unreadCount } }`);
+      expect(done).to.deep.equal({ markAllInboxNotificationsRead: { unreadCount: 0 } });
+    });
+
+    it("counts the unread right, whatever happens at once", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const ids = await deliver(
+        w.app,
+        ada!.id,
+        Array.from({ length: 10 }, (_, n) => `n${n}`),
+      );
+      const work = Array.from({ length: 120 }, (_, n) => {
+        if (n % 10 === 0) return w.as(ada!).put(markAll);
+        if (n % 3 === 0) return deliver(w.app, ada!.id, [`more${n}`]);
+        return w.as(ada!).put(readStatus(ids[n % 10]!), { is_read: n % 2 === 0 });
+      });
+      for (const answer of await Promise.all(work)) {
+        if (!Array.isArray(answer)) expect(answer.status).to.be.oneOf([200, 204]);
+      }
+      const { inboxNotifications } = await w
+        .as(ada!)
+        .graphql(`{ inboxNotifications(filter: { readStatus: UNREAD }) { totalCount unreadCount } }`);
+      expect(inboxNotifications.unreadCount).to.equal(inboxNotifications.totalCount);
+    });
+
+    it("costs few statements, and no more for a full page", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [id] = await deliver(w.app, ada!.id, ["one"]);
+      await w.as(ada!).get(inbox);
+      const few = await w.statements(() => w.as(ada!).get(inbox));
+      await deliver(
+        w.app,
+        ada!.id,
+        Array.from({ length: 40 }, (_, n) => `n${n}`),
+      );
+      expect(await w.statements(() => w.as(ada!).get(inbox)))
+        .to.equal(few)
+        .and.at.most(3);
+      expect(await w.statements(() => w.as(ada!).get(`${inbox}?starting_before=${id}`))).to.be.at.most(4);
+      expect(await w.statements(() => w.as(ada!).post(custom, { content: { title: "x" } }))).to.be.at.most(4);
+      expect(await w.statements(() => w.as(ada!).put(readStatus(id!), { is_read: true }))).to.be.at.most(5);
+      expect(await w.statements(() => w.as(ada!).put(markAll))).to.be.at.most(2);
+    });
+  });
+});

@@ -1,0 +1,390 @@
+import { expect } from "chai";
+import { type Client, world } from "./support/world.js";
+
+const createOrganization = `mutation($input: CreateOrganizationInput!) {
+  createOrganization(input: $input) { organization { id name displayName description icon isDefault } } }`;
+const updateOrganization = `mutation($input: UpdateOrganizationInput!) {
+  updateOrganization(input: $input) { organization { name displayName description icon } } }`;
+const deleteOrganization = `mutation($organization: String!) {
+  deleteOrganization(input: { organization: $organization }) { organization { id name } } }`;
+const addMember = `mutation($organization: String!, $user: String!) {
+  addOrganizationMember(input: { organization: $organization, user: $user }) { member { id username roles { name } } } }`;
+const removeMember = `mutation($organization: String!, $user: String!) {
+  removeOrganizationMember(input: { organization: $organization, user: $user }) { member { username } } }`;
+const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]) {
+  setOrganizationMemberRoles(input: { organization: $organization, user: $user, roles: $roles }) {
+    member { roles { name displayName organizationId } } } }`;
+const members = `query($organization: String!, $filter: OrganizationMemberFilter, $first: Int, $after: String, $last: Int, $before: String) {
+  organizationMembers(organization: $organization, filter: $filter, first: $first, after: $after, last: $last, before: $before) {
+    nodes { id username name avatarUrl joinedAt roles { name } user { email } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    totalCount } }`;
+
+describe("organisations", () => {
+  const the = world();
+
+  /** Everybody who may do it, tried with the same operation on a fresh organisation. */
+  const code = async (client: Client, document: string, variables: Record<string, unknown>) =>
+    (await client.failure(document, variables)).code;
+
+  it("an owner creates one, changes it and deletes it; each is in the audit log", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const created = await owner.graphql(createOrganization, {
+      input: { name: "Platform", displayName: "The platform", description: "Builds it.", icon: "/icons/p.svg" },
+    });
+    const { id, ...rest } = created.createOrganization.organization;
+    expect(rest).to.deep.equal({
+      name: "Platform",
+      displayName: "The platform",
+      description: "Builds it.",
+      icon: "/icons/p.svg",
+      isDefault: false,
+    });
+
+    const changed = await owner.graphql(updateOrganization, {
+      input: { organization: "PLATFORM", name: "platform-2", icon: "", displayName: null },
+    });
+    expect(changed.updateOrganization.organization).to.deep.equal({
+      name: "platform-2",
+      displayName: "The platform",
+      description: "Builds it.",
+      icon: "",
+    });
+    expect(await owner.graphql(`{ organization(name: "Platform-2") { id } }`)).to.deep.equal({ organization: { id } });
+
+    const deleted = await owner.graphql(deleteOrganization, { organization: id.toUpperCase() });
+    expect(deleted.deleteOrganization.organization).to.deep.equal({ id, name: "platform-2" });
+    expect(await code(owner, deleteOrganization, { organization: id })).to.equal("NOT_FOUND");
+    expect(await code(owner, `query($id: UUID) { organization(id: $id) { id } }`, { id })).to.equal("NOT_FOUND");
+
+    const { auditEvents } = await owner.graphql(
+      `query($id: String!) { auditEvents(filter: { resourceType: "organization", resourceId: $id }) { nodes { action diff } } }`,
+      { id },
+    );
+    expect(auditEvents.nodes).to.deep.equal([
+      { action: "DELETE", diff: {} },
+      { action: "UPDATE", diff: { name: { old: "Platform", new: "platform-2" }, icon: { old: "/icons/p.svg", new: "" } } },
+      {
+        action: "CREATE",
+        diff: {
+          name: { new: "Platform" },
+          displayName: { new: "The platform" },
+          description: { new: "Builds it." },
+          icon: { new: "/icons/p.svg" },
+        },
+      },
+    ]);
+  });
+
+  it("comes with its group Everyone, which has its id", async () => {
+    const w = the();
+    const { id } = await w.organization();
+    const { rows } = await w.app.services.database.pool.query("select id, name from groups where organization_id = $1", [id]);
+    expect(rows).to.deep.equal([{ id, name: "Everyone" }]);
+  });
+
+  it("names are unique in any letter case until the organisation is deleted", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const { id } = await w.organization("twice");
+    const failure = await owner.failure(createOrganization, { input: { name: "TWICE" } });
+    expect(failure.code).to.equal("CONFLICT");
+    expect(failure.errors[0]!.extensions.validations).to.have.length(1);
+    expect(failure.errors[0]!.extensions.validations[0].field).to.match(/name$/);
+    expect(await code(owner, updateOrganization, { input: { organization: "default", name: "Twice" } })).to.equal("CONFLICT");
+
+    await owner.graphql(deleteOrganization, { organization: id });
+    await w.organization("twice");
+  });
+
+  it("of two that take one name at once, one is made", async () => {
+    const w = the();
+    const attempts = await Promise.allSettled(
+      ["raced", "Raced", "RACED"].map((name) => w.as(w.owner).graphql(createOrganization, { input: { name } })),
+    );
+    expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected", "rejected"]);
+  });
+
+  it("all faults of the fields are told at once", async () => {
+    const w = the();
+    const input = { name: "-", displayName: " x", description: "x".repeat(1001), icon: "javascript:alert(1)" };
+    for (const [document, extra] of [
+      [createOrganization, {}],
+      [updateOrganization, { organization: "default" }],
+    ] as const) {
+      const failure = await w.as(w.owner).failure(document, { input: { ...extra, ...input } });
+      expect(failure.code).to.equal("BAD_USER_INPUT");
+      expect(fields(failure)).to.deep.equal(["name", "displayName", "description", "icon"]);
+    }
+    expect(fields(await w.as(w.owner).failure(createOrganization, { input: {} }))).to.deep.equal(["name"]);
+  });
+
+  it("the default one cannot be deleted", async () => {
+    const w = the();
+    expect(await code(w.as(w.owner), deleteOrganization, { organization: "default" })).to.equal("BAD_USER_INPUT");
+  });
+
+  it("who is in none of its roles finds nothing; its members read; its admin writes; only owners delete", async () => {
+    const w = the();
+    const { id, name } = await w.organization();
+    const [stranger] = await w.users("stranger");
+    const admin = await w.user("admin", [id]);
+    const member = await w.user("member", [id]);
+    await w.as(w.owner).graphql(setRoles, { organization: id, user: admin.id, roles: ["ORGANIZATION_ADMIN"] });
+
+    const find = `query($id: UUID!) { organization(id: $id) { name } }`;
+    expect(await code(w.as(stranger!), find, { id })).to.equal("NOT_FOUND");
+    expect(await code(w.as(stranger!), updateOrganization, { input: { organization: id } })).to.equal("NOT_FOUND");
+    expect(await w.as(member).graphql(find, { id })).to.deep.equal({ organization: { name } });
+    expect(await w.as(member).graphql("{ organizations { name } }")).to.deep.equal({ organizations: [{ name }] });
+    expect(await code(w.as(member), updateOrganization, { input: { organization: id, name: "" } })).to.equal("FORBIDDEN");
+    await w.as(admin).graphql(updateOrganization, { input: { organization: id, displayName: "Ours" } });
+    expect(await code(w.as(admin), deleteOrganization, { organization: id })).to.equal("FORBIDDEN");
+    expect(await code(w.as(admin), createOrganization, { input: { name: "more" } })).to.equal("FORBIDDEN");
+    expect(await code(w.nobody, "{ organizations { name } }", {})).to.equal("UNAUTHENTICATED");
+  });
+
+  it("is asked for by id or by name, not by both and not by neither", async () => {
+    const w = the();
+    const { id } = await w.organization();
+    expect(await code(w.as(w.owner), `{ organization { id } }`, {})).to.equal("BAD_USER_INPUT");
+    expect(await code(w.as(w.owner), `query($id: UUID) { organization(id: $id, name: "main") { id } }`, { id })).to.equal("BAD_USER_INPUT");
+    expect((await w.as(w.owner).graphql(`{ organization(name: "default") { isDefault } }`)).organization.isDefault).to.equal(true);
+  });
+});
+
+describe("members of organisations", () => {
+  const the = world();
+  const code = async (client: Client, document: string, variables: Record<string, unknown>) =>
+    (await client.failure(document, variables)).code;
+
+  it("an organisation admin adds somebody, gives roles and removes them; groups go with the membership", async () => {
+    const w = the();
+    const organization = (await w.organization()).id;
+    const admin = await w.user("admin", [organization]);
+    const [bob] = await w.users("bob");
+    await w.as(w.owner).graphql(setRoles, { organization, user: admin.id, roles: ["ORGANIZATION_ADMIN"] });
+
+    const added = await w.as(admin).graphql(addMember, { organization, user: bob!.username.toUpperCase() });
+    expect(added.addOrganizationMember.member).to.deep.equal({ id: bob!.id, username: bob!.username, roles: [] });
+    expect(await code(w.as(admin), addMember, { organization, user: bob!.id })).to.equal("CONFLICT");
+
+    const given = await w.as(admin).graphql(setRoles, {
+      organization,
+      user: bob!.id,
+      roles: ["ORGANIZATION_MEMBER", "ORGANIZATION_AUDITOR", "ORGANIZATION_ADMIN", "ORGANIZATION_AUDITOR"],
+    });
+    expect(given.setOrganizationMemberRoles.member.roles).to.deep.equal([
+      { name: "ORGANIZATION_ADMIN", displayName: "Organization admin", organizationId: organization },
+      { name: "ORGANIZATION_AUDITOR", displayName: "Organization auditor", organizationId: organization },
+    ]);
+
+    const { pool } = w.app.services.database;
+    const group = await pool.query(
+      `insert into groups (id, created_at, updated_at, organization_id, name) values (gen_random_uuid(), now(), now(), $1, 'ops') returning id`,
+      [organization],
+    );
+    await pool.query("insert into group_members (group_id, organization_id, user_id) values ($1, $2, $3)", [group.rows[0].id, organization, bob!.id]);
+    const removed = await w.as(admin).graphql(removeMember, { organization, user: bob!.id });
+    expect(removed.removeOrganizationMember.member.username).to.equal(bob!.username);
+    expect(await code(w.as(admin), removeMember, { organization, user: bob!.id })).to.equal("NOT_FOUND");
+    expect((await pool.query("select from group_members where user_id = $1", [bob!.id])).rowCount).to.equal(0);
+
+    const { auditEvents } = await w.as(admin).graphql(
+      `query($id: String!) { auditEvents(filter: { resourceType: "organization_member", resourceId: $id }) { nodes { action diff } } }`,
+      { id: bob!.id },
+    );
+    const roles = ["organization-admin", "organization-auditor"];
+    expect(auditEvents.nodes).to.deep.equal([
+      { action: "DELETE", diff: { roles: { old: roles } } },
+      { action: "UPDATE", diff: { roles: { old: [], new: roles } } },
+      { action: "CREATE", diff: {} },
+    ]);
+  });
+
+  it("an organisation user admin gives and takes that role alone", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const organization = "default";
+    await w.grant(ada!, "organization-user-admin");
+    const asAda = w.as(ada!);
+    await asAda.graphql(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_USER_ADMIN"] });
+    for (const role of ["ORGANIZATION_ADMIN", "ORGANIZATION_TEMPLATE_ADMIN", "ORGANIZATION_AUDITOR"])
+      expect(await code(asAda, setRoles, { organization, user: bob!.id, roles: [role] })).to.equal("FORBIDDEN");
+
+    await w.grant(bob!, "organization-admin", "organization-user-admin");
+    expect(await code(asAda, setRoles, { organization, user: bob!.id, roles: [] })).to.equal("FORBIDDEN");
+    await asAda.graphql(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_ADMIN"] });
+  });
+
+  it("site user admins do the same in every organisation; auditors and members do nothing", async () => {
+    const w = the();
+    const [userAdmin, auditor, plain, bob] = await w.users("uadmin", "auditor", "plain", "bob");
+    await w.grant(userAdmin!, "user-admin");
+    await w.grant(auditor!, "auditor");
+    const organization = (await w.organization()).id;
+    await w.as(userAdmin!).graphql(addMember, { organization, user: bob!.id });
+    await w.as(userAdmin!).graphql(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_USER_ADMIN"] });
+    expect(await code(w.as(userAdmin!), setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_ADMIN"] })).to.equal("FORBIDDEN");
+
+    for (const document of [removeMember, setRoles]) {
+      expect(await code(w.as(auditor!), document, { organization, user: bob!.id })).to.equal("FORBIDDEN");
+      expect(await code(w.as(plain!), document, { organization, user: bob!.id })).to.equal("NOT_FOUND");
+      expect(await code(w.as(plain!), document, { organization: "default", user: bob!.id })).to.equal("FORBIDDEN");
+    }
+    expect(await code(w.as(auditor!), addMember, { organization, user: plain!.id })).to.equal("FORBIDDEN");
+    expect(await code(w.as(plain!), addMember, { organization: "default", user: plain!.id })).to.equal("FORBIDDEN");
+    await w.as(userAdmin!).graphql(removeMember, { organization, user: bob!.id });
+  });
+
+  it("unknown roles, site roles and missing roles are refused", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const asOwner = w.as(w.owner);
+    const target = { organization: "default", user: bob!.id };
+    expect(fields(await asOwner.failure(setRoles, { ...target, roles: ["OWNER", "ORGANIZATION_ADMIN", "AUDITOR"] }))).to.deep.equal(["roles[0]", "roles[2]"]);
+    expect(fields(await asOwner.failure(setRoles, target))).to.deep.equal(["roles"]);
+    expect(await code(asOwner, setRoles, { ...target, roles: ["KING"] })).to.equal("BAD_USER_INPUT");
+  });
+
+  it("a plain member learns id, names and avatars of the others, and cannot search by more", async () => {
+    const w = the();
+    const organization = (await w.organization()).id;
+    const ada = await w.user("ada", [organization]);
+    const bob = await w.user("bob", [organization]);
+    await w.as(w.owner).graphql(setRoles, { organization, user: bob.id, roles: ["ORGANIZATION_AUDITOR"] });
+
+    const seen = await w.as(ada).graphql(members, { organization });
+    expect(seen.organizationMembers.totalCount).to.equal(2);
+    const [own, other] = seen.organizationMembers.nodes;
+    expect(own.user).to.deep.equal({ email: ada.email });
+    expect(own.roles).to.deep.equal([]);
+    expect(other).to.deep.equal({ id: bob.id, username: bob.username, name: "", avatarUrl: "", joinedAt: null, roles: null, user: null });
+
+    const found = async (filter: object) =>
+      (await w.as(ada).graphql(members, { organization, filter })).organizationMembers.nodes.map((each: { id: string }) => each.id);
+    expect(await found({ search: bob.username.toUpperCase() })).to.deep.equal([bob.id]);
+    expect(await found({ search: bob.email })).to.deep.equal([]);
+    expect(await found({ search: ada.email })).to.deep.equal([ada.id]);
+    expect(await found({ role: "ORGANIZATION_AUDITOR" })).to.deep.equal([]);
+
+    const toBob = await w.as(bob).graphql(members, { organization, filter: { search: ada.email } });
+    expect(toBob.organizationMembers.nodes.map((each: { user: unknown }) => each.user)).to.deep.equal([{ email: ada.email }]);
+  });
+
+  it("pages forwards and backwards by name, in one statement each", async () => {
+    const w = the();
+    const organization = (await w.organization()).id;
+    const people = [];
+    for (const name of ["eve", "dan", "cat", "bea", "abe"]) people.push(await w.user(name, [organization]));
+    const names = people.map(({ username }) => username).sort();
+    const page = async (variables: object) => {
+      const { organizationMembers } = await w.as(w.owner).graphql(members, { organization, ...variables });
+      return { ...organizationMembers.pageInfo, names: organizationMembers.nodes.map((each: { username: string }) => each.username) };
+    };
+    const first = await page({ first: 2 });
+    expect(first).to.include({ hasNextPage: true, hasPreviousPage: false }).and.to.have.deep.property("names", names.slice(0, 2));
+    const second = await page({ first: 2, after: first.endCursor });
+    expect(second).to.include({ hasNextPage: true, hasPreviousPage: true }).and.to.have.deep.property("names", names.slice(2, 4));
+    const third = await page({ first: 2, after: second.endCursor });
+    expect(third).to.include({ hasNextPage: false }).and.to.have.deep.property("names", names.slice(4));
+    const last = await page({ last: 2 });
+    expect(last).to.have.deep.property("names", names.slice(3));
+    const before = await page({ last: 2, before: last.startCursor });
+    expect(before).to.have.deep.property("names", names.slice(1, 3));
+
+    const byId = people.find(({ username }) => username === names[1])!.id;
+    expect(await page({ first: 2, after: byId })).to.have.deep.property("names", names.slice(2, 4));
+
+    const few = `{ organizationMembers(organization: "${organization}", first: 1) { nodes { username roles { name } } } }`;
+    const many = few.replace("first: 1", "first: 100");
+    const costs = [];
+    for (const document of [few, many]) costs.push(await w.statements(() => w.as(w.owner).graphql(document)));
+    expect(costs[0]).to.equal(costs[1]).and.to.be.at.most(3);
+  });
+
+  it("a user is in at most 1000 organisations, however many join at once", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const { pool } = w.app.services.database;
+    await pool.query(
+      `with made as (
+         insert into organizations (id, created_at, updated_at, name)
+         select gen_random_uuid(), now(), now(), 'bulk-' || n from generate_series(1, 1005) n returning id, name
+       )
+       insert into organization_members (organization_id, user_id, created_at)
+       select id, $1, now() from made where substr(name, 6)::int <= 997`,
+      [bob!.id],
+    );
+    const attempts = await Promise.allSettled(
+      [1001, 1002, 1003, 1004, 1005].map((n) => w.as(w.owner).graphql(addMember, { organization: `bulk-${n}`, user: bob!.id })),
+    );
+    expect(attempts.filter(({ status }) => status === "fulfilled")).to.have.length(2);
+    expect(await code(w.as(w.owner), addMember, { organization: "bulk-1000", user: bob!.id })).to.equal("CONFLICT");
+    await pool.query("delete from organizations where name like 'bulk-%'");
+  });
+
+  it("a membership that races the end of its organisation does not outlive it", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    for (let round = 0; round < 10; round++) {
+      const { id } = await w.organization();
+      const [added] = await Promise.allSettled([
+        w.as(w.owner).graphql(addMember, { organization: id, user: bob!.id }),
+        w.as(w.owner).graphql(deleteOrganization, { organization: id }),
+      ]);
+      const { rowCount } = await w.app.services.database.pool.query("select from organization_members where organization_id = $1", [id]);
+      expect(rowCount, added.status).to.equal(0);
+    }
+  });
+
+  it("two removals of one member: one succeeds", async () => {
+    const w = the();
+    const organization = (await w.organization()).id;
+    const bob = await w.user("bob", [organization]);
+    const attempts = await Promise.allSettled([1, 2].map(() => w.as(w.owner).graphql(removeMember, { organization, user: bob.id })));
+    expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
+  });
+
+  it("changes cost a fixed, small number of statements", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const organization = (await w.organization()).id;
+    const cost = (document: string, variables: Record<string, unknown>) => w.statements(() => w.as(w.owner).graphql(document, variables));
+    expect(await cost(addMember, { organization, user: bob!.id })).to.be.at.most(5);
+    expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.be.at.most(4);
+    expect(await cost(removeMember, { organization, user: bob!.id })).to.be.at.most(4);
+    expect(await cost(updateOrganization, { input: { organization, displayName: "x" } })).to.be.at.most(4);
+    expect(await cost(createOrganization, { input: { name: "cheap" } })).to.be.at.most(4);
+  });
+});
+
+describe("assignable roles", () => {
+  const the = world();
+  const query = `query($organization: String) { assignableRoles(organization: $organization) { name displayName assignable } }`;
+  const assignable = async (client: Client, organization?: string) =>
+    (await client.graphql(query, { organization })).assignableRoles
+      .filter((role: { assignable: boolean }) => role.assignable)
+      .map((role: { name: string }) => role.name);
+
+  it("are all to owners, one to user admins, none to others", async () => {
+    const w = the();
+    const [userAdmin, member, admin] = await w.users("uadmin", "member", "admin");
+    await w.grant(userAdmin!, "user-admin");
+    await w.grant(admin!, "organization-admin");
+    const inOrganization = ["ORGANIZATION_ADMIN", "ORGANIZATION_TEMPLATE_ADMIN", "ORGANIZATION_USER_ADMIN", "ORGANIZATION_AUDITOR"];
+    expect(await assignable(w.as(w.owner))).to.deep.equal(["OWNER", "TEMPLATE_ADMIN", "USER_ADMIN", "AUDITOR"]);
+    expect(await assignable(w.as(w.owner), "default")).to.deep.equal(inOrganization);
+    expect(await assignable(w.as(admin!), "default")).to.deep.equal(inOrganization);
+    expect(await assignable(w.as(userAdmin!))).to.deep.equal([]);
+    expect(await assignable(w.as(userAdmin!), "default")).to.deep.equal(["ORGANIZATION_USER_ADMIN"]);
+    expect(await assignable(w.as(member!), "default")).to.deep.equal([]);
+    expect((await w.as(member!).failure(query)).code).to.equal("FORBIDDEN");
+    expect((await w.as(member!).failure(query, { organization: (await w.organization()).id })).code).to.equal("NOT_FOUND");
+  });
+});
+
+/** The fields at fault, without what leads to the input. */
+const fields = (failure: { errors: Array<{ extensions: { validations?: Array<{ field: string }> } }> }) =>
+  failure.errors[0]!.extensions.validations?.map(({ field }) => field.replace(/^input\./, ""));
