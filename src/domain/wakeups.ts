@@ -32,11 +32,10 @@ class Wakeups implements AsyncIterator<void, void> {
     if (signal.aborted) this.#end();
   }
 
-  async next(): Promise<IteratorResult<void, void>> {
-    if (this.#isOver) return { done: true, value: undefined };
-    if (!this.#isDue) return (this.#waiting ??= Promise.withResolvers()).promise;
+  next(): Promise<IteratorResult<void, void>> {
+    if (!this.#isOver && !this.#isDue) return (this.#waiting ??= Promise.withResolvers()).promise;
     this.#isDue = false;
-    return { done: false, value: undefined };
+    return Promise.resolve({ done: this.#isOver, value: undefined });
   }
 
   async return(): Promise<IteratorResult<void, void>> {

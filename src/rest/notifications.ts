@@ -15,7 +15,7 @@ export default area("notifications", [
     "/api/v2/notifications/inbox/watch",
     "WatchInbox",
     200,
-    { stream: { events: { InboxUnreadCountChanged: "unread" }, id: "cursor" } },
+    { stream: { events: { InboxUnreadCountChanged: "unread" }, id: "cursor", resume: "since" } },
   ],
   ["PUT", "/api/v2/notifications/inbox/:id/read-status", "MarkInboxNotification", 200],
 ]);

@@ -1,4 +1,5 @@
 // Runs around the whole test run.
+import "reflect-metadata";
 import { stopCluster } from "./cluster.js";
 
 export const mochaHooks = {

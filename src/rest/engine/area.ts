@@ -14,6 +14,8 @@ export interface StreamOptions {
   events?: Record<string, string>;
   /** The field of an item that resumes after it: SSE's `id:`. Not part of the body. */
   id?: string;
+  /** The variable that an event source's `Last-Event-ID` fills, before any other source, if it is a sequence number. */
+  resume?: string;
 }
 
 /** One line of the contract: method, path (`:name` for parameters), stored operation, status of success. */

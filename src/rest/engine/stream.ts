@@ -42,12 +42,13 @@ setInterval(() => {
 /** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
 export function streamWith(schema: GraphQLSchema, services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
   const { operation, row } = endpoint;
-  const spell = spellerOf(schema, endpoint, row[4]?.stream ?? {});
+  const options = row[4]?.stream ?? {};
+  const spell = spellerOf(schema, endpoint, options);
 
   return async (http) => {
     try {
       const { ctx, variables } = await endpoint.admit(http);
-      const events = await operation.start(ctx, variables);
+      const events = await operation.start(ctx, { ...variables, ...resumption(http, options) });
       // What can be refused is refused here, before the first byte.
       if (!(Symbol.asyncIterator in events)) throw events.errors![0];
       const channel = await open(http);
@@ -73,6 +74,12 @@ export function streamWith(schema: GraphQLSchema, services: Services, endpoint: 
       channel.end(stalled ? "stalled" : ctx.signal.reason === "session" ? "session" : "restart");
     }
   }
+}
+
+/** Where an event source goes on that lost its connection. A malformed `Last-Event-ID` is ignored. */
+function resumption(http: Http, { resume }: StreamOptions): Record<string, string> {
+  const id = http.get("last-event-id");
+  return resume && /^\d{1,15}$/.test(id) ? { [resume]: id } : {};
 }
 
 /** Answers with a stream: a WebSocket if the client upgrades, else what it accepts. */
@@ -105,14 +112,16 @@ const sockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessa
 
 /** WebSocket: a text frame per item; client frames are ignored; extras are not sent. */
 function frames(peer: WebSocket): Channel {
-  let alive = true;
-  peer.on("pong", () => (alive = true));
+  let unanswered = 0;
+  peer.on("pong", () => (unanswered = 0));
   peer.on("error", () => peer.terminate());
   return {
     write: ({ json, event }) => (event ? Promise.resolve(true) : patiently((done) => peer.send(json, done))),
     beat() {
-      if (!alive) return peer.terminate();
-      alive = false;
+      // A peer that takes nothing cannot answer either: `write` loses patience with it.
+      if (peer.bufferedAmount > 0) return;
+      if (unanswered * keepAlive >= patience) return peer.terminate();
+      unanswered++;
       peer.ping();
     },
     end(reason) {

@@ -1,0 +1,408 @@
+import { mock } from "node:test";
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import { Client } from "pg";
+import { pino } from "pino";
+import type { Events, Hint } from "../src/domain/events.js";
+import { InProcessEvents } from "../src/domain/outside/in-process-events.js";
+import { PostgresEvents } from "../src/domain/outside/postgres-events.js";
+import { wakeups } from "../src/domain/wakeups.js";
+import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { eventually } from "./support/watchers.js";
+
+const log = pino({ level: "silent" });
+
+const hints = (count: number): Hint[] =>
+  Array.from({ length: count }, (_, index) => ({ topic: "inbox", id: `n:${index}` }));
+
+const nothing = () => {};
+
+/** The ids in payloads. */
+const named = (payloads: string[]) =>
+  payloads.flatMap((payload) => (JSON.parse(payload) as string[][]).map(([, id]) => id));
+
+/** What a subscriber of a whole topic is told. */
+function listenerOf(events: Events, topic: Hint["topic"] = "inbox") {
+  const listener = { ids: [] as string[], gaps: 0 };
+  events.subscribeAll(
+    topic,
+    (id) => listener.ids.push(id),
+    () => listener.gaps++,
+  );
+  return listener;
+}
+
+describe("the event bus", () => {
+  let database: TestDatabase;
+  const open: Events[] = [];
+
+  before(async () => {
+    database = await createDatabase();
+  });
+  afterEach(() => Promise.all(open.splice(0).map((events) => events.close())));
+  after(() => database.drop());
+
+  function kept<Bus extends Events>(events: Bus): Bus {
+    open.push(events);
+    return events;
+  }
+
+  /** A replica that listens. */
+  async function replica(connectionString = database.url): Promise<Events> {
+    const events = kept(new PostgresEvents({ connectionString, log }));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const connected = events.subscribeAll("auth", nothing, resolve);
+    await promise;
+    connected.close();
+    return events;
+  }
+
+  const inProcess = async () => {
+    const events = kept(new InProcessEvents({ log }));
+    return { from: events, to: events };
+  };
+  const sameReplica = async () => {
+    const events = await replica();
+    return { from: events, to: events };
+  };
+  const otherReplica = async () => ({ from: await replica(), to: await replica() });
+
+  const ways = [
+    ["in process", inProcess],
+    ["on Postgres, to the publisher", sameReplica],
+    ["on Postgres, to another replica", otherReplica],
+  ] as const;
+  for (const [way, buses] of ways) {
+    describe(way, () => {
+      let from: Events;
+      let to: Events;
+      /** Waits until everything published so far has arrived. */
+      async function arrival(): Promise<void> {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const subscription = to.subscribe("auth", "last", resolve);
+        from.publish({ topic: "auth", id: "last" });
+        await promise;
+        subscription.close();
+      }
+
+      beforeEach(async () => {
+        ({ from, to } = await buses());
+      });
+
+      it("tells each subscriber of the topic and id once, and those of the whole topic", async () => {
+        const told: string[] = [];
+        to.subscribe("inbox", "n:ada", () => told.push("ada's first"));
+        to.subscribe("inbox", "n:ada", () => told.push("ada's second"));
+        to.subscribe("inbox", "n:bob", () => told.push("bob's"));
+        to.subscribe("auth", "n:ada", () => told.push("another topic's"));
+        const all = listenerOf(to);
+        from.publish({ topic: "inbox", id: "n:ada" }, { topic: "inbox", id: "n:eve" });
+        await arrival();
+        expect(told).to.deep.equal(["ada's first", "ada's second"]);
+        expect(all).to.deep.equal({ ids: ["n:ada", "n:eve"], gaps: 0 });
+      });
+
+      it("keeps every character of an id", async () => {
+        const ids = ["", " ", "inbox n:ada", `"'\\`, "\u0000\n", "ü😀", "__proto__", "x".repeat(128)];
+        const all = listenerOf(to);
+        from.publish(...ids.map((id) => ({ topic: "inbox", id }) as const));
+        await arrival();
+        expect(all.ids).to.deep.equal(ids);
+      });
+
+      it("tells nothing more once a subscription is closed, also twice", async () => {
+        const told: string[] = [];
+        const closed = to.subscribe("inbox", "n:ada", () => told.push("closed"));
+        to.subscribe("inbox", "n:ada", () => told.push("open"));
+        closed.close();
+        closed.close();
+        expect(to.subscriptions).to.equal(1);
+        from.publish({ topic: "inbox", id: "n:ada" });
+        await arrival();
+        expect(told).to.deep.equal(["open"]);
+      });
+
+      it("goes on when a subscriber fails", async () => {
+        to.subscribe("inbox", "n:ada", () => {
+          throw new Error("A defect.");
+        });
+        const all = listenerOf(to);
+        from.publish({ topic: "inbox", id: "n:ada" });
+        await arrival();
+        expect(all.ids).to.deep.equal(["n:ada"]);
+      });
+
+      it("is silent after its end", async () => {
+        const all = listenerOf(to);
+        await to.close();
+        to.publish({ topic: "inbox", id: "n:ada" });
+        expect(all).to.deep.equal({ ids: [], gaps: 0 });
+        expect(to.subscriptions).to.equal(0);
+      });
+    });
+  }
+
+  describe("on Postgres", () => {
+    let observer: Client;
+    before(async () => {
+      observer = new Client(database.url);
+      await observer.connect();
+    });
+    after(() => observer.end());
+
+    /** The payloads that arrive while `work` runs, until `isEnough`. */
+    async function payloads(work: () => void, isEnough: (seen: string[]) => boolean): Promise<string[]> {
+      const seen: string[] = [];
+      const note = ({ payload = "" }: { payload?: string }) => seen.push(payload);
+      await observer.query("listen steward_hints");
+      observer.on("notification", note);
+      work();
+      await eventually(() => isEnough(seen), "the hints are sent");
+      observer.off("notification", note);
+      await observer.query("unlisten *");
+      return seen;
+    }
+
+    it("keeps payloads below 7,000 bytes, and names each of 5,000 hints once", async () => {
+      const [from, to] = [await replica(), await replica()];
+      const all = listenerOf(to);
+      const seen = await payloads(
+        () => from.publish(...hints(5_000)),
+        (soFar) => named(soFar).length >= 5_000,
+      );
+      for (const payload of seen) expect(Buffer.byteLength(payload)).to.be.at.most(7_000);
+      expect(seen.length).to.be.within(2, 20);
+      expect(named(seen)).to.have.members(hints(5_000).map(({ id }) => id));
+      await eventually(() => all.ids.length === 5_000, "the other replica has them");
+      expect(all.gaps).to.equal(0);
+    });
+
+    it("sends together, each once, what is published while a statement is under way", async () => {
+      const from = await replica();
+      const publish = () => {
+        for (let round = 0; round < 100; round++) from.publish({ topic: "inbox", id: "first" }, ...hints(10));
+        from.publish({ topic: "inbox", id: "last" });
+      };
+      const seen = await payloads(publish, (soFar) => named(soFar).includes("last"));
+      expect(seen).to.have.length(2);
+      expect(named(seen.slice(1))).to.have.members(["first", ...hints(10).map(({ id }) => id), "last"]);
+    });
+
+    it("makes the others look again instead of naming too many hints, or one too long", async () => {
+      const [from, to] = [await replica(), await replica()];
+      const all = listenerOf(to);
+      let own = 0;
+      from.subscribe("inbox", "n:14999", () => own++);
+      from.publish(...hints(15_000));
+      await eventually(() => all.gaps === 1, "the other replica looks again");
+      expect([all.ids.length, own]).to.deep.equal([0, 1]);
+      from.publish({ topic: "inbox", id: "x".repeat(10_000) });
+      await eventually(() => all.gaps === 2, "the other replica looks again");
+    });
+
+    it("looks again after a notification it cannot read", async () => {
+      const all = listenerOf(await replica());
+      for (const payload of ["", "{", "7", "[null]"])
+        await observer.query("select pg_notify('steward_hints', $1)", [payload]);
+      await eventually(() => all.gaps === 4, "it looks again");
+    });
+
+    it("sends what waits before it ends", async () => {
+      const [from, to] = [await replica(), await replica()];
+      const all = listenerOf(to);
+      from.publish(...hints(5_000));
+      await from.close();
+      await eventually(() => all.ids.length === 5_000, "the other replica has them");
+    });
+
+    it("lives without Postgres, and ends without it", async () => {
+      const events = kept(new PostgresEvents({ connectionString: "postgres://postgres@127.0.0.1:1/none", log }));
+      const all = listenerOf(events);
+      events.publish({ topic: "inbox", id: "n:ada" });
+      expect(all.ids).to.deep.equal(["n:ada"]);
+      await events.close();
+    });
+
+    it("comes back when its session is terminated, looks again, and sends what waited", async () => {
+      const [one, two] = [await replica(), await replica()];
+      const [ofOne, ofTwo] = [listenerOf(one), listenerOf(two)];
+      await observer.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'steward events' and datname = current_database()",
+      );
+      await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both look again");
+      one.publish({ topic: "inbox", id: "n:ada" });
+      two.publish({ topic: "inbox", id: "n:bob" });
+      await eventually(() => ofOne.ids.includes("n:ada") && ofOne.ids.includes("n:bob"), "one hears both");
+      await eventually(() => ofTwo.ids.includes("n:ada") && ofTwo.ids.includes("n:bob"), "two hears both");
+    });
+
+    it("notices a connection that died silently", async () => {
+      const wire = await Wire.to(database.url);
+      try {
+        const [near, far] = [await replica(), await replica(wire.url)];
+        const all = listenerOf(far);
+        wire.cut();
+        far.publish({ topic: "inbox", id: "published meanwhile" });
+        near.publish({ topic: "inbox", id: "lost" });
+        const ofNear = listenerOf(near);
+        await eventually(() => all.gaps > 0, "it looks again", 11_000);
+        expect(all.ids).to.deep.equal(["published meanwhile"]);
+        await eventually(() => ofNear.ids.length > 0, "what waited is sent");
+        near.publish({ topic: "inbox", id: "heard" });
+        await eventually(() => all.ids.includes("heard"), "it hears again");
+      } finally {
+        await wire.close();
+      }
+    });
+  });
+});
+
+/** A way to Postgres that can fall silent: neither side learns of it. Later connections get through. */
+class Wire {
+  private constructor(
+    readonly url: string,
+    private readonly server: Server,
+    private readonly sockets: Set<Socket>,
+  ) {}
+
+  static async to(target: string): Promise<Wire> {
+    const { hostname, port } = new URL(target);
+    const sockets = new Set<Socket>();
+    const server = createServer((near) => {
+      const far = connect(Number(port), hostname);
+      near.pipe(far).pipe(near);
+      for (const socket of [near, far]) {
+        socket.on("error", nothing);
+        sockets.add(socket);
+      }
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = new URL(target);
+    url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return new Wire(url.href, server, sockets);
+  }
+
+  cut(): void {
+    for (const socket of this.sockets) socket.unpipe().pause();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, "close");
+  }
+}
+
+/** Whether the promise is settled after all that could settle it has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void promise.finally(() => (settled = true));
+  await turn();
+  return settled;
+}
+
+describe("wake-ups", () => {
+  let events: InProcessEvents;
+  let life: AbortController;
+  beforeEach(() => {
+    events = new InProcessEvents({ log });
+    life = new AbortController();
+  });
+
+  const watch = (...ids: string[]) => wakeups({ signal: life.signal, services: { events } }, "inbox", ...ids);
+  const iterate = (...ids: string[]) => watch(...ids)[Symbol.asyncIterator]();
+  const hint = (id: string) => events.publish({ topic: "inbox", id });
+  const awake = { done: false, value: undefined };
+  const over = { done: true, value: undefined };
+
+  it("come at once, then with each hint about one of the ids", async () => {
+    const iterator = iterate("n:ada", "r:ada");
+    expect(await iterator.next()).to.deep.equal(awake);
+    for (const id of ["n:ada", "r:ada"]) {
+      const next = iterator.next();
+      hint("n:bob");
+      expect(await isSettled(next)).to.equal(false);
+      hint(id);
+      expect(await next).to.deep.equal(awake);
+    }
+    life.abort();
+  });
+
+  it("come once for all hints that arrive during the work", async () => {
+    const iterator = iterate("n:ada", "r:ada");
+    await iterator.next();
+    for (let count = 0; count < 3; count++) for (const id of ["n:ada", "r:ada"]) hint(id);
+    expect(await iterator.next()).to.deep.equal(awake);
+    const next = iterator.next();
+    expect(await isSettled(next)).to.equal(false);
+    life.abort();
+    expect(await next).to.deep.equal(over);
+  });
+
+  it("see a hint that arrives between the subscription and the first look", async () => {
+    const iterator = iterate("n:ada");
+    const first = iterator.next();
+    hint("n:ada");
+    expect(await first).to.deep.equal(awake);
+    expect(await isSettled(iterator.next())).to.equal(true);
+    life.abort();
+  });
+
+  it("end at once when the signal is aborted, also before the start and with a wake-up due", async () => {
+    const waiting = iterate("n:ada");
+    const due = iterate("n:ada");
+    await waiting.next();
+    const next = waiting.next();
+    life.abort();
+    expect(await next).to.deep.equal(over);
+    expect(await due.next()).to.deep.equal(over);
+    expect(await iterate("n:ada").next()).to.deep.equal(over);
+    expect(events.subscriptions).to.equal(0);
+  });
+
+  it("leave no subscription behind, however the loop ends", async () => {
+    for await (const _ of watch("n:ada", "r:ada")) {
+      expect(events.subscriptions).to.equal(2);
+      break;
+    }
+    expect(events.subscriptions).to.equal(0);
+
+    const failing = async () => {
+      for await (const _ of watch("n:ada")) throw new Error("The work failed.");
+    };
+    expect(await failing().catch(String)).to.equal("Error: The work failed.");
+    expect(events.subscriptions).to.equal(0);
+
+    const iterator = iterate("n:ada");
+    await iterator.next();
+    const next = iterator.next();
+    expect(await iterator.return!()).to.deep.equal(over);
+    expect(await next).to.deep.equal(over);
+    expect(await iterator.next()).to.deep.equal(over);
+    expect(events.subscriptions).to.equal(0);
+
+    watch("n:ada");
+    expect(events.subscriptions).to.equal(0);
+  });
+
+  it("come after 30 seconds without a hint", async () => {
+    mock.timers.enable({ apis: ["setInterval"] });
+    try {
+      const iterator = iterate("n:ada");
+      await iterator.next();
+      for (let round = 0; round < 2; round++) {
+        const next = iterator.next();
+        mock.timers.tick(29_000);
+        expect(await isSettled(next)).to.equal(false);
+        mock.timers.tick(1_000);
+        expect(await next).to.deep.equal(awake);
+      }
+    } finally {
+      life.abort();
+      mock.timers.reset();
+    }
+  });
+});

@@ -1,0 +1,146 @@
+// What groups allow: AI budgets and what is spent of them, workspace quota.
+import { expect } from "chai";
+import { newId } from "../src/context.js";
+import { world } from "./support/world.js";
+
+describe("AI budgets of groups", () => {
+  const w = world();
+
+  const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
+
+  it("are set, replaced, read and deleted", async () => {
+    const group = await w().group();
+    const owner = w().as(w().owner);
+    expect((await owner.get(path(group))).status).to.equal(404);
+    const set = await owner.put(path(group), { spend_limit_micros: 9007199254740991 });
+    expect(set.status).to.equal(200);
+    expect(set.body).to.have.all.keys("created_at", "group_id", "spend_limit_micros", "updated_at");
+    expect(set.body).to.include({ group_id: group.id, spend_limit_micros: 9007199254740991 });
+    const replaced = await owner.put(path(group), { spend_limit_micros: 5 });
+    expect(replaced.body).to.include({ created_at: set.body.created_at, spend_limit_micros: 5 });
+    expect((await owner.get(path(group))).body).to.deep.equal(replaced.body);
+    const read = await owner.graphql(`query($id: String!) { group(group: $id) { aiBudget { spendLimitMicros updatedAt } } }`, { id: group.id });
+    expect(read.group.aiBudget).to.deep.equal({ spendLimitMicros: 5, updatedAt: replaced.body.updated_at });
+    const deleted = await owner.delete(path(group));
+    expect([deleted.status, deleted.body]).to.deep.equal([204, ""]);
+    expect((await owner.delete(path(group))).status).to.equal(404);
+    expect((await owner.get(path(group))).status).to.equal(404);
+  });
+
+  it("are whole numbers from 1 on", async () => {
+    const group = await w().group();
+    for (const limit of [undefined, null, 0, -1, 1.5, "5", 9007199254740992]) {
+      const { status, body } = await w().as(w().owner).put(path(group), { spend_limit_micros: limit });
+      expect(status, `${limit}`).to.equal(400);
+      expect(body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["spend_limit_micros"]);
+    }
+  });
+
+  it("are not for plain members: hidden when read, refused when written", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const group = await w().group(undefined, { members: [ada!] });
+    await w().as(w().owner).put(path(group), { spend_limit_micros: 5 });
+    expect((await w().as(ada!).get(path(group))).status).to.equal(404);
+    expect((await w().as(ada!).put(path(group), {})).status).to.equal(403);
+    expect((await w().as(ada!).delete(path(group))).status).to.equal(403);
+    expect((await w().as(bob!).put(path(group), {})).status).to.equal(404);
+  });
+
+  it("leave one audit event for each change, and none for the same limit again", async () => {
+    const group = await w().group();
+    const owner = w().as(w().owner);
+    for (const limit of [5, 5, 6]) await owner.put(path(group), { spend_limit_micros: limit });
+    await owner.delete(path(group));
+    const { rows } = await w().app.services.database.pool.query(
+      "select action, diff from audit_events where resource_type = 'group_ai_budget' and resource_id = $1 order by time, id",
+      [group.id],
+    );
+    expect(rows).to.deep.equal([
+      { action: "create", diff: { spendLimitMicros: { new: 5 } } },
+      { action: "update", diff: { spendLimitMicros: { old: 5, new: 6 } } },
+      { action: "delete", diff: { spendLimitMicros: { old: 6 } } },
+    ]);
+  });
+
+  const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
+  const spend = `query($user: String!) { aiSpend(user: $user) { limitMicros spentMicros periodStart periodEnd } }`;
+
+  it("the highest of a user's groups counts; usage counts once, however often it is reported", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const groups = [await w().group(undefined, { members: [ada!] }), await w().group(undefined, { members: [ada!] })];
+    const owner = w().as(w().owner);
+    await Promise.all(groups.map((group, n) => owner.put(path(group), { spend_limit_micros: 100 * (n + 1) })));
+    const entries = [{ id: newId(), userId: ada!.id, taskId: newId(), amountMicros: 200 }];
+    const reports = await Promise.all([1, 2].map(() => owner.graphql(record, { entries })));
+    expect(reports.map(({ recordAiUsage }) => recordAiUsage.recorded).toSorted()).to.deep.equal([0, 1]);
+
+    const { aiSpend } = await w().as(ada!).graphql(spend, { user: "me" });
+    expect(aiSpend).to.include({ limitMicros: 200, spentMicros: 200 });
+    expect([aiSpend.periodStart, aiSpend.periodEnd].every((time: string) => /-01T00:00:00\.000Z$/.test(time))).to.equal(true);
+    expect(aiSpend.periodEnd > new Date().toISOString() && aiSpend.periodStart <= new Date().toISOString()).to.equal(true);
+    expect((await owner.graphql(spend, { user: ada!.id })).aiSpend).to.deep.equal(aiSpend);
+    expect((await w().as(bob!).failure(spend, { user: ada!.id })).code).to.equal("NOT_FOUND");
+
+    await Promise.all(groups.map((group) => owner.delete(path(group))));
+    expect((await owner.graphql(spend, { user: ada!.id })).aiSpend).to.include({ limitMicros: null, spentMicros: 200 });
+  });
+
+  it("usage of an earlier month does not count", async () => {
+    const [ada] = await w().users("ada");
+    await w().app.services.database.pool.query(
+      `insert into ai_usage (id, user_id, organization_id, amount_micros, at) values ($1, $2, $3, 7, date_trunc('month', now()) - interval '1 ms')`,
+      [newId(), ada!.id, w().defaultOrganization],
+    );
+    expect((await w().as(ada!).graphql(spend, { user: "me" })).aiSpend.spentMicros).to.equal(0);
+  });
+
+  it("usage is recorded by those who may, all of it or nothing", async () => {
+    const [ada] = await w().users("ada");
+    const good = { id: newId(), userId: ada!.id, amountMicros: 1 };
+    expect((await w().as(ada!).failure(record, { entries: [good] })).code).to.equal("FORBIDDEN");
+    const failure = await w().as(w().owner).failure(record, { entries: [good, { id: newId(), userId: newId(), amountMicros: 0 }] });
+    const faults = failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field.replace(/^input\./, ""));
+    expect(faults).to.deep.equal(["entries[1].userId", "entries[1].amountMicros"]);
+    expect((await w().as(w().owner).failure(record, {})).code).to.equal("BAD_USER_INPUT");
+    const tooMany = Array.from({ length: 1001 }, () => ({ ...good, id: newId() }));
+    expect((await w().as(w().owner).failure(record, { entries: tooMany })).code).to.equal("BAD_USER_INPUT");
+    expect((await w().as(ada!).graphql(spend, { user: "me" })).aiSpend.spentMicros).to.equal(0);
+  });
+});
+
+describe("workspace quota", () => {
+  const w = world();
+
+  it("is the sum of what a user's groups in the organization allow, Everyone included", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const owner = w().as(w().owner);
+    await owner.patch(`/api/v2/groups/${w().defaultOrganization}`, { quota_allowance: 3 });
+    const group = await w().group(undefined, { members: [ada!] });
+    await owner.patch(`/api/v2/groups/${group.id}`, { quota_allowance: 4 });
+    const successor = `/api/v2/organizations/default/members/${ada!.username}/workspace-quota`;
+    const { status, body, headers } = await w().as(ada!).get(successor);
+    expect([status, body]).to.deep.equal([200, { budget: 7, credits_consumed: 0 }]);
+    expect(headers.get("Deprecation")).to.equal(null);
+    expect((await owner.get(successor)).body.budget).to.equal(7);
+
+    const old = await w().as(ada!).get("/api/v2/workspace-quota/me");
+    expect([old.status, old.body]).to.deep.equal([200, body]);
+    expect(old.headers.get("Deprecation")).to.be.a("string");
+    expect(old.headers.get("Link")).to.match(/<\/api\/v2\/organizations\/default\/members\/me\/workspace-quota>.*rel="successor-version"/);
+
+    const { workspaceQuota } = await w().as(ada!).graphql("{ workspaceQuota { budget creditsConsumed } }");
+    expect(workspaceQuota).to.deep.equal({ budget: 7, creditsConsumed: 0 });
+    expect((await w().as(bob!).get(successor)).status, "of others it is not for plain members").to.equal(404);
+    const other = await w().organization();
+    expect((await owner.get(`/api/v2/organizations/${other.id}/members/${ada!.id}/workspace-quota`)).status).to.equal(404);
+  });
+
+  it("goes beyond 32 bits", async () => {
+    const [ada] = await w().users("ada");
+    for (const _ of [1, 2]) {
+      const { id } = await w().group(undefined, { members: [ada!] });
+      await w().as(w().owner).patch(`/api/v2/groups/${id}`, { quota_allowance: 2147483647 });
+    }
+    expect((await w().as(ada!).get("/api/v2/workspace-quota/me")).body.budget).to.be.at.least(2 * 2147483647);
+  });
+});

@@ -1,0 +1,289 @@
+// Who is in a group: additions and removals, what plain members see, paging and searching.
+import { expect } from "chai";
+import { newId } from "../src/context.js";
+import { type Answer, world } from "./support/world.js";
+
+const missing = "01890000-0000-7000-8000-000000000000";
+
+describe("group members", () => {
+  const w = world();
+
+  const sql = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
+  const path = ({ id }: { id: string }) => `/api/v2/groups/${id}`;
+  const fields = ({ body }: Answer) => body.validations.map(({ field }: { field: string }) => field);
+  const usernames = (users: Array<{ username: string }>) => users.map(({ username }) => username);
+
+  /** Members of the default organization and of a group, without sign-in: rows are enough. */
+  async function crowd(group: { id: string }, names: string[]) {
+    const ids = names.map(() => newId());
+    await sql(
+      `insert into users (id, created_at, updated_at, email, username, login_type)
+       select id, now(), now(), name || '@example.com', name, 'password' from unnest($1::uuid[], $2::text[]) as u (id, name)`,
+      ids,
+      names,
+    );
+    await sql(`insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now()`, w().defaultOrganization, ids);
+    await sql(`insert into group_members (group_id, organization_id, user_id) select $1, $2, unnest($3::uuid[])`, group.id, w().defaultOrganization, ids);
+    return ids;
+  }
+
+  it("join and leave by PATCH; empty and null fields change nothing else", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const group = await w().group("stays", { members: [ada!] });
+    const { status, body } = await w()
+      .as(w().owner)
+      .patch(path(group), { name: "", display_name: null, avatar_url: null, quota_allowance: null, add_users: [bob!.id.toUpperCase()], remove_users: [ada!.id] });
+    expect(status).to.equal(200);
+    expect(body).to.deep.include({ name: "stays", display_name: "", quota_allowance: 0, total_member_count: 1 });
+    expect(usernames(body.members)).to.deep.equal([bob!.username]);
+    expect(body.members[0]).to.have.all.keys(
+      ...["avatar_url", "created_at", "email", "id", "is_service_account", "last_seen_at", "login_type", "name"],
+      ...["status", "updated_at", "username", ...("theme_preference" in body.members[0] ? ["theme_preference"] : [])],
+    );
+
+    const { updateGroup } = await w().as(w().owner).graphql(
+      `mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { name members { nodes { addedAt user { username } } } } } }`,
+      { input: { group: group.id, name: null, addUsers: [ada!.id], removeUsers: [bob!.id] } },
+    );
+    expect(updateGroup.group.name).to.equal("stays");
+    expect(updateGroup.group.members.nodes[0].user.username).to.equal(ada!.username);
+    expect(updateGroup.group.members.nodes[0].addedAt).to.match(/^\d{4}-.*Z$/);
+  });
+
+  it("a fault anywhere changes nothing; unknown users and those of other organizations read the same", async () => {
+    const other = await w().organization();
+    const [ada, bob] = await w().users("ada", "bob");
+    const stranger = await w().user("stranger", [other.id]);
+    const group = await w().group("untouched", { members: [bob!] });
+    const refused = await w().as(w().owner).patch(path(group), { name: "touched", add_users: [ada!.id, stranger.id] });
+    expect(refused.status).to.equal(400);
+    expect(fields(refused)).to.deep.equal(["add_users[1]"]);
+
+    const many = await w()
+      .as(w().owner)
+      .patch(path(group), { name: "a b", quota_allowance: -1, add_users: [missing, stranger.id, bob!.id, ada!.id, ada!.id] });
+    expect(fields(many)).to.deep.equal(["name", "quota_allowance", "add_users[0]", "add_users[1]", "add_users[2]", "add_users[4]"]);
+    const details = many.body.validations.map(({ detail }: { detail: string }) => detail);
+    expect(details[2]).to.equal(details[3]);
+
+    const failure = await w().as(w().owner).failure(
+      `mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }`,
+      { input: { group: group.id, addUsers: [ada!.id, stranger.id] } },
+    );
+    expect(failure.errors[0]!.extensions.validations[0].field).to.match(/addUsers\[1\]$/);
+
+    const { body } = await w().as(w().owner).get(path(group));
+    expect(body).to.include({ name: "untouched", total_member_count: 1 });
+    expect(usernames(body.members)).to.deep.equal([bob!.username]);
+  });
+
+  it("refuses what is no id and lists that are too long; leaving is no fault for whoever is not there", async () => {
+    const group = await w().group();
+    const owner = w().as(w().owner);
+    expect(fields(await owner.patch(path(group), { add_users: ["x"], remove_users: [missing, "y"] }))).to.deep.equal(["add_users[0]", "remove_users[1]"]);
+    const tooMany = Array.from({ length: 1001 }, () => newId());
+    expect(fields(await owner.patch(path(group), { add_users: tooMany, remove_users: tooMany }))).to.deep.equal(["add_users", "remove_users"]);
+    expect((await owner.patch(path(group), { remove_users: [missing] })).status).to.equal(200);
+  });
+
+  it("an id in both lists that was outside ends outside; one that was inside is a fault", async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const group = await w().group(undefined, { members: [bob!] });
+    const owner = w().as(w().owner);
+    const outside = await owner.patch(path(group), { add_users: [ada!.id], remove_users: [ada!.id] });
+    expect(outside.body).to.include({ total_member_count: 1 });
+    const inside = await owner.patch(path(group), { add_users: [bob!.id], remove_users: [bob!.id] });
+    expect(fields(inside)).to.deep.equal(["add_users[0]"]);
+  });
+
+  it("of 20 parallel additions of one user one succeeds", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => w().as(w().owner).patch(path(group), { add_users: [ada!.id] })));
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
+    expect(answers.filter(({ status }) => status === 400).map(fields)).to.deep.equal(Array.from({ length: 19 }, () => ["add_users[0]"]));
+    const { rows } = await sql("select count(*)::int as count from group_members where group_id = $1", group.id);
+    expect(rows[0]).to.deep.equal({ count: 1 });
+  });
+
+  it("an addition that races the user's removal from the organization leaves no row behind", async () => {
+    for (let round = 0; round < 5; round++) {
+      const [ada] = await w().users("ada");
+      const group = await w().group();
+      const [added, removed] = await Promise.all([
+        w().as(w().owner).patch(path(group), { add_users: [ada!.id] }),
+        w().as(w().owner).graphql(
+          `mutation($user: String!) { removeOrganizationMember(input: { organization: "default", user: $user }) { __typename } }`,
+          { user: ada!.id },
+        ),
+      ]);
+      expect(added.status).to.be.oneOf([200, 400]);
+      expect(removed).to.have.property("removeOrganizationMember");
+      const { rows } = await sql("select from group_members where user_id = $1", ada!.id);
+      expect(rows).to.have.length(0);
+    }
+  });
+
+  it("a change that waits for a deletion finds nothing", async () => {
+    const group = await w().group();
+    const owner = w().as(w().owner);
+    const [deleted, ...changed] = await Promise.all([
+      owner.delete(path(group)),
+      ...Array.from({ length: 5 }, (_, n) => owner.patch(path(group), { quota_allowance: n })),
+    ]);
+    expect(deleted.status).to.equal(200);
+    for (const { status } of changed) expect(status).to.be.oneOf([200, 404]);
+    expect((await owner.patch(path(group), { quota_allowance: 9 })).status).to.equal(404);
+  });
+
+  it("nobody ever sees half of a change", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group();
+    const owner = w().as(w().owner);
+    let isDone = false;
+    const changes = (async () => {
+      for (let turn = 0; turn < 30; turn++) {
+        const { status } = await owner.patch(path(group), turn % 2 ? { display_name: "empty", remove_users: [ada!.id] } : { display_name: "full", add_users: [ada!.id] });
+        expect(status).to.equal(200);
+      }
+      isDone = true;
+    })();
+    let reads = 0;
+    const read = async () => {
+      while (!isDone) {
+        const { body } = await owner.get(path(group));
+        const expected = body.display_name === "full" ? 1 : 0;
+        expect([body.members.length, body.total_member_count]).to.deep.equal([expected, expected]);
+        const listed = (await owner.get(`/api/v2/groups?group_ids=${group.id}`)).body[0];
+        expect(listed.members).to.have.length(listed.display_name === "full" ? 1 : 0);
+        reads++;
+      }
+    };
+    await Promise.all([changes, read(), read(), read()]);
+    expect(reads).to.be.greaterThan(0);
+  });
+
+  it("a plain member sees itself alone, and the full count", async () => {
+    const people = await w().users("eve", "ada", "bob", "cleo", "dan");
+    const [eve] = people;
+    const group = await w().group(undefined, { members: people });
+    const client = w().as(eve!);
+    const { body } = await client.get(path(group));
+    expect(body.total_member_count).to.equal(5);
+    expect(usernames(body.members)).to.deep.equal([eve!.username]);
+    const page = await client.get(`${path(group)}/members`);
+    expect(page.body.count).to.equal(1);
+    expect(usernames(page.body.users)).to.deep.equal([eve!.username]);
+    expect((await client.get(`${path(group)}/members?q=bob`)).body).to.deep.equal({ count: 0, users: [] });
+    const others = await client.get(`/api/v2/groups?has_member=${people[1]!.id}`);
+    expect(others.body, "whom it does not see it cannot search for").to.deep.equal([]);
+    expect((await client.get(`${path(group)}/ai/budget`)).status).to.equal(404);
+
+    const { group: seen } = await client.graphql(
+      `query($id: String!) { group(group: $id) { totalMemberCount members { totalCount nodes { user { username } } } aiBudget { spendLimitMicros } } }`,
+      { id: group.id },
+    );
+    expect(seen).to.deep.equal({ totalMemberCount: 5, members: { totalCount: 1, nodes: [{ user: { username: eve!.username } }] }, aiBudget: null });
+    const everyone = await client.get("/api/v2/groups/Everyone");
+    expect(usernames(everyone.body.members)).to.deep.equal([eve!.username]);
+  });
+
+  it("are ordered by lower-cased username; suspended ones count, deleted ones do not", async () => {
+    const group = await w().group();
+    const [, , gone] = await crowd(group, ["b-Order", "A-order", "c-order", "C-order2"]);
+    await sql("update users set status = 'suspended' where username = 'A-order'");
+    await w().as(w().owner).graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { __typename } }`, { user: gone });
+    const { body } = await w().as(w().owner).get(path(group));
+    expect(usernames(body.members)).to.deep.equal(["A-order", "b-Order", "C-order2"]);
+    expect(body.total_member_count).to.equal(3);
+    const { exclude } = { exclude: (await w().as(w().owner).get(`${path(group)}?exclude_members=T`)).body };
+    expect(exclude).to.deep.include({ members: [], total_member_count: 3 });
+  });
+
+  it("250 members appear once each in pages while others join and leave", async () => {
+    const group = await w().group();
+    const names = Array.from({ length: 250 }, (_, n) => `paged-${String(n).padStart(3, "0")}`);
+    const ids = await crowd(group, names);
+    const seen: string[] = [];
+    for (let after = ""; ; ) {
+      const { status, body } = await w().as(w().owner).get(`${path(group)}/members?limit=100${after}`);
+      expect(status).to.equal(200);
+      expect(body.count).to.be.at.least(250);
+      if (body.users.length === 0) break;
+      seen.push(...usernames(body.users));
+      after = `&after_id=${body.users.at(-1).id}`;
+      await crowd(group, [`aaa-${seen.length}`, `paged-100-${seen.length}`]);
+    }
+    expect(seen.filter((name) => names.includes(name))).to.deep.equal(names);
+    expect(new Set(seen).size).to.equal(seen.length);
+
+    await w().as(w().owner).patch(path(group), { remove_users: [ids[100]] });
+    const behind = await w().as(w().owner).get(`${path(group)}/members?limit=1&offset=3&after_id=${ids[100]}`);
+    expect(usernames(behind.body.users), "behind the name of one who left").to.deep.equal(["paged-101"]);
+    expect((await w().as(w().owner).get(`${path(group)}/members?after_id=${missing}`)).body.users).to.deep.equal([]);
+  });
+
+  it("refuse paging that is none", async () => {
+    const group = await w().group();
+    for (const [query, field] of [["limit=-1", "limit"], ["limit=10001", "limit"], ["limit=x", "limit"], ["offset=-1", "offset"], ["after_id=x", "after_id"]]) {
+      const answer = await w().as(w().owner).get(`${path(group)}/members?${query}`);
+      expect(answer.status, query).to.equal(400);
+      expect(answer.body.message).to.equal("Query parameters have invalid values.");
+      expect(fields(answer)).to.deep.equal([field]);
+    }
+  });
+
+  it("are searched by words and keys", async () => {
+    const group = await w().group();
+    const [tia] = await crowd(group, ["Tia", "tom", "uma"]);
+    await sql("update users set status = 'suspended', name = 'Tia Maria', site_roles = '{auditor}', last_seen_at = '2026-03-01T12:00:00Z' where id = $1", tia);
+    const found = async (q: string) => {
+      const { status, body } = await w().as(w().owner).get(`${path(group)}/members?q=${encodeURIComponent(q)}`);
+      expect(status, q).to.equal(200);
+      expect(body.count).to.equal(body.users.length);
+      return usernames(body.users);
+    };
+    expect(await found("status:suspended")).to.deep.equal(["Tia"]);
+    expect(await found("T EXAMPLE.com")).to.deep.equal(["Tia", "tom"]);
+    expect(await found("tom,uma")).to.deep.equal(["tom", "uma"]);
+    expect(await found('name:"tia m"')).to.deep.equal(["Tia"]);
+    expect(await found("role:member")).to.have.length(3);
+    expect(await found("role:AUDITOR login_type:password service_account:false")).to.deep.equal(["Tia"]);
+    expect(await found("last_seen_after:2026-03-01 last_seen_before:2026-03-01T12:00:00Z")).to.deep.equal(["Tia"]);
+    expect(await found("created_before:2020-01-01")).to.deep.equal([]);
+    expect(await found("status:active status:suspended")).to.deep.equal([]);
+    for (const q of ["nosuch:1", "a:b:c", "status:gone", "created_after:soon"]) {
+      const answer = await w().as(w().owner).get(`${path(group)}/members?q=${q}`);
+      expect(answer.status, q).to.equal(400);
+      expect(answer.body.message).to.equal("Invalid member search query.");
+      expect(fields(answer)).to.include("q");
+    }
+  });
+
+  it("cost a fixed number of statements, whatever their number", async () => {
+    const [ada] = await w().users("ada");
+    const [few, many] = [await w().group("few", { members: [ada!] }), await w().group("many")];
+    const ids = await crowd(many, Array.from({ length: 50 }, (_, n) => `many-${n}`));
+    const client = w().as(w().owner);
+    const count = (work: () => Promise<unknown>) => w().statements(work);
+    const rest = async (get: string) => expect((await client.get(get)).status).to.equal(200);
+    await rest(path(many)); // The session is known from here on.
+
+    expect(await count(() => rest(path(many)))).to.equal(1);
+    expect(await count(() => rest(`${path(many)}?exclude_members=true`))).to.equal(1);
+    expect(await count(() => rest("/api/v2/groups"))).to.equal(1);
+    expect(await count(() => rest(`/api/v2/groups?organization=default&has_member=${ada!.username}`))).to.equal(3);
+    expect(await count(() => rest(`${path(many)}/members`))).to.equal(1);
+    expect(await count(() => rest(`${path(many)}/members?q=many&offset=1`))).to.equal(3);
+
+    const everything = `{ groups { totalCount nodes { name aiBudget { spendLimitMicros } totalMemberCount organization { name }
+      members(first: 3) { totalCount nodes { user { username } } }
+      found: members(first: 2, offset: 1, filter: { search: "a" }) { totalCount nodes { user { username } } } } } }`;
+    expect(await count(() => client.graphql(everything))).to.be.at.most(5);
+
+    const change = async (users: string[], group: { id: string }) =>
+      expect((await client.patch(path(group), { display_name: `${users.length}`, remove_users: users })).status).to.equal(200);
+    expect(await count(() => change([ada!.id], few))).to.equal(4);
+    expect(await count(() => change(ids, many))).to.equal(4);
+  });
+});

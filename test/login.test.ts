@@ -1,0 +1,236 @@
+import argon2 from "argon2";
+import { expect } from "chai";
+import type { App } from "../src/app.js";
+import { ownerPassword, startServer } from "./support/app.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, Client, type Person, world } from "./support/world.js";
+
+const path = "/api/v2/users/login";
+const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
+
+/** All that a client sees of an answer, but for what differs with every request. */
+const seen = ({ status, headers, body }: Answer) => {
+  const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
+  return { status, headers: Object.fromEntries(lasting), body };
+};
+
+describe("login", () => {
+  const the = world(noLimits);
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await the().app.services.database.pool.query(text, values)).rows;
+  const loginsOf = ({ id }: Person) =>
+    sql(`select action, actor_kind, actor_id, resource_type, api_key_id from audit_events
+         where resource_id = $1 and action like 'login%' order by time, id`, id);
+
+  it("gives a token that works in both headers, and no cookie", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const answer = await w.nobody.post(path, { email: ada!.email.toUpperCase(), password: passwordOf(ada!) });
+    expect(answer.status).to.equal(201);
+    expect(answer.body).to.have.all.keys("session_token");
+    expect(answer.body.session_token).to.match(/^stw_se_[0-9A-Za-z]{10}-[0-9A-Za-z]{43}$/);
+    expect(answer.headers.has("set-cookie")).to.equal(false);
+
+    const token = answer.body.session_token as string;
+    for (const headers of [{ "Service-Session-Token": token }, { Authorization: `Bearer ${token}` }]) {
+      const { status, body } = await w.nobody.post("/graphql", { query: "{ me { username } }" }, headers);
+      expect({ status, body }).to.deep.equal({ status: 200, body: { data: { me: { username: ada!.username } } } });
+    }
+  });
+
+  it("is the same in GraphQL, where the payload knows who signed in", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const { login } = await w.nobody.graphql(
+      `mutation($input: LoginInput!) { login(input: $input) { sessionToken user { id username } } }`,
+      { input: { email: ada!.email, password: passwordOf(ada!) } },
+    );
+    expect(login.user).to.deep.equal({ id: ada!.id, username: ada!.username });
+    expect((await w.as({ token: login.sessionToken }).graphql("{ me { id } }")).me.id).to.equal(ada!.id);
+  });
+
+  it("does not tell an unknown e-mail from a wrong password or an account without one", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    await sql("update users set password_hash = null, login_type = 'oidc' where id = $1", bob!.id);
+    const wrong = await w.nobody.post(path, { email: ada!.email, password: "wrong" });
+    expect(wrong.status).to.equal(401);
+    expect(wrong.body).to.deep.equal({ message: "Incorrect email or password." });
+    for (const [email, password] of [
+      ["nobody@example.com", "wrong"],
+      ["no address at all", "wrong"],
+      ["system@steward.invalid", ""],
+      [bob!.email, passwordOf(bob!)],
+    ]) {
+      const unknown = await w.nobody.post(path, { email, password: password || "wrong" });
+      expect(seen(unknown), email).to.deep.equal(seen(wrong));
+    }
+  });
+
+  it("says what is missing, and does not hash what is too long", async () => {
+    const w = the();
+    const faults = async (body: unknown) => {
+      const answer = await w.nobody.post(path, body);
+      expect(answer.status).to.equal(400);
+      return answer.body.validations?.map(({ field }: { field: string }) => field);
+    };
+    expect(await faults({})).to.deep.equal(["email", "password"]);
+    expect(await faults({ email: null, password: "" })).to.deep.equal(["email", "password"]);
+    expect(await faults({ email: 1, password: ["x"] })).to.deep.equal(["email", "password"]);
+    expect(await faults({ email: "a\u0000@example.com", password: "x" })).to.deep.equal(["email"]);
+    expect(await faults({ email: w.owner.email, password: "é".repeat(513) })).to.deep.equal(["password"]);
+    expect(await faults("{")).to.equal(undefined);
+    const { errors } = await w.nobody.failure("mutation { login(input: {}) { sessionToken } }");
+    expect(errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "input.email",
+      "input.password",
+    ]);
+  });
+
+  it("keeps suspended users out, but tells only those who know the password", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${ada!.id}" }) { user { status } } }`);
+
+    const right = await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) });
+    expect(right.status).to.equal(401);
+    expect(right.body).to.deep.equal({ message: "Your account is suspended." });
+    const wrong = await w.nobody.post(path, { email: ada!.email, password: "wrong" });
+    expect(wrong.body).to.deep.equal({ message: "Incorrect email or password." });
+    expect((await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+
+    await w.as(w.owner).graphql(`mutation { activateUser(input: { user: "${ada!.id}" }) { user { status } } }`);
+    expect((await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    expect((await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) })).status).to.equal(201);
+  });
+
+  it("names the right way to those who know the password of an account that signs in otherwise", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await sql("update users set login_type = 'oidc' where id = $1", ada!.id);
+    const right = await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) });
+    expect(right.status).to.equal(403);
+    expect(right.body.message).to.equal("Incorrect login type.");
+    expect(right.body.detail).to.contain("oidc");
+    expect((await w.nobody.post(path, { email: ada!.email, password: "wrong" })).status).to.equal(401);
+  });
+
+  it("is recorded for known accounts, whether it succeeds or not", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await w.nobody.post(path, { email: ada!.email, password: "wrong" });
+    await w.nobody.post(path, { email: "nobody@example.com", password: "wrong" });
+    await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are there");
+    const common = { actor_kind: "user", actor_id: ada!.id, resource_type: "user", api_key_id: null };
+    expect(await loginsOf(ada!)).to.deep.equal([
+      { action: "login", ...common },
+      { action: "login_failed", ...common },
+    ]);
+    const unknown = await sql("select count(*)::int as count from audit_events where action = 'login_failed' and resource_id is null");
+    expect(unknown).to.deep.equal([{ count: 0 }]);
+  });
+
+  it("makes the hash anew when the cost has changed", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const cheap = await argon2.hash(passwordOf(ada!), { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+    await sql("update users set password_hash = $2 where id = $1", ada!.id, cheap);
+    await w.login(ada!.email, passwordOf(ada!));
+    const [{ password_hash: hash }] = await sql("select password_hash from users where id = $1", ada!.id);
+    expect(hash).to.contain("m=19456").and.not.equal(cheap);
+    await w.login(ada!.email, passwordOf(ada!));
+  });
+
+  it("ends the oldest session beyond 100", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await sql(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       select 'sixty' || lpad(n::text, 5, '0'), '', $1, 'session', '{all}', now() - n * interval '1 minute', now() + interval '1 day'
+       from generate_series(1, 99) n`,
+      ada!.id,
+    );
+    await Promise.all([1, 2, 3].map(() => w.login(ada!.email, passwordOf(ada!))));
+    const kept = await sql("select id from api_keys where user_id = $1 order by created_at", ada!.id);
+    expect(kept).to.have.length(100);
+    expect(kept[0].id).to.equal("sixty00096");
+  });
+
+  it("sends a flood away instead of piling it up, known and unknown accounts alike", async () => {
+    const w = the();
+    const replica: App = await startServer(w.database.url, { ...noLimits, STEWARD_HASH_CONCURRENCY: "1" });
+    try {
+      const client = new Client(replica.url);
+      for (const email of [w.owner.email, "nobody@example.com"]) {
+        const answers = await Promise.all(
+          Array.from({ length: 150 }, () => client.post(path, { email, password: "wrong" })),
+        );
+        const refused = answers.filter(({ status }) => status === 503);
+        expect(refused, email).to.not.have.length(0);
+        expect(answers.filter(({ status }) => status === 401), email).to.have.length(150 - refused.length);
+        expect(refused[0]!.headers.get("retry-after")).to.equal("1");
+      }
+    } finally {
+      await replica.close();
+    }
+  });
+
+  it("is refused where the deployment has no passwords", async () => {
+    const w = the();
+    const replica: App = await startServer(w.database.url, { STEWARD_PASSWORD_AUTH: "false" });
+    try {
+      const { status, body } = await new Client(replica.url).post(path, { email: w.owner.email, password: ownerPassword });
+      expect({ status, message: body.message }).to.deep.equal({
+        status: 403,
+        message: "Password authentication is disabled.",
+      });
+    } finally {
+      await replica.close();
+    }
+  });
+});
+
+describe("changing one's own password", () => {
+  const the = world(noLimits);
+  const change = `mutation($input: ChangePasswordInput!) { changePassword(input: $input) { user { username } } }`;
+
+  it("needs the current one, ends the other sessions and keeps this one", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const elsewhere = await w.login(ada!.email, passwordOf(ada!));
+    const newPassword = "a-wholly-different-password-77";
+    const me = w.as(ada!);
+
+    const wrong = await me.failure(change, { input: { currentPassword: "wrong", newPassword } });
+    expect([wrong.code, wrong.message]).to.deep.equal(["UNAUTHENTICATED", "Incorrect email or password."]);
+    const input = { currentPassword: passwordOf(ada!), newPassword };
+    expect(await me.graphql(change, { input })).to.deep.equal({ changePassword: { user: { username: ada!.username } } });
+
+    expect((await me.graphql("{ me { id } }")).me.id).to.equal(ada!.id);
+    expect((await w.as({ token: elsewhere }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    expect((await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) })).status).to.equal(401);
+    await w.login(ada!.email, newPassword);
+    const { rows } = await w.app.services.database.pool.query(
+      "select diff from audit_events where resource_id = $1 and action = 'update'",
+      [ada!.id],
+    );
+    expect(rows).to.deep.equal([{ diff: { password: { old: "***", new: "***" } } }]);
+  });
+
+  it("reports all faults at once and asks for a good password, another than now", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const faults = async (input: Record<string, unknown>) => {
+      const { code, errors } = await w.as(ada!).failure(change, { input });
+      expect(code).to.equal("BAD_USER_INPUT");
+      return errors[0]!.extensions.validations.map(({ field }: { field: string }) => field);
+    };
+    expect(await faults({})).to.deep.equal(["input.currentPassword", "input.newPassword"]);
+    const currentPassword = passwordOf(ada!);
+    expect(await faults({ currentPassword, newPassword: "password" })).to.deep.equal(["input.newPassword"]);
+    expect(await faults({ currentPassword, newPassword: ada!.email })).to.deep.equal(["input.newPassword"]);
+    expect(await faults({ currentPassword, newPassword: currentPassword })).to.deep.equal(["input.newPassword"]);
+    await w.login(ada!.email, currentPassword);
+  });
+});

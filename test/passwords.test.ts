@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { DomainError } from "../src/domain/errors.js";
+import { createPasswords } from "../src/domain/outside/passwords.js";
+import { checkPassword } from "../src/domain/passwords.js";
+
+describe("the password rule", () => {
+  it("wants what is hard to guess, and says what would be better", async () => {
+    for (const weak of ["", "password", "P@ssw0rd", "qwertyuiop", "aB3$".repeat(32)]) {
+      const { valid, details } = await checkPassword(weak);
+      expect(valid, weak).to.equal(false);
+      expect(details, weak).to.match(/^[A-Z].*\.$/);
+    }
+    const strong = randomBytes(30).toString("base64");
+    expect(await checkPassword(strong)).to.deep.equal({ valid: true, details: "" });
+  });
+
+  it("does not count what is known of the person", async () => {
+    const password = "grace.hopperthwaite-gh-1906";
+    expect(await checkPassword(password)).to.deep.equal({ valid: true, details: "" });
+    for (const owner of [{ email: `${password}@example.com` }, { username: password }, { name: password }]) {
+      expect(await checkPassword(password, owner), JSON.stringify(owner)).to.have.property("valid", false);
+    }
+  });
+
+  it("counts bytes, not characters, up to 1024, and reads no further than 128 characters", async () => {
+    const beginning = randomBytes(30).toString("hex");
+    expect((await checkPassword(beginning.padEnd(1024, "x"))).valid).to.equal(true);
+    expect((await checkPassword(beginning.padEnd(1025, "x"))).valid).to.equal(false);
+    expect((await checkPassword(beginning.padEnd(545, "é"))).valid).to.equal(false);
+    expect((await checkPassword("a".repeat(128) + beginning)).valid).to.equal(false);
+  });
+});
+
+describe("password hashes", () => {
+  it("are argon2id of 19 MiB, two passes and one lane, each with a salt of its own", async () => {
+    const passwords = createPasswords(2);
+    const [one, other] = await Promise.all([passwords.hash("open sesame"), passwords.hash("open sesame")]);
+    expect(one).to.match(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
+    expect(one).not.to.equal(other);
+    expect(passwords.needsRehash(one)).to.equal(false);
+    expect(passwords.needsRehash(one.replace("m=19456", "m=9728"))).to.equal(true);
+    expect(await passwords.verify(one, "open sesame")).to.equal(true);
+    expect(await passwords.verify(one, "open sesam")).to.equal(false);
+    expect(await passwords.verify(undefined, "open sesame")).to.equal(false);
+  });
+
+  it("wait in a queue of 64, with or without a hash to verify; more are told to come back", async () => {
+    const passwords = createPasswords(1);
+    const hash = await passwords.hash("open sesame");
+    for (const verified of [hash, undefined]) {
+      const answers = await Promise.allSettled(
+        Array.from({ length: 70 }, () => passwords.verify(verified, "open sesame")),
+      );
+      const refused = answers.filter((answer) => answer.status === "rejected");
+      expect(refused).to.have.length(5);
+      expect((refused[0]!.reason as DomainError).code).to.equal("UNAVAILABLE");
+      expect((refused[0]!.reason as DomainError).facts.retryAfter).to.equal(1);
+    }
+    expect(await passwords.verify(hash, "open sesame")).to.equal(true);
+  });
+});

@@ -1,0 +1,389 @@
+import { expect } from "chai";
+import { deleteExpiredKeys } from "../src/domain/tokens.js";
+import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
+import { Watches } from "../src/domain/tokens/watches.js";
+import { startServer } from "./support/app.js";
+import { eventually } from "./support/watchers.js";
+import { Client, type Person, world } from "./support/world.js";
+
+const anyone = "/api/v2/authcheck";
+const create = `mutation($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { token apiKey { id kind name scopes createdAt expiresAt user { id } } } }`;
+const revoke = `mutation($id: String!) { revokeApiKey(input: { id: $id }) { apiKey { name } } }`;
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const idOf = (token: string) => parseToken(token)!.id;
+const fieldsOf = ({ errors }: { errors: Array<{ extensions: Record<string, unknown> }> }) =>
+  (errors[0]!.extensions.validations as Array<{ field: string }>).map(({ field }) => field);
+
+describe("tokens", () => {
+  const the = world();
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await the().app.services.database.pool.query(text, values)).rows;
+  const ask = (token: string, client = the().nobody) =>
+    client.post(anyone, { checks: {} }, { "Service-Session-Token": token });
+  const makeKey = async (person: Person, input: Record<string, unknown>) =>
+    (await the().as(person).graphql(create, { input })).createApiKey;
+
+  describe("as text", () => {
+    it("are made of unbiased random characters", () => {
+      const counts = new Map<string, number>();
+      for (const letter of randomText(62_000)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+      expect(counts.size).to.equal(62);
+      // Six standard deviations around 1,000; the first eight characters would come 1,211 times if bytes were just cut.
+      for (const [letter, count] of counts) expect(count, letter).to.be.within(810, 1190);
+    });
+
+    it("are refused when malformed, and never with a hint at which part is wrong", async () => {
+      const w = the();
+      const { message } = (await w.nobody.post(anyone, { checks: {} })).body;
+      const detailOf = async (token: string) => {
+        const { status, body, headers } = await ask(token);
+        expect(status).to.equal(401);
+        expect(body.message).to.equal(message);
+        expect(headers.get("www-authenticate")).to.match(/^Bearer realm="steward",.* error="invalid_token"$/);
+        return body.detail;
+      };
+      for (const token of ["x", "stw_se_short-secret", `${w.owner.token}x`, `stw_xx${w.owner.token.slice(6)}`]) {
+        expect(await detailOf(token), token).to.equal("The token is malformed.");
+      }
+      const stranger = newToken("session").text;
+      const wrongSecret = w.owner.token.slice(0, -43) + stranger.slice(-43);
+      const wrongKind = w.owner.token.replace("stw_se_", "stw_ak_");
+      for (const token of [stranger, wrongSecret, wrongKind]) {
+        expect(await detailOf(token), token).to.equal("The token is not valid.");
+      }
+      expect((await ask(w.owner.token)).status).to.equal(200);
+    });
+
+    it("are stored as hashes only", async () => {
+      const w = the();
+      const { token } = await makeKey(w.owner, { name: "hashed" });
+      const [row] = await sql("select row_to_json(k)::text as text from api_keys k where id = $1", idOf(token));
+      expect(row.text).to.contain(idOf(token)).and.not.contain(token.slice(-43));
+    });
+  });
+
+  describe("that users make", () => {
+    it("get a name, scopes and an end, and are shown once", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const { token, apiKey } = await makeKey(ada!, { name: "ci" });
+      expect(token).to.match(/^stw_ak_/);
+      expect(apiKey).to.deep.include({ id: idOf(token), kind: "TOKEN", name: "ci", scopes: ["all"], user: { id: ada!.id } });
+      expect(Date.parse(apiKey.expiresAt) - Date.parse(apiKey.createdAt)).to.be.closeTo(90 * day, hour);
+      expect((await ask(token)).status).to.equal(200);
+
+      const { apiKeys } = await w.as(ada!).graphql("{ apiKeys(kind: TOKEN) { name } }");
+      expect(apiKeys).to.deep.equal([{ name: "ci" }]);
+      const fields = await w.as(ada!).graphql(`{ __type(name: "ApiKey") { fields { name } } }`);
+      expect(JSON.stringify(fields)).not.to.match(/secret|hash/i);
+    });
+
+    it("report every fault of the input at once", async () => {
+      const w = the();
+      const failure = await w.as(w.owner).failure(create, {
+        input: { name: "", scopes: ["group:read", "group:fly"], expiresAt: "2001-01-01T00:00:00Z" },
+      });
+      expect(fieldsOf(failure)).to.deep.equal(["input.name", "input.scopes[1]", "input.expiresAt"]);
+      const late = new Date(Date.now() + 366 * day).toISOString();
+      const other = await w.as(w.owner).failure(create, { input: { name: "x".repeat(65), scopes: [], expiresAt: late } });
+      expect(fieldsOf(other)).to.deep.equal(["input.name", "input.scopes", "input.expiresAt"]);
+    });
+
+    it("have different names, in any letter case, and can be renamed", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      await makeKey(ada!, { name: "Deploy" });
+      await makeKey(bob!, { name: "deploy" });
+      const taken = await w.as(ada!).failure(create, { input: { name: "deploy" } });
+      expect([taken.code, ...fieldsOf(taken)]).to.deep.equal(["CONFLICT", "input.name"]);
+
+      const { apiKey } = await makeKey(ada!, { name: "other" });
+      const rename = (name: string, id = apiKey.id) =>
+        [`mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`, { input: { id, name } }] as const;
+      expect((await w.as(ada!).failure(...rename("DEPLOY"))).code).to.equal("CONFLICT");
+      expect(await w.as(ada!).graphql(...rename("new name"))).to.deep.equal({ updateApiKey: { apiKey: { name: "new name" } } });
+      expect((await w.as(ada!).failure(...rename("x", idOf(ada!.token)))).code).to.equal("CONFLICT");
+      expect((await w.as(bob!).failure(...rename("x"))).code).to.equal("NOT_FOUND");
+      expect((await w.as(w.owner).failure(...rename("x"))).code).to.equal("FORBIDDEN");
+    });
+
+    it("are 100 at most, whatever races", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      await sql(
+        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
+         select 'full-' || lpad(n::text, 5, '0'), '', $1, 'token', n::text, '{all}', now(), now() + interval '1 day'
+         from generate_series(1, 98) n`,
+        ada!.id,
+      );
+      const made = await Promise.allSettled(["a", "b", "c", "d", "e"].map((name) => makeKey(ada!, { name })));
+      expect(made.filter(({ status }) => status === "fulfilled")).to.have.length(2);
+      expect((await w.as(ada!).failure(create, { input: { name: "f" } })).code).to.equal("CONFLICT");
+      await sql("update api_keys set expires_at = now() where user_id = $1 and name = '1'", ada!.id);
+      await makeKey(ada!, { name: "g" });
+    });
+
+    it("are made for service accounts by those who administer users, and for nobody else", async () => {
+      const w = the();
+      const [admin, ada] = await w.users("admin", "ada");
+      await w.grant(admin!, "user-admin");
+      const { createUser } = await w.as(w.owner).graphql(
+        `mutation { createUser(input: { email: "bot@example.com", username: "bot", isServiceAccount: true }) { user { id } } }`,
+      );
+      const bot = createUser.user.id;
+      const { token } = await makeKey(admin!, { name: "robot", user: "bot" });
+      expect((await w.as({ token }).graphql("{ me { id } }")).me.id).to.equal(bot);
+      expect((await w.as(w.owner).failure(create, { input: { name: "x", user: ada!.id } })).code).to.equal("FORBIDDEN");
+      expect((await w.as(ada!).failure(create, { input: { name: "x", user: "bot" } })).code).to.equal("NOT_FOUND");
+      expect((await w.as(ada!).failure(`{ apiKeys(user: "bot") { id } }`)).code).to.equal("NOT_FOUND");
+      expect((await w.as(admin!).graphql(`{ apiKeys(user: "bot") { name } }`)).apiKeys).to.deep.equal([{ name: "robot" }]);
+    });
+
+    it("with scopes do no more, and make no keys that do more or live longer", async () => {
+      const w = the();
+      const group = await w.group();
+      const reader = await makeKey(w.owner, { name: "reader", scopes: ["group:read"] });
+      const headers = { "Service-Session-Token": reader.token };
+      expect((await w.nobody.get("/api/v2/groups", headers)).status).to.equal(200);
+      const patch = await w.nobody.patch(`/api/v2/groups/${group.id}`, { name: "x" }, headers);
+      expect(patch.status).to.equal(403);
+      expect(patch.headers.get("www-authenticate")).to.equal('Bearer error="insufficient_scope", scope="group:update"');
+
+      const expiresAt = new Date(Date.now() + hour).toISOString();
+      const maker = await makeKey(w.owner, { name: "maker", scopes: ["api_key:create", "group:read"], expiresAt });
+      const asMaker = { ...w.owner, token: maker.token as string };
+      const made = await makeKey(asMaker, { name: "made" });
+      expect(made.apiKey).to.deep.include({ scopes: ["api_key:create", "group:read"], expiresAt });
+      expect((await makeKey(asMaker, { name: "narrow", scopes: ["group:*"] })).apiKey.scopes).to.deep.equal(["group:read"]);
+      expect((await w.as(asMaker).failure(create, { input: { name: "wide", scopes: ["user:read"] } })).code).to.equal(
+        "FORBIDDEN",
+      );
+      expect((await w.as(reader).failure(create, { input: { name: "none" } })).errors[0]!.extensions).to.deep.include({
+        code: "FORBIDDEN",
+        requiredScopes: ["api_key:create"],
+      });
+    });
+
+    it("that belong to an OAuth2 application make no keys and change no passwords", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const { id, text, secretHash } = newToken("oauth");
+      await sql(
+        `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+         values ($1, $2, $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
+        id,
+        secretHash,
+        ada!.id,
+      );
+      const client = w.as({ token: text });
+      expect((await client.failure(create, { input: { name: "x" } })).code).to.equal("FORBIDDEN");
+      const change = `mutation { changePassword(input: { currentPassword: "a", newPassword: "b" }) { user { id } } }`;
+      expect((await client.failure(change)).code).to.equal("FORBIDDEN");
+    });
+  });
+
+  describe("end", () => {
+    it("at their time, and say when that was", async () => {
+      const w = the();
+      const { token, apiKey } = await makeKey(w.owner, { name: "short" });
+      const end = new Date(Date.now() - 60_000).toISOString();
+      await sql("update api_keys set expires_at = $2 where id = $1", apiKey.id, end);
+      const { status, body } = await ask(token);
+      expect({ status, detail: body.detail }).to.deep.equal({ status: 401, detail: `API key expired at "${end}".` });
+    });
+
+    it("at once where they are revoked, by their user or by an administrator", async () => {
+      const w = the();
+      const [ada, bob] = await w.users("ada", "bob");
+      for (const by of [ada!, w.owner]) {
+        const { token, apiKey } = await makeKey(ada!, { name: "doomed" });
+        expect((await ask(token)).status).to.equal(200);
+        expect((await w.as(bob!).failure(revoke, { id: apiKey.id })).code).to.equal("NOT_FOUND");
+        expect(await w.as(by).graphql(revoke, { id: apiKey.id })).to.deep.equal({
+          revokeApiKey: { apiKey: { name: "doomed" } },
+        });
+        expect((await ask(token)).body.detail).to.equal("The token is not valid.");
+        expect((await w.as(by).failure(revoke, { id: apiKey.id })).code).to.equal("NOT_FOUND");
+      }
+    });
+
+    it("by logging out, which ends the credential in use, and all others by ending the sessions", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const login = () => w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
+      const others = [await login(), await login()];
+      const key = await makeKey(ada!, { name: "stays" });
+      const { revokeSessions } = await w.as(ada!).graphql("mutation { revokeSessions { revokedCount } }");
+      expect(revokeSessions.revokedCount).to.equal(2);
+      for (const token of others) expect((await ask(token)).status).to.equal(401);
+      expect((await ask(key.token)).status).to.equal(200);
+
+      const { logout } = await w.as(ada!).graphql("mutation { logout { apiKeyId } }");
+      expect(logout.apiKeyId).to.equal(idOf(ada!.token));
+      expect((await ask(ada!.token)).status).to.equal(401);
+      expect((await ask(key.token)).status).to.equal(200);
+      const recorded = await sql(
+        "select action, resource_type from audit_events where actor_id = $1 and action in ('logout', 'revoke') order by time",
+        ada!.id,
+      );
+      expect(recorded).to.deep.equal([
+        { action: "revoke", resource_type: "user" },
+        { action: "logout", resource_type: "api_key" },
+      ]);
+    });
+
+    it("on every replica, whether its hint arrives or is lost", async () => {
+      const w = the();
+      const replica = await startServer(w.database.url);
+      try {
+        const client = new Client(replica.url);
+        const told = await makeKey(w.owner, { name: "told" });
+        const untold = await makeKey(w.owner, { name: "untold" });
+        for (const { token } of [told, untold]) expect((await ask(token, client)).status).to.equal(200);
+        await w.as(w.owner).graphql(revoke, { id: told.apiKey.id });
+        await sql("delete from api_keys where id = $1", untold.apiKey.id);
+        for (const { token } of [told, untold]) {
+          await eventually(async () => (await ask(token, client)).status === 401, "the other replica refuses the token");
+        }
+      } finally {
+        await replica.close();
+      }
+    });
+
+    it("in the table a week later", async () => {
+      const w = the();
+      const gone = await makeKey(w.owner, { name: "gone" });
+      const kept = await makeKey(w.owner, { name: "kept" });
+      const end = "update api_keys set expires_at = now() - $2::interval where id = $1";
+      await sql(end, gone.apiKey.id, "7 days 1 minute");
+      await sql(end, kept.apiKey.id, "6 days 23 hours");
+      await deleteExpiredKeys(w.app.services);
+      const left = await sql("select id from api_keys where id = any($1)", [gone.apiKey.id, kept.apiKey.id]);
+      expect(left).to.deep.equal([{ id: kept.apiKey.id }]);
+    });
+  });
+
+  describe("in use", () => {
+    it("cost one statement, shared by all who ask at once, and then none for a while", async () => {
+      const w = the();
+      const { token } = await makeKey(w.owner, { name: "busy" });
+      const { credentials } = w.app.services;
+      const many = () => Promise.all(Array.from({ length: 20 }, () => credentials.authenticate(token)));
+      expect(await w.statements(many)).to.equal(1);
+      const known = credentials.authenticate(token);
+      expect(known).to.not.be.instanceOf(Promise);
+      expect(known).to.deep.include({ kind: "user", userId: w.owner.id, siteRoles: ["owner"] });
+    });
+
+    it("carry roles that are a second old at most, and at once where they are changed", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const mayReadLicences = async () =>
+        (await w.as(ada!).post(anyone, { checks: { it: { action: "read", object: { resource_type: "license" } } } })).body.it;
+      expect(await mayReadLicences()).to.equal(false);
+      await w.grant(ada!, "owner");
+      expect(await mayReadLicences()).to.equal(true);
+      await sql("update users set site_roles = '{}' where id = $1", ada!.id);
+      await eventually(async () => !(await mayReadLicences()), "the role is gone without a hint");
+    });
+
+    it("are noted, with their users, soon after", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      await sql("update users set last_seen_at = null where id = $1", ada!.id);
+      const { token, apiKey } = await makeKey(ada!, { name: "noted" });
+      expect((await ask(token)).status).to.equal(200);
+      await eventually(async () => {
+        const [row] = await sql(
+          "select k.last_used_at, u.last_seen_at from api_keys k join users u on u.id = k.user_id where k.id = $1",
+          apiKey.id,
+        );
+        return row.last_used_at !== null && row.last_seen_at !== null;
+      }, "the use is stored");
+    });
+
+    it("slide if they are sessions, once an hour is spent and up to their greatest age", async () => {
+      const w = the();
+      const [fresh, used, old] = await w.users("fresh", "used", "old");
+      const { apiKey, token } = await makeKey(fresh!, { name: "never slides" });
+      const endOf = async (id: string) => {
+        const [{ left }] = await sql("select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1", id);
+        return left / 3600;
+      };
+      const set = (id: string, age: string, left: string) =>
+        sql(
+          "update api_keys set created_at = now() - $2::interval, last_used_at = null, expires_at = now() + $3::interval where id = $1",
+          id,
+          age,
+          left,
+        );
+      await set(idOf(fresh!.token), "30 minutes", "23 hours 30 minutes");
+      await set(idOf(used!.token), "2 hours", "22 hours");
+      await set(idOf(old!.token), "29 days 20 hours", "1 hour");
+      await set(apiKey.id, "2 hours", "22 hours");
+      await Promise.all([fresh!, used!, old!, { token }].map((each) => ask(each.token)));
+
+      await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session slides");
+      await eventually(async () => (await endOf(idOf(old!.token))) > 3.9, "the old session slides");
+      await w.app.services.credentials.close();
+      expect(await endOf(idOf(fresh!.token))).to.be.closeTo(23.5, 0.1);
+      expect(await endOf(idOf(old!.token))).to.be.closeTo(4, 0.1);
+      expect(await endOf(apiKey.id)).to.be.closeTo(22, 0.1);
+    });
+  });
+});
+
+describe("open streams", () => {
+  const the = world();
+  const sql = (text: string, ...values: unknown[]) => the().app.services.database.pool.query(text, values);
+
+  it("are told when their key is revoked, expires, or its user is suspended; others are not", async () => {
+    const w = the();
+    const { credentials } = w.app.services;
+    const ended = new Set<string>();
+    const people = await w.users("revoked", "expired", "suspended", "stays", "left");
+    const [revoked, expired, suspended, , left] = people;
+    const stop = new Map<Person, () => void>();
+    for (const person of people) {
+      const actor = await credentials.authenticate(person.token);
+      stop.set(person, credentials.watch(actor, () => ended.add(person.id)));
+    }
+    stop.get(left!)!();
+    await w.as(revoked!).graphql("mutation { logout { apiKeyId } }");
+    await w.as(left!).graphql("mutation { logout { apiKeyId } }");
+    await sql("update api_keys set expires_at = now() where id = $1", idOf(expired!.token));
+    await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${suspended!.id}" }) { user { id } } }`);
+    await eventually(() => ended.size >= 3, "three streams end", 10_000);
+    expect([...ended].sort()).to.deep.equal([revoked!.id, expired!.id, suspended!.id].sort());
+  });
+
+  it("cost one statement for each thousand keys, whatever their number", async () => {
+    const w = the();
+    const { database, log } = w.app.services;
+    const keyId = (n: number) => `many-${String(n).padStart(5, "0")}`;
+    await sql(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       select 'many-' || lpad(n::text, 5, '0'), '', $1, 'application', '{all}', now(), now() + interval '1 day'
+       from generate_series(0, 9999) n`,
+      w.owner.id,
+    );
+    const watches = new Watches(database, log);
+    const ended: number[] = [];
+    for (let n = 0; n < 10_000; n++) watches.add(keyId(n), w.owner.id, () => ended.push(n));
+    watches.add(keyId(7), w.owner.id, () => ended.push(-7));
+    await sql("delete from api_keys where id = any($1)", [keyId(7), keyId(9_999)]);
+    try {
+      const spent = await w.statements(async () => {
+        watches.checkAll();
+        await eventually(() => ended.length >= 3, "the two keys end");
+      });
+      expect(spent).to.equal(10);
+      expect(ended).to.have.members([7, -7, 9_999]);
+    } finally {
+      watches.close();
+    }
+  });
+});
