@@ -9,6 +9,13 @@ export const updateGroup = `mutation UpdateGroup($input: UpdateGroupInput!) {
   updateGroup(input: $input) { group { ${groupFields} } }
 }`;
 
+export const listGroups = `query ListGroups {
+  groups(first: 20) {
+    totalCount
+    nodes { ${groupFields} aiBudget { spendLimitMicros } members(first: 5) { totalCount nodes { addedAt user { id username } } } }
+  }
+}`;
+
 interface GroupAnswer {
   data: {
     group: Record<string, unknown> & { organization: Record<string, unknown>; source: string };

@@ -31,7 +31,7 @@ export const showRatios = (ratios: readonly number[]): string =>
 /** How a value stands against its goal. */
 export function judge(value: number, { limit, aim }: Goal, unit: string): Pick<Row, "goal" | "verdict"> {
   const verdict = value <= aim ? "aim reached" : value <= limit ? "met" : "missed";
-  return { goal: `≤ ${limit} ${unit}, aim ${aim}`, verdict };
+  return { goal: `≤ ${limit} ${unit}`.trimEnd() + `, aim ${aim}`, verdict };
 }
 
 const digits = (value: number) => (value < 10 ? value.toFixed(2) : value.toFixed(1));

@@ -97,9 +97,16 @@ async function startServer(services: Services, closers: Closer[]): Promise<strin
     return actor instanceof Promise ? actor.then(make) : make(actor);
   };
 
-  const server = createServer({ maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 60_000 });
+  const server = createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 5_000,
+    // Clients also offer upgrades that nobody here takes, such as h2c: those requests stay plain HTTP.
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+  });
   const graphql = await GraphqlOverHttp.start(services, schema, documents, server, contextOf);
-  const sockets = graphqlOverSockets(services, schema, documents, lifetimes, contextOf);
+  const sockets = graphqlOverSockets(services, schema, documents, contextOf);
   const router = restRouter(services, schema, contextOf);
 
   const koa = new Koa<State>();
@@ -112,7 +119,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<strin
   const answer = koa.callback();
   server.on("request", (request, response) => void answer(request, response));
   server.on("upgrade", (request, socket, head) => {
-    if (new URL(request.url ?? "", config.accessUrl).pathname === graphqlPath) sockets.upgrade(request, socket, head);
+    if (request.url?.split("?", 1)[0] === graphqlPath) sockets.upgrade(request, socket, head);
     else void answer(request, upgradable(request, socket, head));
   });
 

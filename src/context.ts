@@ -128,6 +128,11 @@ export class Context {
     return loader.load(key) as Promise<Value>;
   }
 
+  /** The same caller with nothing remembered: for each event of a stream. */
+  afresh(): Context {
+    return new Context(this.services, this.actor, this.request, this.lifetime);
+  }
+
   /**
    * Runs `work` in one transaction and commits it: all of it happens or none of it.
    * Called around every root mutation field, and by background work.
@@ -144,6 +149,7 @@ export class Context {
       return result;
     } catch (error) {
       this.transaction = undefined;
+      this.loaders = undefined;
       this.committed.length = 0;
       await transaction.rollback();
       throw error;

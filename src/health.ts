@@ -1,8 +1,8 @@
-import { timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type Koa from "koa";
 import { statement } from "./domain/database.js";
 import type { Services } from "./context.js";
-import { json, send, TransportError } from "./http/answers.js";
+import { json, methodNotAllowed, send, TransportError } from "./http/answers.js";
 import type { Http } from "./http/baseline.js";
 import { isWithin, loopback } from "./http/facts.js";
 import type { Metrics } from "./metrics.js";
@@ -56,11 +56,13 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
   }
 
   return async (http, next) => {
-    const answer = http.method === "GET" || http.method === "HEAD" ? answers[http.path] : undefined;
-    return answer ? answer(http as Http) : next();
+    const answer = answers[http.path];
+    if (!answer) return next();
+    if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
+    return answer(http as Http);
   };
 }
 
 const say = (http: Http, status: number, body: object) => send(http, { status, headers: json, body: JSON.stringify(body) });
 
-const isSame = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+const isSame = (a: string, b: string) => timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"));

@@ -19,7 +19,14 @@ interface Event {
 }
 
 const read = async (client: Client, variables: object = {}) =>
-  (await client.graphql(auditEvents, { ...variables })).auditEvents as { nodes: Event[]; totalCount: number; pageInfo: { hasNextPage: boolean; endCursor: string } };
+  (await client.graphql(auditEvents, { ...variables })).auditEvents as {
+    nodes: Event[];
+    totalCount: number;
+    pageInfo: { hasNextPage: boolean; endCursor: string };
+  };
+
+const nameOf = async (w: World, { id }: Person) =>
+  (await w.as(w.owner).graphql(`query($id: UUID) { user(id: $id) { name } }`, { id })).user.name as string;
 
 describe("the audit log", () => {
   const the = world();
@@ -27,12 +34,12 @@ describe("the audit log", () => {
   it("tells who did what to what, from where, with which key and in which request", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const answer = await w.as(w.owner).post(
-      "/graphql",
-      { query: rename, variables: { user: ada!.id, name: "Ada" } },
-      { "User-Agent": "a-test" },
-    );
-    const { nodes } = await read(w.as(w.owner), { filter: { resourceType: "user", resourceId: ada!.id, action: "UPDATE" } });
+    const answer = await w
+      .as(w.owner)
+      .post("/graphql", { query: rename, variables: { user: ada!.id, name: "Ada" } }, { "User-Agent": "a-test" });
+    const { nodes } = await read(w.as(w.owner), {
+      filter: { resourceType: "user", resourceId: ada!.id, action: "UPDATE" },
+    });
     expect(nodes).to.have.length(1);
     const { id, time, ...event } = nodes[0]!;
     expect(id).to.match(/^[0-9a-f-]{36}$/);
@@ -64,18 +71,27 @@ describe("the audit log", () => {
     await w.grant(userAdmin!, "user-admin");
     const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]) {
       setOrganizationMemberRoles(input: { organization: $organization, user: $user, roles: $roles }) { __typename } }`;
-    await w.as(w.owner).graphql(setRoles, { organization: organization.id, user: admin.id, roles: ["ORGANIZATION_ADMIN"] });
-    await w.as(w.owner).graphql(setRoles, { organization: organization.id, user: organizationAuditor.id, roles: ["ORGANIZATION_AUDITOR"] });
+    await w
+      .as(w.owner)
+      .graphql(setRoles, { organization: organization.id, user: admin.id, roles: ["ORGANIZATION_ADMIN"] });
+    await w.as(w.owner).graphql(setRoles, {
+      organization: organization.id,
+      user: organizationAuditor.id,
+      roles: ["ORGANIZATION_AUDITOR"],
+    });
 
     const { totalCount } = await read(w.as(w.owner));
-    expect((await read(w.as(auditor!))).totalCount).to.equal(totalCount).and.to.be.above(5);
+    expect((await read(w.as(auditor!))).totalCount)
+      .to.equal(totalCount)
+      .and.to.be.above(5);
     for (const person of [admin, organizationAuditor]) {
       const { nodes, totalCount: seen } = await read(w.as(person));
       expect(nodes).to.have.length(seen).and.to.have.length(3);
       expect(new Set(nodes.map(({ organizationId }) => organizationId))).to.deep.equal(new Set([organization.id]));
       expect((await read(w.as(person), { filter: { resourceType: "user" } })).nodes).to.deep.equal([]);
     }
-    for (const person of [userAdmin!, plain!]) expect((await w.as(person).failure(auditEvents)).code).to.equal("FORBIDDEN");
+    for (const person of [userAdmin!, plain!])
+      expect((await w.as(person).failure(auditEvents)).code).to.equal("FORBIDDEN");
     expect((await w.nobody.failure(auditEvents)).code).to.equal("UNAUTHENTICATED");
   });
 
@@ -100,7 +116,9 @@ describe("the audit log", () => {
     expect((await owner.failure(auditEvents, { filter: { actor: "no-such" } })).code).to.equal("NOT_FOUND");
     expect((await owner.failure(auditEvents, { filter: { action: "EXPLODE" } })).code).to.equal("BAD_USER_INPUT");
 
-    await owner.graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { user { id } } }`, { user: ada!.id });
+    await owner.graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { user { id } } }`, {
+      user: ada!.id,
+    });
     expect(await labels({ ...own, actor: ada!.id }), "deleted actors are found by id").to.deep.equal(["B", "A"]);
   });
 
@@ -108,7 +126,8 @@ describe("the audit log", () => {
     const w = the();
     const owner = w.as(w.owner);
     const { id } = await w.organization();
-    for (let n = 1; n <= 7; n++) await owner.graphql(describeOrganization, { organization: id, description: `text ${n}` });
+    for (let n = 1; n <= 7; n++)
+      await owner.graphql(describeOrganization, { organization: id, description: `text ${n}` });
     const filter = { organization: id, action: "UPDATE" };
     const seen: Event[] = [];
     let after: string | undefined;
@@ -129,14 +148,18 @@ describe("the audit log", () => {
     const w = the();
     const cost = (first: number) =>
       w.statements(() => w.as(w.owner).graphql(`{ auditEvents(first: ${first}) { nodes { id actorUsername } } }`));
-    expect(await cost(1)).to.equal(await cost(1000)).and.to.be.at.most(2);
+    expect(await cost(1))
+      .to.equal(await cost(1000))
+      .and.to.be.at.most(2);
   });
 
   it("without the event there is no change", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const { pool } = w.app.services.database;
-    await pool.query("alter table audit_events add constraint broken check (resource_label <> $$" + ada!.username + "$$) not valid");
+    await pool.query(
+      "alter table audit_events add constraint broken check (resource_label <> $$" + ada!.username + "$$) not valid",
+    );
     try {
       const failure = await w.as(w.owner).failure(rename, { user: ada!.id, name: "Changed" });
       expect(failure.code).to.equal("INTERNAL_SERVER_ERROR");
@@ -148,8 +171,6 @@ describe("the audit log", () => {
     await w.as(w.owner).graphql(rename, { user: ada!.id, name: "Changed" });
     expect(await nameOf(w, ada!)).to.equal("Changed");
   });
-
-  const nameOf = async (w: World, { id }: Person) => (await w.as(w.owner).graphql(`query($id: UUID) { user(id: $id) { name } }`, { id })).user.name as string;
 });
 
 describe("server info", () => {
@@ -161,6 +182,8 @@ describe("server info", () => {
     expect(serverInfo.version).to.match(/^\d+\.\d+\.\d+/);
     expect(serverInfo.accessUrl).to.equal(w.app.services.config.accessUrl);
     expect(serverInfo.deploymentId).to.match(/^[0-9a-f-]{36}$/);
-    expect((await w.as(w.owner).graphql("{ serverInfo { deploymentId } }")).serverInfo.deploymentId).to.equal(serverInfo.deploymentId);
+    expect((await w.as(w.owner).graphql("{ serverInfo { deploymentId } }")).serverInfo.deploymentId).to.equal(
+      serverInfo.deploymentId,
+    );
   });
 });

@@ -166,6 +166,16 @@ describe("the event bus", () => {
       return seen;
     }
 
+    it("tells subscribers of the publisher at once, and not again when the hint comes back", async () => {
+      const [from, to] = [await replica(), await replica()];
+      to.subscribe("inbox", "question", () => to.publish({ topic: "inbox", id: "answer" }));
+      const all = listenerOf(from);
+      from.publish({ topic: "inbox", id: "question" });
+      expect(all.ids).to.deep.equal(["question"]);
+      await eventually(() => all.ids.includes("answer"), "the other replica answers");
+      expect(all.ids).to.deep.equal(["question", "answer"]);
+    });
+
     it("keeps payloads below 7,000 bytes, and names each of 5,000 hints once", async () => {
       const [from, to] = [await replica(), await replica()];
       const all = listenerOf(to);

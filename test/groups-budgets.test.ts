@@ -19,7 +19,10 @@ describe("AI budgets of groups", () => {
     const replaced = await owner.put(path(group), { spend_limit_micros: 5 });
     expect(replaced.body).to.include({ created_at: set.body.created_at, spend_limit_micros: 5 });
     expect((await owner.get(path(group))).body).to.deep.equal(replaced.body);
-    const read = await owner.graphql(`query($id: String!) { group(group: $id) { aiBudget { spendLimitMicros updatedAt } } }`, { id: group.id });
+    const read = await owner.graphql(
+      `query($id: String!) { group(group: $id) { aiBudget { spendLimitMicros updatedAt } } }`,
+      { id: group.id },
+    );
     expect(read.group.aiBudget).to.deep.equal({ spendLimitMicros: 5, updatedAt: replaced.body.updated_at });
     const deleted = await owner.delete(path(group));
     expect([deleted.status, deleted.body]).to.deep.equal([204, ""]);
@@ -76,8 +79,12 @@ describe("AI budgets of groups", () => {
 
     const { aiSpend } = await w().as(ada!).graphql(spend, { user: "me" });
     expect(aiSpend).to.include({ limitMicros: 200, spentMicros: 200 });
-    expect([aiSpend.periodStart, aiSpend.periodEnd].every((time: string) => /-01T00:00:00\.000Z$/.test(time))).to.equal(true);
-    expect(aiSpend.periodEnd > new Date().toISOString() && aiSpend.periodStart <= new Date().toISOString()).to.equal(true);
+    expect([aiSpend.periodStart, aiSpend.periodEnd].every((time: string) => /-01T00:00:00\.000Z$/.test(time))).to.equal(
+      true,
+    );
+    expect(aiSpend.periodEnd > new Date().toISOString() && aiSpend.periodStart <= new Date().toISOString()).to.equal(
+      true,
+    );
     expect((await owner.graphql(spend, { user: ada!.id })).aiSpend).to.deep.equal(aiSpend);
     expect((await w().as(bob!).failure(spend, { user: ada!.id })).code).to.equal("NOT_FOUND");
 
@@ -97,9 +104,19 @@ describe("AI budgets of groups", () => {
   it("usage is recorded by those who may, all of it or nothing", async () => {
     const [ada] = await w().users("ada");
     const good = { id: newId(), userId: ada!.id, amountMicros: 1 };
-    expect((await w().as(ada!).failure(record, { entries: [good] })).code).to.equal("FORBIDDEN");
-    const failure = await w().as(w().owner).failure(record, { entries: [good, { id: newId(), userId: newId(), amountMicros: 0 }] });
-    const faults = failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field.replace(/^input\./, ""));
+    expect(
+      (
+        await w()
+          .as(ada!)
+          .failure(record, { entries: [good] })
+      ).code,
+    ).to.equal("FORBIDDEN");
+    const failure = await w()
+      .as(w().owner)
+      .failure(record, { entries: [good, { id: newId(), userId: newId(), amountMicros: 0 }] });
+    const faults = failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) =>
+      field.replace(/^input\./, ""),
+    );
     expect(faults).to.deep.equal(["entries[1].userId", "entries[1].amountMicros"]);
     expect((await w().as(w().owner).failure(record, {})).code).to.equal("BAD_USER_INPUT");
     const tooMany = Array.from({ length: 1001 }, () => ({ ...good, id: newId() }));
@@ -126,13 +143,17 @@ describe("workspace quota", () => {
     const old = await w().as(ada!).get("/api/v2/workspace-quota/me");
     expect([old.status, old.body]).to.deep.equal([200, body]);
     expect(old.headers.get("Deprecation")).to.be.a("string");
-    expect(old.headers.get("Link")).to.match(/<\/api\/v2\/organizations\/default\/members\/me\/workspace-quota>.*rel="successor-version"/);
+    expect(old.headers.get("Link")).to.match(
+      /<\/api\/v2\/organizations\/default\/members\/me\/workspace-quota>.*rel="successor-version"/,
+    );
 
     const { workspaceQuota } = await w().as(ada!).graphql("{ workspaceQuota { budget creditsConsumed } }");
     expect(workspaceQuota).to.deep.equal({ budget: 7, creditsConsumed: 0 });
     expect((await w().as(bob!).get(successor)).status, "of others it is not for plain members").to.equal(404);
     const other = await w().organization();
-    expect((await owner.get(`/api/v2/organizations/${other.id}/members/${ada!.id}/workspace-quota`)).status).to.equal(404);
+    expect((await owner.get(`/api/v2/organizations/${other.id}/members/${ada!.id}/workspace-quota`)).status).to.equal(
+      404,
+    );
   });
 
   it("goes beyond 32 bits", async () => {

@@ -22,8 +22,17 @@ describe("group members", () => {
       ids,
       names,
     );
-    await sql(`insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now()`, w().defaultOrganization, ids);
-    await sql(`insert into group_members (group_id, organization_id, user_id) select $1, $2, unnest($3::uuid[])`, group.id, w().defaultOrganization, ids);
+    await sql(
+      `insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now()`,
+      w().defaultOrganization,
+      ids,
+    );
+    await sql(
+      `insert into group_members (group_id, organization_id, user_id) select $1, $2, unnest($3::uuid[])`,
+      group.id,
+      w().defaultOrganization,
+      ids,
+    );
     return ids;
   }
 
@@ -32,7 +41,14 @@ describe("group members", () => {
     const group = await w().group("stays", { members: [ada!] });
     const { status, body } = await w()
       .as(w().owner)
-      .patch(path(group), { name: "", display_name: null, avatar_url: null, quota_allowance: null, add_users: [bob!.id.toUpperCase()], remove_users: [ada!.id] });
+      .patch(path(group), {
+        name: "",
+        display_name: null,
+        avatar_url: null,
+        quota_allowance: null,
+        add_users: [bob!.id.toUpperCase()],
+        remove_users: [ada!.id],
+      });
     expect(status).to.equal(200);
     expect(body).to.deep.include({ name: "stays", display_name: "", quota_allowance: 0, total_member_count: 1 });
     expect(usernames(body.members)).to.deep.equal([bob!.username]);
@@ -41,10 +57,12 @@ describe("group members", () => {
       ...["status", "updated_at", "username", ...("theme_preference" in body.members[0] ? ["theme_preference"] : [])],
     );
 
-    const { updateGroup } = await w().as(w().owner).graphql(
-      `mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { name members { nodes { addedAt user { username } } } } } }`,
-      { input: { group: group.id, name: null, addUsers: [ada!.id], removeUsers: [bob!.id] } },
-    );
+    const { updateGroup } = await w()
+      .as(w().owner)
+      .graphql(
+        `mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { name members { nodes { addedAt user { username } } } } } }`,
+        { input: { group: group.id, name: null, addUsers: [ada!.id], removeUsers: [bob!.id] } },
+      );
     expect(updateGroup.group.name).to.equal("stays");
     expect(updateGroup.group.members.nodes[0].user.username).to.equal(ada!.username);
     expect(updateGroup.group.members.nodes[0].addedAt).to.match(/^\d{4}-.*Z$/);
@@ -55,21 +73,35 @@ describe("group members", () => {
     const [ada, bob] = await w().users("ada", "bob");
     const stranger = await w().user("stranger", [other.id]);
     const group = await w().group("untouched", { members: [bob!] });
-    const refused = await w().as(w().owner).patch(path(group), { name: "touched", add_users: [ada!.id, stranger.id] });
+    const refused = await w()
+      .as(w().owner)
+      .patch(path(group), { name: "touched", add_users: [ada!.id, stranger.id] });
     expect(refused.status).to.equal(400);
     expect(fields(refused)).to.deep.equal(["add_users[1]"]);
 
     const many = await w()
       .as(w().owner)
-      .patch(path(group), { name: "a b", quota_allowance: -1, add_users: [missing, stranger.id, bob!.id, ada!.id, ada!.id] });
-    expect(fields(many)).to.deep.equal(["name", "quota_allowance", "add_users[0]", "add_users[1]", "add_users[2]", "add_users[4]"]);
+      .patch(path(group), {
+        name: "a b",
+        quota_allowance: -1,
+        add_users: [missing, stranger.id, bob!.id, ada!.id, ada!.id],
+      });
+    expect(fields(many)).to.deep.equal([
+      "name",
+      "quota_allowance",
+      "add_users[0]",
+      "add_users[1]",
+      "add_users[2]",
+      "add_users[4]",
+    ]);
     const details = many.body.validations.map(({ detail }: { detail: string }) => detail);
     expect(details[2]).to.equal(details[3]);
 
-    const failure = await w().as(w().owner).failure(
-      `mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }`,
-      { input: { group: group.id, addUsers: [ada!.id, stranger.id] } },
-    );
+    const failure = await w()
+      .as(w().owner)
+      .failure(`mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }`, {
+        input: { group: group.id, addUsers: [ada!.id, stranger.id] },
+      });
     expect(failure.errors[0]!.extensions.validations[0].field).to.match(/addUsers\[1\]$/);
 
     const { body } = await w().as(w().owner).get(path(group));
@@ -80,9 +112,15 @@ describe("group members", () => {
   it("refuses what is no id and lists that are too long; leaving is no fault for whoever is not there", async () => {
     const group = await w().group();
     const owner = w().as(w().owner);
-    expect(fields(await owner.patch(path(group), { add_users: ["x"], remove_users: [missing, "y"] }))).to.deep.equal(["add_users[0]", "remove_users[1]"]);
+    expect(fields(await owner.patch(path(group), { add_users: ["x"], remove_users: [missing, "y"] }))).to.deep.equal([
+      "add_users[0]",
+      "remove_users[1]",
+    ]);
     const tooMany = Array.from({ length: 1001 }, () => newId());
-    expect(fields(await owner.patch(path(group), { add_users: tooMany, remove_users: tooMany }))).to.deep.equal(["add_users", "remove_users"]);
+    expect(fields(await owner.patch(path(group), { add_users: tooMany, remove_users: tooMany }))).to.deep.equal([
+      "add_users",
+      "remove_users",
+    ]);
     expect((await owner.patch(path(group), { remove_users: [missing] })).status).to.equal(200);
   });
 
@@ -99,9 +137,17 @@ describe("group members", () => {
   it("of 20 parallel additions of one user one succeeds", async () => {
     const [ada] = await w().users("ada");
     const group = await w().group();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => w().as(w().owner).patch(path(group), { add_users: [ada!.id] })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        w()
+          .as(w().owner)
+          .patch(path(group), { add_users: [ada!.id] }),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
-    expect(answers.filter(({ status }) => status === 400).map(fields)).to.deep.equal(Array.from({ length: 19 }, () => ["add_users[0]"]));
+    expect(answers.filter(({ status }) => status === 400).map(fields)).to.deep.equal(
+      Array.from({ length: 19 }, () => ["add_users[0]"]),
+    );
     const { rows } = await sql("select count(*)::int as count from group_members where group_id = $1", group.id);
     expect(rows[0]).to.deep.equal({ count: 1 });
   });
@@ -111,11 +157,15 @@ describe("group members", () => {
       const [ada] = await w().users("ada");
       const group = await w().group();
       const [added, removed] = await Promise.all([
-        w().as(w().owner).patch(path(group), { add_users: [ada!.id] }),
-        w().as(w().owner).graphql(
-          `mutation($user: String!) { removeOrganizationMember(input: { organization: "default", user: $user }) { __typename } }`,
-          { user: ada!.id },
-        ),
+        w()
+          .as(w().owner)
+          .patch(path(group), { add_users: [ada!.id] }),
+        w()
+          .as(w().owner)
+          .graphql(
+            `mutation($user: String!) { removeOrganizationMember(input: { organization: "default", user: $user }) { __typename } }`,
+            { user: ada!.id },
+          ),
       ]);
       expect(added.status).to.be.oneOf([200, 400]);
       expect(removed).to.have.property("removeOrganizationMember");
@@ -143,7 +193,12 @@ describe("group members", () => {
     let isDone = false;
     const changes = (async () => {
       for (let turn = 0; turn < 30; turn++) {
-        const { status } = await owner.patch(path(group), turn % 2 ? { display_name: "empty", remove_users: [ada!.id] } : { display_name: "full", add_users: [ada!.id] });
+        const { status } = await owner.patch(
+          path(group),
+          turn % 2
+            ? { display_name: "empty", remove_users: [ada!.id] }
+            : { display_name: "full", add_users: [ada!.id] },
+        );
         expect(status).to.equal(200);
       }
       isDone = true;
@@ -183,7 +238,11 @@ describe("group members", () => {
       `query($id: String!) { group(group: $id) { totalMemberCount members { totalCount nodes { user { username } } } aiBudget { spendLimitMicros } } }`,
       { id: group.id },
     );
-    expect(seen).to.deep.equal({ totalMemberCount: 5, members: { totalCount: 1, nodes: [{ user: { username: eve!.username } }] }, aiBudget: null });
+    expect(seen).to.deep.equal({
+      totalMemberCount: 5,
+      members: { totalCount: 1, nodes: [{ user: { username: eve!.username } }] },
+      aiBudget: null,
+    });
     const everyone = await client.get("/api/v2/groups/Everyone");
     expect(usernames(everyone.body.members)).to.deep.equal([eve!.username]);
   });
@@ -192,11 +251,19 @@ describe("group members", () => {
     const group = await w().group();
     const [, , gone] = await crowd(group, ["b-Order", "A-order", "c-order", "C-order2"]);
     await sql("update users set status = 'suspended' where username = 'A-order'");
-    await w().as(w().owner).graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { __typename } }`, { user: gone });
+    await w()
+      .as(w().owner)
+      .graphql(`mutation($user: String!) { deleteUser(input: { user: $user }) { __typename } }`, { user: gone });
     const { body } = await w().as(w().owner).get(path(group));
     expect(usernames(body.members)).to.deep.equal(["A-order", "b-Order", "C-order2"]);
     expect(body.total_member_count).to.equal(3);
-    const { exclude } = { exclude: (await w().as(w().owner).get(`${path(group)}?exclude_members=T`)).body };
+    const { exclude } = {
+      exclude: (
+        await w()
+          .as(w().owner)
+          .get(`${path(group)}?exclude_members=T`)
+      ).body,
+    };
     expect(exclude).to.deep.include({ members: [], total_member_count: 3 });
   });
 
@@ -205,8 +272,10 @@ describe("group members", () => {
     const names = Array.from({ length: 250 }, (_, n) => `paged-${String(n).padStart(3, "0")}`);
     const ids = await crowd(group, names);
     const seen: string[] = [];
-    for (let after = ""; ; ) {
-      const { status, body } = await w().as(w().owner).get(`${path(group)}/members?limit=100${after}`);
+    for (let after = ""; ;) {
+      const { status, body } = await w()
+        .as(w().owner)
+        .get(`${path(group)}/members?limit=100${after}`);
       expect(status).to.equal(200);
       expect(body.count).to.be.at.least(250);
       if (body.users.length === 0) break;
@@ -217,16 +286,48 @@ describe("group members", () => {
     expect(seen.filter((name) => names.includes(name))).to.deep.equal(names);
     expect(new Set(seen).size).to.equal(seen.length);
 
-    await w().as(w().owner).patch(path(group), { remove_users: [ids[100]] });
-    const behind = await w().as(w().owner).get(`${path(group)}/members?limit=1&offset=3&after_id=${ids[100]}`);
+    await w()
+      .as(w().owner)
+      .patch(path(group), { remove_users: [ids[100]] });
+    const behind = await w()
+      .as(w().owner)
+      .get(`${path(group)}/members?limit=1&offset=3&after_id=${ids[100]}`);
     expect(usernames(behind.body.users), "behind the name of one who left").to.deep.equal(["paged-101"]);
-    expect((await w().as(w().owner).get(`${path(group)}/members?after_id=${missing}`)).body.users).to.deep.equal([]);
+    expect(
+      (
+        await w()
+          .as(w().owner)
+          .get(`${path(group)}/members?after_id=${missing}`)
+      ).body.users,
+    ).to.deep.equal([]);
+  });
+
+  it("are shown up to 1000 in lists, and all of them by a group that stands alone", async () => {
+    const group = await w().group();
+    await crowd(
+      group,
+      Array.from({ length: 1002 }, (_, n) => `host-${n}`),
+    );
+    const alone = await w().as(w().owner).get(path(group));
+    expect(alone.body.members).to.have.length(1002);
+    const listed = (await w().as(w().owner).get(`/api/v2/groups?group_ids=${group.id}`)).body[0];
+    expect([listed.members.length, listed.total_member_count]).to.deep.equal([1000, 1002]);
+    const paged = `query($id: String!) { group(group: $id) { members(first: 1001) { nodes { user { id } } } } }`;
+    expect((await w().as(w().owner).failure(paged, { id: group.id })).code).to.equal("BAD_USER_INPUT");
   });
 
   it("refuse paging that is none", async () => {
     const group = await w().group();
-    for (const [query, field] of [["limit=-1", "limit"], ["limit=10001", "limit"], ["limit=x", "limit"], ["offset=-1", "offset"], ["after_id=x", "after_id"]]) {
-      const answer = await w().as(w().owner).get(`${path(group)}/members?${query}`);
+    for (const [query, field] of [
+      ["limit=-1", "limit"],
+      ["limit=1001", "limit"],
+      ["limit=x", "limit"],
+      ["offset=-1", "offset"],
+      ["after_id=x", "after_id"],
+    ]) {
+      const answer = await w()
+        .as(w().owner)
+        .get(`${path(group)}/members?${query}`);
       expect(answer.status, query).to.equal(400);
       expect(answer.body.message).to.equal("Query parameters have invalid values.");
       expect(fields(answer)).to.deep.equal([field]);
@@ -236,9 +337,14 @@ describe("group members", () => {
   it("are searched by words and keys", async () => {
     const group = await w().group();
     const [tia] = await crowd(group, ["Tia", "tom", "uma"]);
-    await sql("update users set status = 'suspended', name = 'Tia Maria', site_roles = '{auditor}', last_seen_at = '2026-03-01T12:00:00Z' where id = $1", tia);
+    await sql(
+      "update users set status = 'suspended', name = 'Tia Maria', site_roles = '{auditor}', last_seen_at = '2026-03-01T12:00:00Z' where id = $1",
+      tia,
+    );
     const found = async (q: string) => {
-      const { status, body } = await w().as(w().owner).get(`${path(group)}/members?q=${encodeURIComponent(q)}`);
+      const { status, body } = await w()
+        .as(w().owner)
+        .get(`${path(group)}/members?q=${encodeURIComponent(q)}`);
       expect(status, q).to.equal(200);
       expect(body.count).to.equal(body.users.length);
       return usernames(body.users);
@@ -253,7 +359,9 @@ describe("group members", () => {
     expect(await found("created_before:2020-01-01")).to.deep.equal([]);
     expect(await found("status:active status:suspended")).to.deep.equal([]);
     for (const q of ["nosuch:1", "a:b:c", "status:gone", "created_after:soon"]) {
-      const answer = await w().as(w().owner).get(`${path(group)}/members?q=${q}`);
+      const answer = await w()
+        .as(w().owner)
+        .get(`${path(group)}/members?q=${q}`);
       expect(answer.status, q).to.equal(400);
       expect(answer.body.message).to.equal("Invalid member search query.");
       expect(fields(answer)).to.include("q");
@@ -263,27 +371,36 @@ describe("group members", () => {
   it("cost a fixed number of statements, whatever their number", async () => {
     const [ada] = await w().users("ada");
     const [few, many] = [await w().group("few", { members: [ada!] }), await w().group("many")];
-    const ids = await crowd(many, Array.from({ length: 50 }, (_, n) => `many-${n}`));
+    const ids = await crowd(
+      many,
+      Array.from({ length: 50 }, (_, n) => `many-${n}`),
+    );
     const client = w().as(w().owner);
-    const count = (work: () => Promise<unknown>) => w().statements(work);
     const rest = async (get: string) => expect((await client.get(get)).status).to.equal(200);
-    await rest(path(many)); // The session is known from here on.
+    /** The least of three: now and then the session is read again, or something runs in the background. */
+    const count = async (work: (turn: number) => Promise<unknown>) => {
+      const counts: number[] = [];
+      for (const turn of [1, 2, 3]) counts.push(await w().statements(() => work(turn)));
+      return Math.min(...counts);
+    };
 
     expect(await count(() => rest(path(many)))).to.equal(1);
     expect(await count(() => rest(`${path(many)}?exclude_members=true`))).to.equal(1);
     expect(await count(() => rest("/api/v2/groups"))).to.equal(1);
-    expect(await count(() => rest(`/api/v2/groups?organization=default&has_member=${ada!.username}`))).to.equal(3);
+    expect(await count(() => rest(`/api/v2/groups?organization=main&has_member=${ada!.username}`))).to.equal(3);
     expect(await count(() => rest(`${path(many)}/members`))).to.equal(1);
     expect(await count(() => rest(`${path(many)}/members?q=many&offset=1`))).to.equal(3);
 
     const everything = `{ groups { totalCount nodes { name aiBudget { spendLimitMicros } totalMemberCount organization { name }
       members(first: 3) { totalCount nodes { user { username } } }
       found: members(first: 2, offset: 1, filter: { search: "a" }) { totalCount nodes { user { username } } } } } }`;
-    expect(await count(() => client.graphql(everything))).to.be.at.most(5);
+    expect(await count(() => client.graphql(everything))).to.equal(4);
 
-    const change = async (users: string[], group: { id: string }) =>
-      expect((await client.patch(path(group), { display_name: `${users.length}`, remove_users: users })).status).to.equal(200);
-    expect(await count(() => change([ada!.id], few))).to.equal(4);
-    expect(await count(() => change(ids, many))).to.equal(4);
+    const change = (users: string[], group: { id: string }) => async (turn: number) => {
+      const body = { display_name: `turn ${turn}`, [turn % 2 ? "remove_users" : "add_users"]: users };
+      expect((await client.patch(path(group), body)).status).to.equal(200);
+    };
+    expect(await count(change([ada!.id], few))).to.equal(4);
+    expect(await count(change(ids, many))).to.equal(4);
   });
 });

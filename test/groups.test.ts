@@ -20,8 +20,14 @@ describe("groups", () => {
 
     const { groups } = await w()
       .as(w().owner)
-      .graphql(`query($id: String!) { groups(filter: { organization: $id }) { totalCount nodes { id name isEveryone source } } }`, { id });
-    expect(groups).to.deep.equal({ totalCount: 1, nodes: [{ id, name: "Everyone", isEveryone: true, source: "USER" }] });
+      .graphql(
+        `query($id: String!) { groups(filter: { organization: $id }) { totalCount nodes { id name isEveryone source } } }`,
+        { id },
+      );
+    expect(groups).to.deep.equal({
+      totalCount: 1,
+      nodes: [{ id, name: "Everyone", isEveryone: true, source: "USER" }],
+    });
   });
 
   it("is created with its fields, answers in the shape of the contract, and is found by id and by name", async () => {
@@ -40,7 +46,9 @@ describe("groups", () => {
 
     const found = await w()
       .as(w().owner)
-      .graphql(`{ group(group: "Crew") { id } groupByName(organization: "main", name: "Crew") { id organization { name description } } }`);
+      .graphql(
+        `{ group(group: "Crew") { id } groupByName(organization: "main", name: "Crew") { id organization { name description } } }`,
+      );
     expect(found).to.deep.equal({
       group: { id: body.id },
       groupByName: { id: body.id, organization: { name: "main", description: "" } },
@@ -52,14 +60,25 @@ describe("groups", () => {
       .as(w().owner)
       .post(groupsOf("default"), { name: "eVeryone", display_name: " x", avatar_url: "ftp://x", quota_allowance: -1 });
     expect(status).to.equal(400);
-    expect(body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["name", "display_name", "avatar_url", "quota_allowance"]);
+    expect(body.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "name",
+      "display_name",
+      "avatar_url",
+      "quota_allowance",
+    ]);
 
     const failure = await w()
       .as(w().owner)
-      .failure(`mutation { createGroup(input: { organization: "default", displayName: " x", quotaAllowance: -1 }) { group { id } } }`);
+      .failure(
+        `mutation { createGroup(input: { organization: "default", displayName: " x", quotaAllowance: -1 }) { group { id } } }`,
+      );
     expect(failure.code).to.equal("BAD_USER_INPUT");
     const fields = failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field);
-    expect(fields.map((field: string) => field.replace(/^input\./, ""))).to.deep.equal(["name", "displayName", "quotaAllowance"]);
+    expect(fields.map((field: string) => field.replace(/^input\./, ""))).to.deep.equal([
+      "name",
+      "displayName",
+      "quotaAllowance",
+    ]);
   });
 
   it("refuses names that are none", async () => {
@@ -106,7 +125,10 @@ describe("groups", () => {
     const [ada] = await w().users("ada");
     const renamed = await owner.patch(`/api/v2/groups/${id}`, { name: "all", display_name: "All" });
     expect(renamed.status).to.equal(400);
-    expect(renamed.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["name", "display_name"]);
+    expect(renamed.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "name",
+      "display_name",
+    ]);
     const joined = await owner.patch(`/api/v2/groups/${id}`, { add_users: [ada!.id] });
     expect(joined.status).to.equal(403);
     expect(joined.body.message).to.equal("Members of the Everyone group are managed by the organisation.");
@@ -114,7 +136,12 @@ describe("groups", () => {
     const deleted = await owner.delete(`/api/v2/groups/${id}`);
     expect(deleted.status).to.equal(400);
     expect(deleted.body.message).to.equal("The Everyone group cannot be deleted.");
-    const changed = await owner.patch(`/api/v2/groups/${id}`, { quota_allowance: 5, avatar_url: "/a.png", name: "Everyone", add_users: [] });
+    const changed = await owner.patch(`/api/v2/groups/${id}`, {
+      quota_allowance: 5,
+      avatar_url: "/a.png",
+      name: "Everyone",
+      add_users: [],
+    });
     expect(changed.status).to.equal(200);
     expect(changed.body).to.include({ quota_allowance: 5, avatar_url: "/a.png", name: "Everyone" });
   });
@@ -141,14 +168,16 @@ describe("groups", () => {
   it("is deleted through GraphQL with whatever was asked of it", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const { id } = await w().group("short-lived", { members: [ada!, bob!] });
-    const { deleteGroup } = await w().as(w().owner).graphql(
-      `mutation($id: String!) { deleteGroup(input: { group: $id }) { group {
+    const { deleteGroup } = await w()
+      .as(w().owner)
+      .graphql(
+        `mutation($id: String!) { deleteGroup(input: { group: $id }) { group {
          name totalMemberCount
          members(first: 1) { totalCount nodes { user { username } } }
          last: members(last: 1) { nodes { user { username } } }
        } } }`,
-      { id },
-    );
+        { id },
+      );
     expect(deleteGroup.group).to.deep.equal({
       name: "short-lived",
       totalMemberCount: 2,
@@ -161,10 +190,15 @@ describe("groups", () => {
     const [ada, bob] = await w().users("ada", "bob");
     const { id } = await w().group(undefined, { members: [ada!] });
     expect((await w().as(ada!).get(`/api/v2/groups/${id}`)).status).to.equal(200);
-    const [unreadable, absent] = [await w().as(bob!).get(`/api/v2/groups/${id}`), await w().as(bob!).get(`/api/v2/groups/${missing}`)];
+    const [unreadable, absent] = [
+      await w().as(bob!).get(`/api/v2/groups/${id}`),
+      await w().as(bob!).get(`/api/v2/groups/${missing}`),
+    ];
     expect([unreadable.status, absent.status]).to.deep.equal([404, 404]);
     expect(unreadable.body).to.deep.equal(absent.body);
-    expect((await w().as(ada!).patch(`/api/v2/groups/${id}`, { name: "no name" })).status, "403 before 400").to.equal(403);
+    expect((await w().as(ada!).patch(`/api/v2/groups/${id}`, { name: "no name" })).status, "403 before 400").to.equal(
+      403,
+    );
     expect((await w().as(bob!).patch(`/api/v2/groups/${id}`, { name: "x" })).status).to.equal(404);
     expect((await w().as(ada!).post(groupsOf("default"), { name: "no name" })).status).to.equal(403);
     expect((await w().as(ada!).delete(`/api/v2/groups/${id}`)).status).to.equal(403);
@@ -178,13 +212,18 @@ describe("groups", () => {
     const owner = w().as(w().owner);
     for (const name of ["zebra", "ant"]) await owner.post(groupsOf(a.id), { name });
     const mine = await w().group("mine", { members: [ada!] });
-    const all = (await owner.get("/api/v2/groups?exclude_members=true")).body as Array<{ organization_name: string; name: string; members: unknown[] }>;
+    const all = (await owner.get("/api/v2/groups?exclude_members=true")).body as Array<{
+      organization_name: string;
+      name: string;
+      members: unknown[];
+    }>;
     expect(all.slice(0, 3).map(({ name }) => name)).to.deep.equal(["Everyone", "ant", "zebra"]);
     const keys = all.map(({ organization_name: organization, name }) => `${organization} ${name}`);
     expect(keys).to.deep.equal(keys.toSorted());
     expect(all.every(({ members }) => members.length === 0)).to.equal(true);
 
-    const names = async (query: string) => (await owner.get(`/api/v2/groups?${query}`)).body.map(({ name }: { name: string }) => name);
+    const names = async (query: string) =>
+      (await owner.get(`/api/v2/groups?${query}`)).body.map(({ name }: { name: string }) => name);
     expect(await names("organization=AAA")).to.deep.equal(["Everyone", "ant", "zebra"]);
     expect(await names(`has_member=${ada!.username.toUpperCase()}`)).to.deep.equal(["Everyone", "mine"]);
     expect(await names(`has_member=${ada!.id}&group_ids=${mine.id},${missing}`)).to.deep.equal(["mine"]);
@@ -221,8 +260,11 @@ describe("groups", () => {
     const owner = w().as(w().owner);
     for (const name of ["a", "b", "c", "d"]) await owner.post(groupsOf(id), { name });
     const page = (args: string) =>
-      owner.graphql(`{ groups(filter: { organization: "paged" }, ${args}) { nodes { name } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`);
-    const names = ({ groups }: { groups: { nodes: Array<{ name: string }> } }) => groups.nodes.map(({ name }) => name).join(" ");
+      owner.graphql(
+        `{ groups(filter: { organization: "paged" }, ${args}) { nodes { name } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
+      );
+    const names = ({ groups }: { groups: { nodes: Array<{ name: string }> } }) =>
+      groups.nodes.map(({ name }) => name).join(" ");
     const first = await page("first: 2");
     expect(names(first)).to.equal("Everyone a");
     const second = await page(`first: 2, after: "${first.groups.pageInfo.endCursor}"`);
@@ -238,7 +280,12 @@ describe("groups", () => {
     const { id } = await w().group();
     const read = () => owner.graphql(`query($id: String!) { group(group: $id) { updatedAt } }`, { id });
     const before = await read();
-    const same = await owner.patch(`/api/v2/groups/${id}`, { name: "", add_users: [], remove_users: [ada!.id], display_name: "" });
+    const same = await owner.patch(`/api/v2/groups/${id}`, {
+      name: "",
+      add_users: [],
+      remove_users: [ada!.id],
+      display_name: "",
+    });
     expect(same.status).to.equal(200);
     expect(await read()).to.deep.equal(before);
     await owner.patch(`/api/v2/groups/${id}`, { quota_allowance: 2, add_users: [ada!.id] });
@@ -259,7 +306,11 @@ describe("groups of an organization that is full", () => {
 
   it("are as many as the setting says, also when made at once; Everyone does not count", async () => {
     const made = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => w().as(w().owner).post("/api/v2/organizations/default/groups", { name: `g${n}` })),
+      Array.from({ length: 8 }, (_, n) =>
+        w()
+          .as(w().owner)
+          .post("/api/v2/organizations/default/groups", { name: `g${n}` }),
+      ),
     );
     expect(made.map(({ status }) => status).toSorted()).to.deep.equal([201, 201, 201, 400, 400, 400, 400, 400]);
     expect(made.find(({ status }) => status === 400)!.body.validations[0].field).to.equal("name");

@@ -20,8 +20,11 @@ describe("login", () => {
   const sql = async (text: string, ...values: unknown[]) =>
     (await the().app.services.database.pool.query(text, values)).rows;
   const loginsOf = ({ id }: Person) =>
-    sql(`select action, actor_kind, actor_id, resource_type, api_key_id from audit_events
-         where resource_id = $1 and action like 'login%' order by time, id`, id);
+    sql(
+      `select action, actor_kind, actor_id, resource_type, api_key_id from audit_events
+         where resource_id = $1 and action like 'login%' order by time, id`,
+      id,
+    );
 
   it("gives a token that works in both headers, and no cookie", async () => {
     const w = the();
@@ -127,7 +130,9 @@ describe("login", () => {
       { action: "login", ...common },
       { action: "login_failed", ...common },
     ]);
-    const unknown = await sql("select count(*)::int as count from audit_events where action = 'login_failed' and resource_id is null");
+    const unknown = await sql(
+      "select count(*)::int as count from audit_events where action = 'login_failed' and resource_id is null",
+    );
     expect(unknown).to.deep.equal([{ count: 0 }]);
   });
 
@@ -168,7 +173,10 @@ describe("login", () => {
         );
         const refused = answers.filter(({ status }) => status === 503);
         expect(refused, email).to.not.have.length(0);
-        expect(answers.filter(({ status }) => status === 401), email).to.have.length(150 - refused.length);
+        expect(
+          answers.filter(({ status }) => status === 401),
+          email,
+        ).to.have.length(150 - refused.length);
         expect(refused[0]!.headers.get("retry-after")).to.equal("1");
       }
     } finally {
@@ -180,7 +188,10 @@ describe("login", () => {
     const w = the();
     const replica: App = await startServer(w.database.url, { STEWARD_PASSWORD_AUTH: "false" });
     try {
-      const { status, body } = await new Client(replica.url).post(path, { email: w.owner.email, password: ownerPassword });
+      const { status, body } = await new Client(replica.url).post(path, {
+        email: w.owner.email,
+        password: ownerPassword,
+      });
       expect({ status, message: body.message }).to.deep.equal({
         status: 403,
         message: "Password authentication is disabled.",
@@ -205,7 +216,9 @@ describe("changing one's own password", () => {
     const wrong = await me.failure(change, { input: { currentPassword: "wrong", newPassword } });
     expect([wrong.code, wrong.message]).to.deep.equal(["UNAUTHENTICATED", "Incorrect email or password."]);
     const input = { currentPassword: passwordOf(ada!), newPassword };
-    expect(await me.graphql(change, { input })).to.deep.equal({ changePassword: { user: { username: ada!.username } } });
+    expect(await me.graphql(change, { input })).to.deep.equal({
+      changePassword: { user: { username: ada!.username } },
+    });
 
     expect((await me.graphql("{ me { id } }")).me.id).to.equal(ada!.id);
     expect((await w.as({ token: elsewhere }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);

@@ -71,7 +71,13 @@ describe("tokens", () => {
       const [ada] = await w.users("ada");
       const { token, apiKey } = await makeKey(ada!, { name: "ci" });
       expect(token).to.match(/^stw_ak_/);
-      expect(apiKey).to.deep.include({ id: idOf(token), kind: "TOKEN", name: "ci", scopes: ["all"], user: { id: ada!.id } });
+      expect(apiKey).to.deep.include({
+        id: idOf(token),
+        kind: "TOKEN",
+        name: "ci",
+        scopes: ["all"],
+        user: { id: ada!.id },
+      });
       expect(Date.parse(apiKey.expiresAt) - Date.parse(apiKey.createdAt)).to.be.closeTo(90 * day, hour);
       expect((await ask(token)).status).to.equal(200);
 
@@ -88,7 +94,9 @@ describe("tokens", () => {
       });
       expect(fieldsOf(failure)).to.deep.equal(["input.name", "input.scopes[1]", "input.expiresAt"]);
       const late = new Date(Date.now() + 366 * day).toISOString();
-      const other = await w.as(w.owner).failure(create, { input: { name: "x".repeat(65), scopes: [], expiresAt: late } });
+      const other = await w
+        .as(w.owner)
+        .failure(create, { input: { name: "x".repeat(65), scopes: [], expiresAt: late } });
       expect(fieldsOf(other)).to.deep.equal(["input.name", "input.scopes", "input.expiresAt"]);
     });
 
@@ -102,9 +110,14 @@ describe("tokens", () => {
 
       const { apiKey } = await makeKey(ada!, { name: "other" });
       const rename = (name: string, id = apiKey.id) =>
-        [`mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`, { input: { id, name } }] as const;
+        [
+          `mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`,
+          { input: { id, name } },
+        ] as const;
       expect((await w.as(ada!).failure(...rename("DEPLOY"))).code).to.equal("CONFLICT");
-      expect(await w.as(ada!).graphql(...rename("new name"))).to.deep.equal({ updateApiKey: { apiKey: { name: "new name" } } });
+      expect(await w.as(ada!).graphql(...rename("new name"))).to.deep.equal({
+        updateApiKey: { apiKey: { name: "new name" } },
+      });
       expect((await w.as(ada!).failure(...rename("x", idOf(ada!.token)))).code).to.equal("CONFLICT");
       expect((await w.as(bob!).failure(...rename("x"))).code).to.equal("NOT_FOUND");
       expect((await w.as(w.owner).failure(...rename("x"))).code).to.equal("FORBIDDEN");
@@ -130,16 +143,20 @@ describe("tokens", () => {
       const w = the();
       const [admin, ada] = await w.users("admin", "ada");
       await w.grant(admin!, "user-admin");
-      const { createUser } = await w.as(w.owner).graphql(
-        `mutation { createUser(input: { email: "bot@example.com", username: "bot", isServiceAccount: true }) { user { id } } }`,
-      );
+      const { createUser } = await w
+        .as(w.owner)
+        .graphql(
+          `mutation { createUser(input: { email: "bot@example.com", username: "bot", isServiceAccount: true }) { user { id } } }`,
+        );
       const bot = createUser.user.id;
       const { token } = await makeKey(admin!, { name: "robot", user: "bot" });
       expect((await w.as({ token }).graphql("{ me { id } }")).me.id).to.equal(bot);
       expect((await w.as(w.owner).failure(create, { input: { name: "x", user: ada!.id } })).code).to.equal("FORBIDDEN");
       expect((await w.as(ada!).failure(create, { input: { name: "x", user: "bot" } })).code).to.equal("NOT_FOUND");
       expect((await w.as(ada!).failure(`{ apiKeys(user: "bot") { id } }`)).code).to.equal("NOT_FOUND");
-      expect((await w.as(admin!).graphql(`{ apiKeys(user: "bot") { name } }`)).apiKeys).to.deep.equal([{ name: "robot" }]);
+      expect((await w.as(admin!).graphql(`{ apiKeys(user: "bot") { name } }`)).apiKeys).to.deep.equal([
+        { name: "robot" },
+      ]);
     });
 
     it("with scopes do no more, and make no keys that do more or live longer", async () => {
@@ -157,7 +174,9 @@ describe("tokens", () => {
       const asMaker = { ...w.owner, token: maker.token as string };
       const made = await makeKey(asMaker, { name: "made" });
       expect(made.apiKey).to.deep.include({ scopes: ["api_key:create", "group:read"], expiresAt });
-      expect((await makeKey(asMaker, { name: "narrow", scopes: ["group:*"] })).apiKey.scopes).to.deep.equal(["group:read"]);
+      expect((await makeKey(asMaker, { name: "narrow", scopes: ["group:*"] })).apiKey.scopes).to.deep.equal([
+        "group:read",
+      ]);
       expect((await w.as(asMaker).failure(create, { input: { name: "wide", scopes: ["user:read"] } })).code).to.equal(
         "FORBIDDEN",
       );
@@ -246,7 +265,10 @@ describe("tokens", () => {
         await w.as(w.owner).graphql(revoke, { id: told.apiKey.id });
         await sql("delete from api_keys where id = $1", untold.apiKey.id);
         for (const { token } of [told, untold]) {
-          await eventually(async () => (await ask(token, client)).status === 401, "the other replica refuses the token");
+          await eventually(
+            async () => (await ask(token, client)).status === 401,
+            "the other replica refuses the token",
+          );
         }
       } finally {
         await replica.close();
@@ -282,7 +304,8 @@ describe("tokens", () => {
       const w = the();
       const [ada] = await w.users("ada");
       const mayReadLicences = async () =>
-        (await w.as(ada!).post(anyone, { checks: { it: { action: "read", object: { resource_type: "license" } } } })).body.it;
+        (await w.as(ada!).post(anyone, { checks: { it: { action: "read", object: { resource_type: "license" } } } }))
+          .body.it;
       expect(await mayReadLicences()).to.equal(false);
       await w.grant(ada!, "owner");
       expect(await mayReadLicences()).to.equal(true);
@@ -310,7 +333,10 @@ describe("tokens", () => {
       const [fresh, used, old] = await w.users("fresh", "used", "old");
       const { apiKey, token } = await makeKey(fresh!, { name: "never slides" });
       const endOf = async (id: string) => {
-        const [{ left }] = await sql("select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1", id);
+        const [{ left }] = await sql(
+          "select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1",
+          id,
+        );
         return left / 3600;
       };
       const set = (id: string, age: string, left: string) =>
@@ -328,7 +354,13 @@ describe("tokens", () => {
 
       await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session slides");
       await eventually(async () => (await endOf(idOf(old!.token))) > 3.9, "the old session slides");
-      await w.app.services.credentials.close();
+      await eventually(async () => {
+        const [{ used_at }] = await sql(
+          "select last_used_at as used_at from api_keys where id = $1",
+          idOf(fresh!.token),
+        );
+        return used_at !== null;
+      }, "the use of the fresh session is stored");
       expect(await endOf(idOf(fresh!.token))).to.be.closeTo(23.5, 0.1);
       expect(await endOf(idOf(old!.token))).to.be.closeTo(4, 0.1);
       expect(await endOf(apiKey.id)).to.be.closeTo(22, 0.1);
@@ -349,7 +381,10 @@ describe("open streams", () => {
     const stop = new Map<Person, () => void>();
     for (const person of people) {
       const actor = await credentials.authenticate(person.token);
-      stop.set(person, credentials.watch(actor, () => ended.add(person.id)));
+      stop.set(
+        person,
+        credentials.watch(actor, () => ended.add(person.id)),
+      );
     }
     stop.get(left!)!();
     await w.as(revoked!).graphql("mutation { logout { apiKeyId } }");
@@ -358,6 +393,7 @@ describe("open streams", () => {
     await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${suspended!.id}" }) { user { id } } }`);
     await eventually(() => ended.size >= 3, "three streams end", 10_000);
     expect([...ended].sort()).to.deep.equal([revoked!.id, expired!.id, suspended!.id].sort());
+    for (const end of stop.values()) end();
   });
 
   it("cost one statement for each thousand keys, whatever their number", async () => {

@@ -23,11 +23,12 @@ const goodPassword = "seven-lamps-beside-the-old-canal";
 const code = async (client: Client, document: string, variables: Record<string, unknown> = {}) =>
   (await client.failure(document, variables)).code;
 
-/** The fields at fault, without what leads to the input. */
+/** The fields at fault. */
 const fields = ({ errors }: GraphqlFailure) =>
-  (errors[0]!.extensions.validations as Array<{ field: string }> | undefined)?.map(({ field }) => field.replace(/^input\./, ""));
+  (errors[0]!.extensions.validations as Array<{ field: string }> | undefined)?.map(({ field }) => field);
 
-const signedIn = async (w: World, person: Person) => (await w.as(person).post("/graphql", { query: "{ me { id } }" })).status;
+const signedIn = async (w: World, person: Person) =>
+  (await w.as(person).post("/graphql", { query: "{ me { id } }" })).status;
 
 /** Asks until the answer is the wanted one; a replica may trail by a second. */
 async function eventually<Answer>(ask: () => Promise<Answer>, wanted: Answer): Promise<void> {
@@ -43,7 +44,13 @@ describe("users", () => {
   it("an administrator creates somebody, who signs in with the password", async () => {
     const w = the();
     const created = await w.as(w.owner).graphql(createUser, {
-      input: { email: "Ada@Example.com", username: "Ada", name: "Ada Lovelace", loginType: "PASSWORD", password: goodPassword },
+      input: {
+        email: "Ada@Example.com",
+        username: "Ada",
+        name: "Ada Lovelace",
+        loginType: "PASSWORD",
+        password: goodPassword,
+      },
     });
     const { id, ...rest } = created.createUser.user;
     expect(rest).to.deep.equal({
@@ -60,8 +67,12 @@ describe("users", () => {
     });
     const token = await w.login("ada@example.com", goodPassword);
     expect(await w.as({ token }).graphql("{ me { id username } }")).to.deep.equal({ me: { id, username: "Ada" } });
-    expect(await w.as(w.owner).graphql(findUser, { username: "aDA" })).to.deep.equal({ user: { id, email: "Ada@Example.com" } });
-    expect(await w.as(w.owner).graphql(findUser, { id: id.toUpperCase() })).to.deep.equal({ user: { id, email: "Ada@Example.com" } });
+    expect(await w.as(w.owner).graphql(findUser, { username: "aDA" })).to.deep.equal({
+      user: { id, email: "Ada@Example.com" },
+    });
+    expect(await w.as(w.owner).graphql(findUser, { id: id.toUpperCase() })).to.deep.equal({
+      user: { id, email: "Ada@Example.com" },
+    });
   });
 
   it("creates service accounts, which never sign in", async () => {
@@ -69,18 +80,41 @@ describe("users", () => {
     const input = { email: "robot@example.com", username: "robot", isServiceAccount: true };
     const { createUser: made } = await w.as(w.owner).graphql(createUser, { input });
     expect(made.user).to.include({ loginType: "NONE", isServiceAccount: true });
-    const refused = await w.as(w.owner).failure(createUser, { input: { ...input, username: "robot-2", email: "r2@example.com", loginType: "OIDC", password: goodPassword } });
-    expect(fields(refused)).to.deep.equal(["loginType", "password"]);
+    const refused = await w.as(w.owner).failure(createUser, {
+      input: { ...input, username: "robot-2", email: "r2@example.com", loginType: "OIDC", password: goodPassword },
+    });
+    expect(fields(refused)).to.deep.equal(["input.loginType", "input.password"]);
   });
 
   it("all faults of the fields are told at once", async () => {
     const w = the();
     const owner = w.as(w.owner);
-    const bad = { email: "Ada <ada@example.com>", username: "me", name: " x", password: "password", organizationIds: [] };
-    expect(fields(await owner.failure(createUser, { input: bad }))).to.deep.equal(["email", "username", "name", "password", "organizationIds"]);
-    expect(fields(await owner.failure(createUser, { input: {} }))).to.deep.equal(["email", "username", "password"]);
+    const bad = {
+      email: "Ada <ada@example.com>",
+      username: "me",
+      name: " x",
+      password: "password",
+      organizationIds: [],
+    };
+    expect(fields(await owner.failure(createUser, { input: bad }))).to.deep.equal([
+      "input.email",
+      "input.username",
+      "input.name",
+      "input.password",
+      "input.organizationIds",
+    ]);
+    expect(fields(await owner.failure(createUser, { input: {} }))).to.deep.equal([
+      "input.email",
+      "input.username",
+      "input.password",
+    ]);
     const change = { user: "me", email: "x", username: "a--b", name: "x".repeat(129), avatarUrl: "ftp://x" };
-    expect(fields(await owner.failure(updateUser, { input: change }))).to.deep.equal(["email", "username", "name", "avatarUrl"]);
+    expect(fields(await owner.failure(updateUser, { input: change }))).to.deep.equal([
+      "input.email",
+      "input.username",
+      "input.name",
+      "input.avatarUrl",
+    ]);
   });
 
   it("refuses passwords that are easy to guess for this very person, and never repeats them", async () => {
@@ -88,7 +122,7 @@ describe("users", () => {
     const password = "ottokar.winterbottom";
     const input = { email: "ottokar.winterbottom@example.com", username: "ottokar", password };
     const refused = await w.as(w.owner).failure(createUser, { input });
-    expect(fields(refused)).to.deep.equal(["password"]);
+    expect(fields(refused)).to.deep.equal(["input.password"]);
     expect(JSON.stringify(refused.errors)).not.to.include(password);
   });
 
@@ -97,11 +131,15 @@ describe("users", () => {
     const other = (await w.organization()).id;
     const input = { email: "multi@example.com", username: "multi", password: goodPassword };
     const missing = "01890000-0000-7000-8000-000000000000";
-    const refused = await w.as(w.owner).failure(createUser, { input: { ...input, organizationIds: [other, missing, w.defaultOrganization] } });
+    const refused = await w
+      .as(w.owner)
+      .failure(createUser, { input: { ...input, organizationIds: [other, missing, w.defaultOrganization] } });
     expect(refused.code).to.equal("BAD_USER_INPUT");
-    expect(fields(refused)).to.deep.equal(["organizationIds[1]"]);
+    expect(fields(refused)).to.deep.equal(["input.organizationIds[1]"]);
 
-    const made = await w.as(w.owner).graphql(createUser, { input: { ...input, organizationIds: [other, other, w.defaultOrganization] } });
+    const made = await w
+      .as(w.owner)
+      .graphql(createUser, { input: { ...input, organizationIds: [other, other, w.defaultOrganization] } });
     expect(made.createUser.user.organizationIds).to.have.members([other, w.defaultOrganization]).and.to.have.length(2);
   });
 
@@ -110,11 +148,13 @@ describe("users", () => {
     for (let round = 0; round < 5; round++) {
       const attempts = await Promise.allSettled(
         ["twin", "TWIN"].map((local, n) =>
-          w.as(w.owner).graphql(createUser, { input: { email: `${local}-${round}@example.com`, username: `twin-${round}-${n}`, password: goodPassword } }),
+          w.as(w.owner).graphql(createUser, {
+            input: { email: `${local}-${round}@example.com`, username: `twin-${round}-${n}`, password: goodPassword },
+          }),
         ),
       );
       const lost = attempts.filter((each) => each.status === "rejected").map(({ reason }) => reason as GraphqlFailure);
-      expect(lost.map((failure) => [failure.code, fields(failure)])).to.deep.equal([["CONFLICT", ["email"]]]);
+      expect(lost.map((failure) => [failure.code, fields(failure)])).to.deep.equal([["CONFLICT", ["input.email"]]]);
     }
   });
 
@@ -122,8 +162,10 @@ describe("users", () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const refused = await w.as(bob!).failure(updateProfile, { input: { username: ada!.username.toUpperCase() } });
-    expect([refused.code, fields(refused)]).to.deep.equal(["CONFLICT", ["username"]]);
-    expect(await code(w.as(w.owner), updateUser, { input: { user: bob!.id, email: ada!.email.toUpperCase() } })).to.equal("CONFLICT");
+    expect([refused.code, fields(refused)]).to.deep.equal(["CONFLICT", ["input.username"]]);
+    expect(
+      await code(w.as(w.owner), updateUser, { input: { user: bob!.id, email: ada!.email.toUpperCase() } }),
+    ).to.equal("CONFLICT");
     await w.as(w.owner).graphql(deleteUser, { input: { user: ada!.id } });
     await w.as(bob!).graphql(updateProfile, { input: { username: ada!.username } });
     await w.as(w.owner).graphql(updateUser, { input: { user: bob!.id, email: ada!.email } });
@@ -132,9 +174,18 @@ describe("users", () => {
   it("people change their own name, picture and username, and nobody else's", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
-    const { updateProfile: changed } = await w.as(ada!).graphql(updateProfile, { input: { name: "Ada", avatarUrl: "/a.png", username: null } });
-    expect(changed.user).to.deep.equal({ email: ada!.email, username: ada!.username, name: "Ada", avatarUrl: "/a.png" });
-    expect(await code(w.as(ada!), updateUser, { input: { user: "me", email: "new@example.com" } })).to.equal("FORBIDDEN");
+    const { updateProfile: changed } = await w
+      .as(ada!)
+      .graphql(updateProfile, { input: { name: "Ada", avatarUrl: "/a.png", username: null } });
+    expect(changed.user).to.deep.equal({
+      email: ada!.email,
+      username: ada!.username,
+      name: "Ada",
+      avatarUrl: "/a.png",
+    });
+    expect(await code(w.as(ada!), updateUser, { input: { user: "me", email: "new@example.com" } })).to.equal(
+      "FORBIDDEN",
+    );
     expect(await code(w.as(ada!), updateUser, { input: { user: bob!.id, name: "Bobby" } })).to.equal("NOT_FOUND");
     expect(await code(w.nobody, updateProfile, { input: { name: "Nobody" } })).to.equal("UNAUTHENTICATED");
   });
@@ -143,7 +194,14 @@ describe("users", () => {
     const w = the();
     const [ada] = await w.users("ada");
     const events = async () =>
-      (await w.as(w.owner).graphql(`query($id: String) { auditEvents(filter: { resourceType: "user", resourceId: $id }) { totalCount } }`, { id: ada!.id })).auditEvents.totalCount;
+      (
+        await w
+          .as(w.owner)
+          .graphql(
+            `query($id: String) { auditEvents(filter: { resourceType: "user", resourceId: $id }) { totalCount } }`,
+            { id: ada!.id },
+          )
+      ).auditEvents.totalCount;
     const before = await events();
     await w.as(w.owner).graphql(updateUser, { input: { user: ada!.id, username: ada!.username, name: null } });
     await w.as(w.owner).graphql(activateUser, { input: { user: ada!.id } });
@@ -191,7 +249,9 @@ describe("users", () => {
   it("two deletions of one user: one succeeds", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const attempts = await Promise.allSettled([1, 2].map(() => w.as(w.owner).graphql(deleteUser, { input: { user: ada!.id } })));
+    const attempts = await Promise.allSettled(
+      [1, 2].map(() => w.as(w.owner).graphql(deleteUser, { input: { user: ada!.id } })),
+    );
     expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
   });
 
@@ -201,18 +261,31 @@ describe("users", () => {
     await w.as(w.owner).graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } });
     await eventually(() => signedIn(w, ada!), 401);
     await w.login(ada!.email, goodPassword);
-    const old = await w.nobody.post("/api/v2/users/login", { email: ada!.email, password: `${ada!.username}-has-quite-a-long-password` });
+    const old = await w.nobody.post("/api/v2/users/login", {
+      email: ada!.email,
+      password: `${ada!.username}-has-quite-a-long-password`,
+    });
     expect(old.status).to.equal(401);
 
-    expect(fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: ada!.id, password: "password" } }))).to.deep.equal(["password"]);
-    expect(fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: ada!.id } }))).to.deep.equal(["password"]);
-    const { createUser: made } = await w.as(w.owner).graphql(createUser, { input: { email: "sso@example.com", username: "sso", loginType: "OIDC" } });
-    expect(fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: made.user.id, password: goodPassword } }))).to.deep.equal(["password"]);
+    expect(
+      fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: ada!.id, password: "password" } })),
+    ).to.deep.equal(["input.password"]);
+    expect(fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: ada!.id } }))).to.deep.equal([
+      "input.password",
+    ]);
+    const { createUser: made } = await w
+      .as(w.owner)
+      .graphql(createUser, { input: { email: "sso@example.com", username: "sso", loginType: "OIDC" } });
+    expect(
+      fields(await w.as(w.owner).failure(resetUserPassword, { input: { user: made.user.id, password: goodPassword } })),
+    ).to.deep.equal(["input.password"]);
 
-    const { auditEvents } = await w.as(w.owner).graphql(
-      `query($id: String) { auditEvents(filter: { resourceType: "user", resourceId: $id, action: UPDATE }) { nodes { action diff } } }`,
-      { id: ada!.id },
-    );
+    const { auditEvents } = await w
+      .as(w.owner)
+      .graphql(
+        `query($id: String) { auditEvents(filter: { resourceType: "user", resourceId: $id, action: UPDATE }) { nodes { action diff } } }`,
+        { id: ada!.id },
+      );
     expect(auditEvents.nodes).to.deep.equal([{ action: "UPDATE", diff: { password: { old: "***", new: "***" } } }]);
   });
 
@@ -225,7 +298,10 @@ describe("users", () => {
       [id],
     );
     expect((await w.as(w.owner).graphql(findUser, { id })).user.id).to.equal(id);
-    expect((await w.as(w.owner).graphql(listUsers, { filter: { search: "machinery" } })).users).to.deep.include({ nodes: [], totalCount: 0 });
+    expect((await w.as(w.owner).graphql(listUsers, { filter: { search: "machinery" } })).users).to.deep.include({
+      nodes: [],
+      totalCount: 0,
+    });
     const changes: Array<[string, object]> = [
       [updateUser, { name: "x" }],
       [suspendUser, {}],
@@ -243,7 +319,15 @@ describe("who administers users", () => {
 
   it("user admins change people, but nobody with a site role; others change nobody", async () => {
     const w = the();
-    const [userAdmin, templateAdmin, auditor, organizationAdmin, plain, bob, colleague] = await w.users("uadmin", "tadmin", "auditor", "oadmin", "plain", "bob", "colleague");
+    const [userAdmin, templateAdmin, auditor, organizationAdmin, plain, bob, colleague] = await w.users(
+      "uadmin",
+      "tadmin",
+      "auditor",
+      "oadmin",
+      "plain",
+      "bob",
+      "colleague",
+    );
     await w.grant(userAdmin!, "user-admin");
     await w.grant(colleague!, "user-admin");
     await w.grant(templateAdmin!, "template-admin");
@@ -272,14 +356,52 @@ describe("who administers users", () => {
     await w.as(userAdmin!).graphql(createUser, { input });
   });
 
+  it("scopes narrow what an administrator may do; everybody's key reads its own user", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const { createApiKey } = await w
+      .as(w.owner)
+      .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["group:read"] }) { token } }`);
+    const narrow = w.as(createApiKey);
+    expect(await narrow.graphql("{ me { username } }")).to.deep.equal({ me: { username: "owner" } });
+    for (const [document, variables, scope] of [
+      [listUsers, {}, "user:read"],
+      [updateUser, { input: { user: bob!.id, name: "B" } }, "user:update"],
+      [deleteUser, { input: { user: bob!.id } }, "user:delete"],
+    ] as const) {
+      const { code: refusal, errors } = await narrow.failure(document, variables);
+      expect([refusal, errors[0]!.extensions.requiredScopes]).to.deep.equal(["FORBIDDEN", [scope]]);
+    }
+  });
+
+  it("an OAuth2 token changes no password, whatever its scopes", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const [id, secret] = ["oauthtoken", "s".repeat(43)];
+    await w.app.services.database.pool.query(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       values ($1, sha256($2), $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
+      [id, Buffer.from(secret), w.owner.id],
+    );
+    const client = w.as({ token: `stw_oa_${id}-${secret}` });
+    await client.graphql(updateUser, { input: { user: bob!.id, name: "Bob" } });
+    expect(await code(client, resetUserPassword, { input: { user: bob!.id, password: goodPassword } })).to.equal(
+      "FORBIDDEN",
+    );
+  });
+
   it("a user admin cannot give the role owner, nor any other, nor reset an owner's password", async () => {
     const w = the();
     const [userAdmin, bob] = await w.users("uadmin", "bob");
     await w.grant(userAdmin!, "user-admin");
     for (const user of [bob!, userAdmin!])
       for (const role of ["OWNER", "USER_ADMIN", "AUDITOR"])
-        expect(await code(w.as(userAdmin!), setUserRoles, { input: { user: user.id, roles: [role] } })).to.equal("FORBIDDEN");
-    expect(await code(w.as(userAdmin!), resetUserPassword, { input: { user: w.owner.id, password: goodPassword } })).to.equal("FORBIDDEN");
+        expect(await code(w.as(userAdmin!), setUserRoles, { input: { user: user.id, roles: [role] } })).to.equal(
+          "FORBIDDEN",
+        );
+    expect(
+      await code(w.as(userAdmin!), resetUserPassword, { input: { user: w.owner.id, password: goodPassword } }),
+    ).to.equal("FORBIDDEN");
   });
 
   it("owners set roles: the list is replaced, implied names are ignored, organisation roles refused", async () => {
@@ -292,8 +414,10 @@ describe("who administers users", () => {
       { name: "TEMPLATE_ADMIN", displayName: "Template admin", organizationId: "" },
       { name: "AUDITOR", displayName: "Auditor", organizationId: "" },
     ]);
-    expect(fields(await owner.failure(setUserRoles, set(["OWNER", "ORGANIZATION_ADMIN"])))).to.deep.equal(["roles[1]"]);
-    expect(fields(await owner.failure(setUserRoles, set(null)))).to.deep.equal(["roles"]);
+    expect(fields(await owner.failure(setUserRoles, set(["OWNER", "ORGANIZATION_ADMIN"])))).to.deep.equal([
+      "input.roles[1]",
+    ]);
+    expect(fields(await owner.failure(setUserRoles, set(null)))).to.deep.equal(["input.roles"]);
     expect(await code(owner, setUserRoles, set(["KING"]))).to.equal("BAD_USER_INPUT");
     expect((await owner.graphql(setUserRoles, set([]))).setUserRoles.user.roles).to.deep.equal([]);
   });
@@ -301,7 +425,8 @@ describe("who administers users", () => {
   it("roles count from the next request of their holder", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
-    const mayRead = async () => (await w.as(ada!).post("/graphql", { query: findUser, variables: { id: bob!.id } })).body.errors === undefined;
+    const mayRead = async () =>
+      (await w.as(ada!).post("/graphql", { query: findUser, variables: { id: bob!.id } })).body.errors === undefined;
     expect(await mayRead()).to.equal(false);
     await w.grant(ada!, "auditor");
     expect(await mayRead()).to.equal(true);
@@ -345,21 +470,32 @@ describe("who administers users", () => {
     const w = the();
     const { pool } = w.app.services.database;
     const count = async () =>
-      (await pool.query("select from users where 'owner' = any(site_roles) and status = 'active' and not is_service_account and deleted_at is null")).rowCount;
+      (
+        await pool.query(
+          "select from users where 'owner' = any(site_roles) and status = 'active' and not is_service_account and deleted_at is null",
+        )
+      ).rowCount;
     const owner = w.as(w.owner);
     const [second] = await w.users("second");
     const reset = () =>
-      pool.query("update users set site_roles = '{owner}', status = 'active', deleted_at = null where id = any($1)", [[w.owner.id, second!.id]]);
+      pool.query("update users set site_roles = '{owner}', status = 'active', deleted_at = null where id = any($1)", [
+        [w.owner.id, second!.id],
+      ]);
     const session = await pool.query("select * from api_keys where user_id = any($1)", [[w.owner.id, second!.id]]);
     const restoreKeys = () =>
-      pool.query("insert into api_keys select * from json_populate_recordset(null::api_keys, $1) on conflict do nothing", [
-        JSON.stringify(session.rows.map((row) => ({ ...row, secret_hash: `\\x${row.secret_hash.toString("hex")}` }))),
-      ]);
+      pool.query(
+        "insert into api_keys select * from json_populate_recordset(null::api_keys, $1) on conflict do nothing",
+        [JSON.stringify(session.rows.map((row) => ({ ...row, secret_hash: `\\x${row.secret_hash.toString("hex")}` })))],
+      );
     let refused = 0;
     for (let round = 0; round < 100; round++) {
       await reset();
       await restoreKeys();
-      const [document, change] = [[setUserRoles, { roles: [] }], [suspendUser, {}], [deleteUser, {}]][round % 10 < 8 ? 0 : round % 10 - 7] as [string, object];
+      const [document, change] = [
+        [setUserRoles, { roles: [] }],
+        [suspendUser, {}],
+        [deleteUser, {}],
+      ][round % 10 < 8 ? 0 : (round % 10) - 7] as [string, object];
       const attempts = await Promise.allSettled([
         owner.graphql(document, { input: { user: second!.id, ...change } }),
         w.as(second!).graphql(document, { input: { user: w.owner.id, ...change } }),
@@ -370,21 +506,34 @@ describe("who administers users", () => {
     expect(refused, "each round one of both is refused").to.be.at.least(100);
     await reset();
     await restoreKeys();
-    await pool.query("insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now() on conflict do nothing", [w.defaultOrganization, [w.owner.id, second!.id]]);
+    await pool.query(
+      "insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now() on conflict do nothing",
+      [w.defaultOrganization, [w.owner.id, second!.id]],
+    );
   });
 });
+
+const organizationAdmin = async (w: World) =>
+  (await w.as(w.owner).graphql(listUsers, { filter: { search: "oadmin" } })).users.nodes[0].id as string;
 
 describe("the list of users", () => {
   const the = world();
 
   it("shows everybody to those who may see everybody, and people themselves to all others", async () => {
     const w = the();
-    const [auditor, organizationAdmin, organizationAuditor, plain] = await w.users("auditor", "oadmin", "oauditor", "plain");
+    const [auditor, organizationAdmin, organizationAuditor, plain] = await w.users(
+      "auditor",
+      "oadmin",
+      "oauditor",
+      "plain",
+    );
     const stranger = await w.user("stranger", [(await w.organization()).id]);
     await w.grant(auditor!, "auditor");
     await w.grant(organizationAdmin!, "organization-admin");
     await w.grant(organizationAuditor!, "organization-auditor");
-    const all = [w.owner, auditor!, organizationAdmin!, organizationAuditor!, plain!, stranger].map(({ username }) => username).sort();
+    const all = [w.owner, auditor!, organizationAdmin!, organizationAuditor!, plain!, stranger]
+      .map(({ username }) => username)
+      .sort();
     const seenBy = async (person: Person) => {
       const { users } = await w.as(person).graphql(listUsers);
       const names = users.nodes.map(({ username }: Person) => username);
@@ -411,7 +560,8 @@ describe("the list of users", () => {
     await owner.graphql(suspendUser, { input: { user: eve.id } });
     const made = { email: "bot@example.com", username: "bot", isServiceAccount: true };
     const bot = (await owner.graphql(createUser, { input: made })).createUser.user;
-    const found = async (filter: object) => (await owner.graphql(listUsers, { filter })).users.nodes.map(({ id }: { id: string }) => id);
+    const found = async (filter: object) =>
+      (await owner.graphql(listUsers, { filter })).users.nodes.map(({ id }: { id: string }) => id);
 
     expect(await found({ search: "EVE-" })).to.deep.equal([eve.id]);
     expect(await found({ search: "100% on" })).to.deep.equal([eve.id]);
@@ -428,12 +578,12 @@ describe("the list of users", () => {
     expect(await found({ createdBefore: "2000-01-01T00:00:00+02:00" })).to.deep.equal([]);
     expect(await found({ lastSeenBefore: "2000-01-01T00:00:00Z" })).to.deep.equal([]);
     expect(await found({ lastSeenAfter: "2000-01-01T00:00:00Z", search: "bot" })).to.deep.equal([]);
-    expect(fields(await owner.failure(listUsers, { filter: { search: "x".repeat(255) }, first: 1001 }))).to.deep.equal(["filter.search", "first"]);
+    expect(fields(await owner.failure(listUsers, { filter: { search: "x".repeat(255) }, first: 1001 }))).to.deep.equal([
+      "filter.search",
+      "first",
+    ]);
     expect(await code(owner, listUsers, { filter: { organization: "no-such" } })).to.equal("NOT_FOUND");
   });
-
-  const organizationAdmin = async (w: World) =>
-    (await w.as(w.owner).graphql(listUsers, { filter: { search: "oadmin" } })).users.nodes[0].id as string;
 
   it("is read page by page, each in a fixed number of statements", async () => {
     const w = the();
@@ -449,7 +599,9 @@ describe("the list of users", () => {
 
     const query = (first: number) => `{ users(first: ${first}) { nodes { id roles { name } organizationIds } } }`;
     const cost = (document: string) => w.statements(() => w.as(w.owner).graphql(document));
-    expect(await cost(query(1))).to.equal(await cost(query(1000))).and.to.be.at.most(3);
+    expect(await cost(query(1)))
+      .to.equal(await cost(query(1000)))
+      .and.to.be.at.most(3);
     expect(await cost("{ me { id roles { name } organizationIds } }")).to.be.at.most(2);
   });
 
@@ -458,7 +610,9 @@ describe("the list of users", () => {
     const [bob] = await w.users("bob");
     const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
     const user = bob!.id;
-    expect(await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword })).to.be.at.most(3);
+    expect(
+      await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
+    ).to.be.at.most(3);
     expect(await cost(updateUser, { user, name: "Bob" })).to.be.at.most(4);
     expect(await cost(suspendUser, { user })).to.be.at.most(4);
     expect(await cost(activateUser, { user })).to.be.at.most(4);

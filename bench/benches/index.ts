@@ -4,6 +4,7 @@ import { customNotificationBench } from "./custom-notification.js";
 import { fanOutBench } from "./fan-out.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
+import { statementsBench } from "./statements.js";
 import { updateGroupBench } from "./update-group.js";
 import { watcherMemoryBench } from "./watcher-memory.js";
 
@@ -16,4 +17,5 @@ export const benches: Bench[] = [
   fanOutBench,
   watcherMemoryBench,
   bootBench,
+  statementsBench,
 ];

@@ -9,7 +9,7 @@ import { Watchers } from "../watchers.js";
 const watchers = 10_000;
 
 /** Opened and closed again beforehand, so that code and pools do not count as memory of watchers. */
-const first = 500;
+const first = 100;
 
 interface Contestant {
   name: string;

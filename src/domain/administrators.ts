@@ -55,7 +55,13 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   return shown(email, given, password);
 }
 
-const userByEmail = statement<{ id: string; email: string; username: string; name: string; isServiceAccount: boolean }>(`
+const userByEmail = statement<{
+  id: string;
+  email: string;
+  username: string;
+  name: string;
+  isServiceAccount: boolean;
+}>(`
   select id, email, username, name, is_service_account as "isServiceAccount" from users
   where lower(email) = lower($1) and deleted_at is null and not is_system for no key update`);
 

@@ -71,7 +71,8 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
   for (let isFirst = true; ; isFirst = false) {
     try {
       const [server] = await database.query(serverVersion, []);
-      if (server!.version < oldestPostgres) throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
+      if (server!.version < oldestPostgres)
+        throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
       return;
     } catch (error) {
       if (error instanceof StartRefused) throw error;
@@ -114,9 +115,21 @@ async function createDeployment(ctx: Context): Promise<void> {
   const id = newId();
   const name = ctx.config.defaultOrganization;
   await ctx.rows(insertDefaultOrganization, id, name);
-  ctx.audit({ action: "create", resourceType: "organization", resourceId: id, resourceLabel: name, organizationId: id });
+  ctx.audit({
+    action: "create",
+    resourceType: "organization",
+    resourceId: id,
+    resourceLabel: name,
+    organizationId: id,
+  });
   for (const identity of systemIdentities) {
-    await ctx.rows(insertSystemIdentity, newId(), `${identity.username}@steward.invalid`, identity.username, identity.name);
+    await ctx.rows(
+      insertSystemIdentity,
+      newId(),
+      `${identity.username}@steward.invalid`,
+      identity.username,
+      identity.name,
+    );
   }
 }
 

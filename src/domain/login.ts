@@ -42,7 +42,10 @@ const enter = statement<{ id: string }>(`
   returning id`);
 
 /** Signs a user in by e-mail and password. Nobody can tell an unknown e-mail from a wrong password. */
-export async function login(ctx: Context, { email, password }: Login): Promise<{ userId: string; sessionToken: string }> {
+export async function login(
+  ctx: Context,
+  { email, password }: Login,
+): Promise<{ userId: string; sessionToken: string }> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
   const problems = new Problems();
   problems.add("email", email ? undefined : "Is required.");

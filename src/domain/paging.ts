@@ -43,14 +43,9 @@ const largestOffset = 2147483647;
  * Reads which stretch of a list is wanted: up to 1000 rows, 100 if none are given or 0. `after` and `before` take a
  * cursor of a list with this order or just the id of a row.
  */
-export function readRange(
-  args: PageArguments,
-  order: readonly OrderKey[],
-  problems: Problems,
-  largest = largestSize,
-): Range {
+export function readRange(args: PageArguments, order: readonly OrderKey[], problems: Problems): Range {
   const sized = (name: "first" | "last") =>
-    problems.add(name, isWithin(args[name], largest) ? undefined : `Must be a whole number from 0 to ${largest}.`);
+    problems.add(name, isWithin(args[name], largestSize) ? undefined : `Must be a whole number from 0 to ${largestSize}.`);
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order) : undefined;
     problems.add(name, args[name] && !place ? "Must be a cursor of this list or the id of a row." : undefined);

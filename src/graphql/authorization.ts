@@ -13,7 +13,10 @@ export class AuthScopes {
 export class AuthCheckObjectInput implements CheckedObject {
   @Field(() => String, { nullable: true, description: "Required. The kind of object: `group`, `workspace`." })
   resourceType?: string;
-  @Field(() => String, { nullable: true, description: "The id of a stored object; the traits below do not count then." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The id of a stored object; the traits below do not count then.",
+  })
   resourceId?: string;
   @Field(() => String, { nullable: true, description: "Whose it is: the id of a user, or `me`." }) ownerId?: string;
   @Field(() => String, { nullable: true, description: "Where it is: id or name of an organisation, or `default`." })

@@ -1,6 +1,5 @@
 import {
   type DocumentNode,
-  getOperationAST,
   type GraphQLInputType,
   type GraphQLSchema,
   isNonNullType,
@@ -19,9 +18,12 @@ export interface ForeignOperation extends Operation {
   check(variables: Variables): void;
 }
 
+/** Characters of documents whose operations are kept; in memory, an operation takes many times its text. */
+const keptText = 1024 * 1024;
+
 /** Operations of documents that callers sent, kept for their next time. */
 export class Documents {
-  readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000 });
+  readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000, maxSize: keptText });
   readonly #seen = new LRUCache<string, true>({ max: 1000 });
 
   constructor(private readonly schema: GraphQLSchema) {}
@@ -32,16 +34,18 @@ export class Documents {
     const known = this.#operations.get(id);
     if (known) return known;
     const again = this.#seen.has(id);
-    const operation = { ...prepare(this.schema, document, name, again), check: checker(this.schema, document, name) };
-    if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation);
+    const prepared = prepare(this.schema, document, name, again);
+    const operation = { ...prepared, check: checker(this.schema, prepared) };
+    const size = document.loc?.end ?? keptText;
+    if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation, { size });
     else this.#seen.set(id, true);
     return operation;
   }
 }
 
-function checker(schema: GraphQLSchema, document: DocumentNode, name: string | undefined): ForeignOperation["check"] {
-  const paths = argumentPaths(document);
-  const variables = (getOperationAST(document, name)?.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
+function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation["check"] {
+  const paths = argumentPaths(operation.document);
+  const variables = (operation.definition.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
     const declared = typeFromAST(schema, type as never) as unknown as GraphQLInputType;
     const optional = isNonNullType(declared) && defaultValue ? declared.ofType : declared;
     const variableName = variable.name.value;
@@ -51,6 +55,6 @@ function checker(schema: GraphQLSchema, document: DocumentNode, name: string | u
     const problems = new Problems();
     for (const { name: variable, path, read } of variables) read(values[variable], path, problems);
     problems.throwIfAny();
-    checkLimits(schema, document, name, values);
+    checkLimits(schema, operation, values);
   };
 }

@@ -1,4 +1,5 @@
 import {
+  createSourceEventStream,
   type DocumentNode,
   execute,
   type ExecutionResult,
@@ -6,8 +7,8 @@ import {
   GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
+  type OperationDefinitionNode,
   OperationTypeNode,
-  subscribe,
   TypeInfo,
   visit,
   visitWithTypeInfo,
@@ -17,6 +18,7 @@ import type { Context } from "../context.js";
 import { type Permission, requireScope } from "../domain/authorization.js";
 import { unauthenticated } from "../domain/errors.js";
 import { isOpen, neededBy } from "./access.js";
+import { oneOperation } from "./one-operation.js";
 
 export type Variables = Record<string, unknown>;
 export type Result = ExecutionResult<Record<string, unknown>>;
@@ -24,6 +26,9 @@ export type Result = ExecutionResult<Record<string, unknown>>;
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
 export interface Operation {
   readonly kind: OperationTypeNode;
+  readonly definition: OperationDefinitionNode;
+  /** The definition with just the fragments it uses. */
+  readonly document: DocumentNode;
   /** Everything its fields need of the credential's scopes. */
   readonly needs: readonly Permission[];
   /** Whether it runs without a credential. */
@@ -40,17 +45,19 @@ export interface Operation {
  * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations and subscriptions
  * are interpreted, since the compiler reads defaults of input fields and arguments of subscriptions wrongly.
  */
-export function prepare(schema: GraphQLSchema, document: DocumentNode, operationName?: string, compiled = true): Operation {
-  const kind = getOperationAST(document, operationName)?.operation;
-  if (!kind) throw new GraphQLError(operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.");
+export function prepare(schema: GraphQLSchema, wider: DocumentNode, operationName?: string, compiled = true): Operation {
+  const definition = getOperationAST(wider, operationName);
+  if (!definition) throw new GraphQLError(operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.");
+  const kind = definition.operation;
+  const document = oneOperation(definition, wider);
   const selected = selectedFields(schema, document);
   const needs = [...new Set([...selected.all].flatMap(neededBy))];
   const open = [...selected.roots].every(isOpen);
   const run =
     compiled && kind === OperationTypeNode.QUERY
-      ? compile(schema, document, operationName)
-      : (contextValue: Context, variableValues: Variables) =>
-          execute({ schema, document, operationName, contextValue, variableValues }) as Result | Promise<Result>;
+      ? compile(schema, document)
+      : (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
+          execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
   const admit = (ctx: Context) => {
     if (open) return;
     if (ctx.actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
@@ -58,16 +65,24 @@ export function prepare(schema: GraphQLSchema, document: DocumentNode, operation
   };
   return {
     kind,
+    definition,
+    document,
     needs,
     open,
     admit,
     run: (ctx, variables) => refused(admit, ctx) ?? run(ctx, variables),
-    start: async (ctx, variableValues) =>
-      refused(admit, ctx) ??
-      ((await subscribe({ schema, document, operationName, contextValue: ctx, variableValues })) as
-        | AsyncGenerator<Result>
-        | Result),
+    start: async (ctx, variables) => {
+      const refusal = refused(admit, ctx);
+      if (refusal) return refusal;
+      const events = await createSourceEventStream({ schema, document, contextValue: ctx, variableValues: variables });
+      if (!(Symbol.asyncIterator in events)) return events as Result;
+      return each(events, (event) => run(ctx.afresh(), variables, event));
+    },
   };
+}
+
+async function* each(events: AsyncIterable<unknown>, answer: (event: unknown) => Result | Promise<Result>): AsyncGenerator<Result> {
+  for await (const event of events) yield answer(event);
 }
 
 function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
@@ -79,13 +94,13 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
   }
 }
 
-function compile(schema: GraphQLSchema, document: DocumentNode, operationName?: string) {
-  const query = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true });
+function compile(schema: GraphQLSchema, document: DocumentNode) {
+  const query = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true });
   if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
   return (ctx: Context, variables: Variables) => query.query(undefined, ctx, variables) as Result | Promise<Result>;
 }
 
-/** The fields that a document selects, and those of them that are root fields. */
+/** The fields that a document selects, and those of them that are root fields. What tells of the schema is open to all. */
 function selectedFields(schema: GraphQLSchema, document: DocumentNode) {
   const roots = new Set<GraphQLField<unknown, unknown>>();
   const all = new Set<GraphQLField<unknown, unknown>>();
@@ -96,7 +111,7 @@ function selectedFields(schema: GraphQLSchema, document: DocumentNode) {
     visitWithTypeInfo(types, {
       Field() {
         const field = types.getFieldDef();
-        if (!field) return;
+        if (!field || field.name.startsWith("__")) return;
         all.add(field);
         if (rootTypes.has(types.getParentType() as never)) roots.add(field);
       },

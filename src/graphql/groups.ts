@@ -63,6 +63,13 @@ export class GroupMemberFilterInput implements GroupMemberFilter {
 
 @ArgsType()
 class GroupMembersArgs extends PageArgs implements MembersQuery {
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "All members instead of a page, up to 10000 of a group that stands alone and 1000 of each in a list. Without the arguments of pages.",
+  })
+  complete?: boolean | null;
+
   @Field(() => GroupMemberFilterInput, { nullable: true, description: "Which members are meant." })
   filter?: GroupMemberFilterInput | null;
 }
@@ -70,7 +77,7 @@ class GroupMembersArgs extends PageArgs implements MembersQuery {
 @ObjectType("Group", { simpleResolvers: true, description: "A named set of members of one organization." })
 export class GroupType implements Omit<
   GroupRow,
-  "organizationId" | "isMember" | "aiBudget" | "firstMembers" | "keptPages"
+  "organizationId" | "isMember" | "aiBudget" | "membersAtOnce" | "firstMembers" | "keptPages"
 > {
   @Field(() => UUID, { description: "Unique id. That of Everyone is its organization's." }) id!: string;
   @Field(() => String, { description: "Unique within the organization." }) name!: string;
@@ -107,6 +114,12 @@ export class GroupFilterInput implements GroupFilter {
 
 @ArgsType()
 class GroupsArgs extends PageArgs {
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "All groups instead of a page. Without the arguments of pages.",
+  })
+  complete?: boolean | null;
+
   @Field(() => GroupFilterInput, { nullable: true, description: "Which groups are meant." })
   filter?: GroupFilterInput | null;
 }
@@ -228,7 +241,7 @@ export class GroupsResolver {
 
   @Needs("group_member:read")
   @FieldResolver(() => GroupMemberConnection, {
-    description: "The members whom the caller sees, by username in lower case. Up to 10000 at once.",
+    description: "The members whom the caller sees, by username in lower case.",
   })
   members(@Root() group: GroupRow, @Args() args: GroupMembersArgs, @Ctx() ctx: Context): Promise<Page<GroupMemberRow>> {
     return membersOf(ctx, group, args);

@@ -1,21 +1,24 @@
 import {
+  type FieldNode,
   type FragmentDefinitionNode,
   getNamedType,
-  type GraphQLObjectType,
+  type GraphQLField,
+  type GraphQLNamedType,
   type GraphQLSchema,
   isCompositeType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
   Kind,
-  type DocumentNode,
-  type FieldNode,
-  getOperationAST,
   OperationTypeNode,
+  SchemaMetaFieldDef,
   type SelectionSetNode,
+  TypeMetaFieldDef,
 } from "graphql";
 import { DomainError } from "../domain/errors.js";
-import type { Variables } from "./execute.js";
+import type { Operation, Variables } from "./execute.js";
+import { fragmentsOf } from "./one-operation.js";
 
 /** What a document of the caller's own may ask for. Stored operations have the bounds of their areas instead. */
 export const limits = { bytes: 64 * 1024, requestBytes: 1024 * 1024, depth: 12, aliases: 100, selections: 10_000, cost: 50_000 } as const;
@@ -26,19 +29,31 @@ export const tokens = 10_000;
 const defaultPage = 100;
 const largestPage = 1000;
 
+/** How many items a list without pages counts as: such lists are bounded by their area. */
+const shortList = 10;
+
+/** Where introspection begins to count: what tells of a type nests deeper than data does. */
+const introspectionDepth = -8;
+
 const tooMuch = (message: string) => new DomainError("BAD_USER_INPUT", message);
 
-/** Throws when a document asks for more than one request may. */
-export function checkLimits(schema: GraphQLSchema, document: DocumentNode, name: string | undefined, variables: Variables): void {
-  const operation = getOperationAST(document, name);
-  if (!operation) return;
-  const fragments = new Map(
-    document.definitions.flatMap((each) => (each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each] as const] : [])),
+/** Throws when the text of a document is too large to be looked at. */
+export function checkSize(text: unknown): void {
+  if (typeof text === "string" && Buffer.byteLength(text) > limits.bytes) {
+    throw tooMuch(`The document is larger than ${limits.bytes} bytes.`);
+  }
+}
+
+/** Throws when an operation asks for more than one request may. */
+export function checkLimits(schema: GraphQLSchema, { definition, document }: Operation, variables: Variables): void {
+  const defaults = Object.fromEntries(
+    (definition.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+      defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)]] : [],
+    ),
   );
-  const measured = new Measure(schema, fragments, variables);
-  const root = schema.getRootType(operation.operation);
-  if (root) measured.walk(root, operation.selectionSet, 1, 1);
-  if (operation.operation === OperationTypeNode.MUTATION && measured.rootFields > 1) {
+  const measured = new Measure(schema, fragmentsOf(document), { ...defaults, ...variables });
+  measured.walk(schema.getRootType(definition.operation), definition.selectionSet, 1, 1);
+  if (definition.operation === OperationTypeNode.MUTATION && measured.rootFields > 1) {
     throw tooMuch("One mutation per request: a failing one would leave those before it committed.");
   }
 }
@@ -56,44 +71,50 @@ class Measure {
     private readonly variables: Variables,
   ) {}
 
-  /** `times`: how many objects the selection applies to. */
-  walk(parent: unknown, set: SelectionSetNode, depth: number, times: number): void {
+  /** `times`: how many objects the selection applies to; `page`: how many nodes each of them has, if they are connections. */
+  walk(parent: GraphQLNamedType | null | undefined, set: SelectionSetNode, depth: number, times: number, page = 1): void {
     if (depth > limits.depth) throw tooMuch(`The document is deeper than ${limits.depth} levels.`);
     for (const selection of set.selections) {
       // Fragments that spread fragments grow exponentially.
       if (++this.#visited > limits.selections) throw tooMuch(`The document selects more than ${limits.selections} fields.`);
-      if (selection.kind === Kind.FIELD) this.#field(parent, selection, depth, times);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        const type = selection.typeCondition ? this.schema.getType(selection.typeCondition.name.value) : parent;
-        this.walk(type, selection.selectionSet, depth, times);
-      } else {
-        const fragment = this.fragments.get(selection.name.value);
-        if (fragment) this.walk(this.schema.getType(fragment.typeCondition.name.value), fragment.selectionSet, depth, times);
+      if (selection.kind === Kind.FIELD) {
+        this.#field(parent, selection, depth, times, page);
+        continue;
       }
+      const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? this.fragments.get(selection.name.value) : selection;
+      const condition = fragment?.typeCondition?.name.value;
+      const type = condition === undefined ? parent : this.schema.getType(condition);
+      if (fragment) this.walk(type, fragment.selectionSet, depth, times, page);
     }
   }
 
-  #field(parent: unknown, node: FieldNode, depth: number, times: number): void {
-    if (depth === 1) this.rootFields++;
+  #field(parent: GraphQLNamedType | null | undefined, node: FieldNode, depth: number, times: number, page: number): void {
+    const isMeta = node.name.value.startsWith("__");
+    if (depth === 1 && !isMeta) this.rootFields++;
     if (node.alias && ++this.#aliases > limits.aliases) throw tooMuch(`The document has more than ${limits.aliases} aliases.`);
-    const type = isObjectType(parent) ? (parent as GraphQLObjectType).getFields()[node.name.value]?.type : undefined;
-    if (!type || !isCompositeType(getNamedType(type)) || !node.selectionSet) return;
-    const page = this.#pageSize(node, isListType(isNonNullType(type) ? type.ofType : type), parent);
-    this.#cost += times * page;
+    const type = fieldOf(parent, node.name.value)?.type;
+    const named = type && getNamedType(type);
+    if (!parent || !isCompositeType(named) || !node.selectionSet) return;
+    const isList = isListType(isNonNullType(type) ? type.ofType : type);
+    const each = isList ? (isConnection(parent) ? page : (this.#asked(node) ?? shortList)) : 1;
+    this.#cost += times * each;
     if (this.#cost > limits.cost) throw tooMuch(`The document may touch more than ${limits.cost} objects.`);
-    this.walk(getNamedType(type), node.selectionSet, depth + 1, times * page);
+    const nodes = isConnection(named) ? (this.#asked(node) ?? defaultPage) : 1;
+    this.walk(named, node.selectionSet, isMeta ? introspectionDepth : depth + 1, times * each, nodes);
   }
 
-  /** A connection costs its page once, at `nodes` or `edges`; lists without paging are bounded and count as a default page. */
-  #pageSize(node: FieldNode, isList: boolean, parent: unknown): number {
-    const name = (parent as GraphQLObjectType).name;
-    if (name.endsWith("Connection")) return 1;
-    const asked = node.arguments?.find(({ name: { value } }) => value === "first" || value === "last")?.value;
-    if (asked?.kind === Kind.INT) return clamp(Number(asked.value));
-    if (asked?.kind === Kind.VARIABLE) return clamp(Number(this.variables[asked.name.value] ?? defaultPage));
-    const named = getNamedType((parent as GraphQLObjectType).getFields()[node.name.value]!.type).name;
-    return isList ? 10 : named.endsWith("Connection") ? defaultPage : 1;
+  /** The page size that a field asks for; 0 and null ask for the default. */
+  #asked({ arguments: given = [] }: FieldNode): number | undefined {
+    const asked = given.find(({ name }) => name.value === "first" || name.value === "last")?.value;
+    const size = asked?.kind === Kind.VARIABLE ? this.variables[asked.name.value] : asked?.kind === Kind.INT ? asked.value : undefined;
+    const count = Number(size);
+    return count > 0 ? Math.min(count, largestPage) : undefined;
   }
 }
 
-const clamp = (size: number) => Math.min(Math.max(Number.isFinite(size) ? size : defaultPage, 1), largestPage);
+const isConnection = ({ name }: GraphQLNamedType) => name.endsWith("Connection");
+
+const metaFields: Record<string, GraphQLField<unknown, unknown>> = { __schema: SchemaMetaFieldDef, __type: TypeMetaFieldDef };
+
+const fieldOf = (parent: GraphQLNamedType | null | undefined, name: string) =>
+  metaFields[name] ?? (isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined);

@@ -47,7 +47,9 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
   @Field(() => TokenKind, { description: "What it is for." }) kind!: TokenKind;
   @Field(() => String, { description: "What its user calls it; empty for all but API tokens." }) name!: string;
   @Field(() => [String], { description: "What it may be used for; `all` does not narrow." }) scopes!: string[];
-  @Field(() => String, { nullable: true, description: "The resource an OAuth2 token is for." }) audience!: string | null;
+  @Field(() => String, { nullable: true, description: "The resource an OAuth2 token is for." }) audience!:
+    | string
+    | null;
   @Field(() => DateTime, { description: "When it was made." }) createdAt!: string;
   @Field(() => DateTime, { nullable: true, description: "When it was last used, up to 5 minutes late." })
   lastUsedAt!: string | null;

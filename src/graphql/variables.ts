@@ -29,6 +29,8 @@ export interface Spelling {
   strict: boolean;
   /** Whether lists of entries with a declared key are written as maps. */
   maps: boolean;
+  /** Whether a value in the place of a list stands for a list of it alone. */
+  loneItems: boolean;
 }
 
 /** GraphQL's own spelling: nothing is renamed. */
@@ -38,6 +40,7 @@ export const asDeclared: Spelling = {
   nullIsAbsent: false,
   strict: true,
   maps: false,
+  loneItems: true,
 };
 
 /** Turns a value as the caller wrote it into the variable GraphQL expects, and notes every fault of form on the way. */
@@ -74,10 +77,10 @@ function readers(spelling: Spelling) {
   function list(of: GraphQLInputType): Reader {
     const item = read(of);
     const key = spelling.maps ? entryKeyOf(of) : undefined;
-    const items: Reader = (value, path, problems) =>
-      Array.isArray(value)
-        ? value.map((each, index) => item(each, `${path}[${index}]`, problems))
-        : problems.add(path, "Must be a list.");
+    const items: Reader = (value, path, problems) => {
+      if (Array.isArray(value)) return value.map((each, index) => item(each, `${path}[${index}]`, problems));
+      return spelling.loneItems ? [item(value, path, problems)] : problems.add(path, "Must be a list.");
+    };
     return key ? entries(of, key) : items;
   }
 

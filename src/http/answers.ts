@@ -21,6 +21,10 @@ export class TransportError extends Error {
   }
 }
 
+/** The path is known, but not with this method. */
+export const methodNotAllowed = (...allowed: string[]): TransportError =>
+  new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") });
+
 export const transportFailure = ({ status, message, detail, headers }: TransportError): Answered => ({
   status,
   headers: { ...json, ...headers },

@@ -43,7 +43,8 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
     if (https) http.set("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
     const timer = setTimeout(timeOut, config.requestTimeout, http as Http, services);
     try {
-      checkPath(http.path);
+      checkPath(http);
+      if (confidential.test(http.path)) http.set("Cache-Control", "no-store");
       await next();
     } catch (error) {
       if (error instanceof TransportError) return send(http as Http, transportFailure(error));
@@ -58,12 +59,15 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
   };
 }
 
-function checkPath(path: string): void {
-  if (!path.includes("%")) return;
+/** Where answers are for their caller alone. */
+const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
+
+/** Routers decode the path without a word about what cannot be decoded. */
+function checkPath(http: Koa.Context): void {
   try {
-    decodeURIComponent(path);
+    decodeURIComponent(http.path);
   } catch {
-    throw new TransportError(400, "Validation failed.", "The path has a bad percent escape.");
+    throw new TransportError(400, "Validation failed.", "The path is malformed or has a bad percent escape.");
   }
 }
 

@@ -1,9 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import getRawBody from "raw-body";
-import { parse } from "secure-json-parse";
 import { TransportError } from "./answers.js";
 
 const deepest = 64;
+
+/** Keys that reach into the machinery of objects. */
+const dropped = ["__proto__", "constructor"];
+
 const jsonType = /^(application\/json|[\w.+-]+\/[\w.+-]+\+json)\s*(;\s*charset="?utf-8"?\s*)?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -23,24 +26,23 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
 function parseObject(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
-    value = parse(utf8.decode(bytes), { protoAction: "remove", constructorAction: "remove" });
+    value = JSON.parse(utf8.decode(bytes));
   } catch (error) {
     const position = /at position \d+/.exec((error as Error).message);
     throw invalid(position ? `It goes wrong ${position[0]}.` : "It is not JSON in UTF-8.");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid("It must be an object.");
-  if (depth(value, 1) > deepest) throw invalid(`It is nested deeper than ${deepest} levels.`);
-  return value as Record<string, unknown>;
+  return cleaned(value as Record<string, unknown>, 1);
 }
 
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);
 
-/** How deep a value is nested; looks no deeper than one level too many. */
-function depth(value: object, level: number): number {
-  if (level > deepest) return level;
-  let deepestHere = level;
+/** Drops unwanted keys at every level, and refuses a value with too many levels. */
+function cleaned<Value extends Record<string, unknown>>(value: Value, level: number): Value {
+  if (level > deepest) throw invalid(`It is nested deeper than ${deepest} levels.`);
+  for (const key of dropped) if (Object.hasOwn(value, key)) delete value[key];
   for (const each of Object.values(value)) {
-    if (typeof each === "object" && each !== null) deepestHere = Math.max(deepestHere, depth(each as object, level + 1));
+    if (typeof each === "object" && each !== null) cleaned(each as Record<string, unknown>, level + 1);
   }
-  return deepestHere;
+  return value;
 }

@@ -2,7 +2,7 @@ import Router from "@koa/router";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../context.js";
 import { version } from "../domain/deployment.js";
-import { json, send, TransportError, transportFailure } from "../http/answers.js";
+import { json, methodNotAllowed, send, TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
 import type { Area } from "./engine/area.js";
 import { storedOperations } from "./engine/operation.js";
@@ -47,13 +47,9 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
   return router;
 }
 
-/** Answers what no row answers: 405 for a known path, 404 for any other. */
+/** Refuses what no row answers: 405 for a known path, 404 for any other. */
 export function notRouted(router: Router, http: Http): void {
   const { path } = router.match(http.path, http.method);
   const allowed = [...new Set(path.flatMap((layer) => layer.methods))].sort();
-  const failure =
-    allowed.length > 0
-      ? new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") })
-      : new TransportError(404, "Route not found.");
-  send(http, transportFailure(failure));
+  throw allowed.length > 0 ? methodNotAllowed(...allowed) : new TransportError(404, "Route not found.");
 }

@@ -10,6 +10,7 @@ import {
   firstMembers,
   type GroupMemberRow,
   type MembersQuery,
+  membersAtOnce,
   memberships,
   membersToReadAlong,
   shownUsers,
@@ -51,6 +52,8 @@ export interface GroupRow {
   totalMemberCount: number;
   /** Not for every reader: see `aiBudgetOf`. */
   aiBudget: GroupAiBudgetRow | null;
+  /** How many members it shows at once, at most. */
+  membersAtOnce: number;
   /** The first members, when they were read along: in one statement, so that nobody sees half of a change. */
   firstMembers?: GroupMemberRow[] | null;
   /** Pages of members that were read before the group was deleted, by what was asked. */
@@ -70,14 +73,14 @@ const readable = `
   where ($2 or g.organization_id = any($3::uuid[]) or ($4 and ${isMember}))`;
 
 /** Groups that the caller may read, with up to `$6` of the members whom the caller sees; none are read for null. */
-export const selectGroups = (condition: string): string => `
+export const selectGroups = (condition: string, atOnce: number): string => `
   select g.id, g.created_at as "createdAt", g.updated_at as "updatedAt", g.organization_id as "organizationId",
     ${jsonOf(organizationColumns)} as organization,
     g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl", g.quota_allowance as "quotaAllowance", g.source,
     ${isMember} as "isMember",
     (select count(*) from ${memberships} m join ${shownUsers} u on u.id = m.user_id where m.group_id = g.id) as "totalMemberCount",
     case when b.group_id is not null then ${jsonOf(budgetColumns)} end as "aiBudget",
-    ${firstMembers} as "firstMembers"
+    ${atOnce} as "membersAtOnce", ${firstMembers(atOnce)} as "firstMembers"
   ${readable} and ${condition}`;
 
 /** How many groups `selectGroups` would give. It ignores `$5` to `$7` unless the condition needs them. */
@@ -98,9 +101,11 @@ export function readBy({ actor }: Context, members: readonly MembersQuery[] = []
   ];
 }
 
-const byId = selectGroups("g.id = $8");
-const byName = selectGroups("g.name = $8 order by g.id limit 2");
-const inOrganization = selectGroups("g.organization_id = $8 and g.name = $9");
+const selectGroup = (condition: string) => selectGroups(condition, membersAtOnce.alone);
+
+const byId = selectGroup("g.id = $8");
+const byName = selectGroup("g.name = $8 order by g.id limit 2");
+const inOrganization = selectGroup("g.organization_id = $8 and g.name = $9");
 
 const reading = { byId: statement<GroupRow>(byId), byName: statement<GroupRow>(byName) };
 

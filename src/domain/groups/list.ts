@@ -7,7 +7,7 @@ import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../
 import { isUuid } from "../text.js";
 import { findUser } from "../users.js";
 import { countGroups, type GroupRow, type GroupSource, readBy, selectGroups } from "./groups.js";
-import { isSeen, type MembersQuery, memberships } from "./members.js";
+import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
 
 /** Which groups are meant. What is absent does not narrow. */
 export interface GroupFilter {
@@ -22,12 +22,14 @@ export interface GroupFilter {
 }
 
 export interface GroupsQuery extends PageArguments {
+  /** All groups instead of a page. */
+  complete?: boolean | null;
   filter?: GroupFilter | null;
 }
 
 const mostIds = 200;
 
-/** Lists of the contract have no pages: they are complete. */
+/** Groups of a complete list, at most. */
 const mostGroups = 1_000_000;
 
 const matching = `
@@ -39,10 +41,13 @@ const matching = `
   and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
 
 const groupsInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
-  statement<GroupRow>(`${selectGroups(`${matching}
+  statement<GroupRow>(`${selectGroups(
+    `${matching}
     and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
       coalesce($14, (select p.name from groups place join organizations p on p.id = place.organization_id where place.id = $13)),
-      coalesce($15, (select place.name from groups place where place.id = $13)), $13))`)}
+      coalesce($15, (select place.name from groups place where place.id = $13)), $13))`,
+    membersAtOnce.listed,
+  )}
   order by o.name ${order}, g.name ${order}, g.id ${order} limit $16 offset $17`);
 
 const groupsForward = groupsInOrder(">", "asc");
@@ -68,7 +73,7 @@ export async function listOrganizationGroups(
 
 async function list(
   ctx: Context,
-  { filter, ...stretch }: GroupsQuery,
+  { filter, complete, ...stretch }: GroupsQuery,
   members: MembersQuery[],
 ): Promise<Page<GroupRow>> {
   const problems = new Problems();
@@ -76,7 +81,9 @@ async function list(
   const member = await idOf(ctx, filter?.hasMember, findUser, "filter.hasMember", problems);
   const ids = filter?.ids ?? null;
   problems.add("filter.ids", ids && ids.length > mostIds ? `Must be at most ${mostIds} ids.` : undefined);
-  const range = readRange(stretch, ["text", "text"], problems, mostGroups);
+  const range = complete
+    ? { limit: mostGroups, offset: 0, backward: false }
+    : readRange(stretch, ["text", "text"], problems);
   problems.throwIfAny(invalidQuery);
 
   const wanted = [organization, member, ids, filter?.source ?? null, filter?.search ?? null];

@@ -24,11 +24,13 @@ export interface GroupMemberFilter {
 
 /** A stretch of the members of a group. */
 export interface MembersQuery extends PageArguments {
+  /** All members, as many as are shown at once, instead of a page. */
+  complete?: boolean | null;
   filter?: GroupMemberFilter | null;
 }
 
-/** Members of one group that are read at once, at most. */
-const mostMembers = 10_000;
+/** Members that one group shows at once, at most: where it stands alone, and in lists. */
+export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 
 /** Who is in which group. Everyone, whose id is its organization's, has no rows of its own. */
 export const memberships = `(
@@ -44,23 +46,22 @@ export const isSeen = `($5 or g.organization_id = any($7::uuid[]) or m.user_id =
 const memberColumns = `${jsonOf(userColumns)} as "user", ${timeText("m.added_at")} as "addedAt"`;
 
 /** The first `$6` members of the group `g` that the caller sees. Part of the statement that reads the group. */
-export const firstMembers = `
+export const firstMembers = (atOnce: number): string => `
   case when $6::int is not null then (
     select coalesce(json_agg(r), '[]') from (
       select ${memberColumns}
       from ${memberships} m join ${shownUsers} u on u.id = m.user_id
       where m.group_id = g.id and ${isSeen}
-      order by lower(u.username), u.id limit $6) r) end`;
+      order by lower(u.username), u.id limit least($6, ${atOnce + 1})) r) end`;
 
-const isFromTheStart = ({ first, after, last, before, offset, filter }: MembersQuery) =>
-  (first ?? 0) >= 0 && !after && last == null && !before && !offset && !filter?.search;
+const isFromTheStart = ({ complete, first, after, last, before, offset, filter }: MembersQuery) =>
+  !filter?.search && (complete || ((first ?? 0) >= 0 && !after && last == null && !before && !offset));
 
 /** How many members to read together with their group, so that all of `queries` that begin at the start are answered. */
-export const membersToReadAlong = (queries: readonly MembersQuery[]): number | null =>
-  queries
-    .filter(isFromTheStart)
-    .map(({ first }) => Math.min(first || 100, mostMembers) + 1)
-    .reduce<number | null>((most, each) => Math.max(most ?? 0, each), null);
+export function membersToReadAlong(queries: readonly MembersQuery[]): number | null {
+  const sizes = queries.filter(isFromTheStart).map(({ complete, first }) => (complete ? Infinity : first || 100));
+  return sizes.length > 0 ? Math.min(Math.max(...sizes), membersAtOnce.alone) + 1 : null;
+}
 
 interface Asked {
   group: GroupRow;
@@ -85,7 +86,9 @@ export async function keepPages(ctx: Context, group: GroupRow, queries: readonly
 
 function ask(group: GroupRow, query: MembersQuery): Asked {
   const problems = new Problems();
-  const range = readRange(query, ["text"], problems, mostMembers);
+  const range = query.complete
+    ? { limit: group.membersAtOnce, offset: 0, backward: false }
+    : readRange(query, ["text"], problems);
   problems.throwIfAny(invalidQuery);
   return { group, range, search: memberSearch(query.filter?.search ?? undefined) };
 }

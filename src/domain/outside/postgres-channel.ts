@@ -21,6 +21,7 @@ export class PostgresChannel {
       connectionString,
       application_name: "steward events",
       connectionTimeoutMillis: answerTimeout,
+      query_timeout: answerTimeout,
       pipeline: true,
     });
     this.#client.on("error", (error) => this.#end(error));

@@ -47,7 +47,9 @@ export class Credentials {
     const token = parseToken(text);
     if (!token) throw unauthenticated("The token is malformed.");
     const recent = this.#snapshots.recent(token.id);
-    return recent ? this.#admit(token, recent) : this.#snapshots.read(token.id).then((read) => this.#admit(token, read));
+    return recent
+      ? this.#admit(token, recent)
+      : this.#snapshots.read(token.id).then((read) => this.#admit(token, read));
   }
 
   /**

@@ -1,5 +1,6 @@
 import {
   getNamedType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLSchema,
   isEnumType,
@@ -79,8 +80,10 @@ export function bindingOf(schema: GraphQLSchema, [method, path, , , options]: Ro
       read({ ...content, ...Object.fromEntries(parameters.map((key) => [key, values[key]])) }, "", body);
   }
 
+  const allInPath = (type: GraphQLInputType) => inputParameters(type, inPath).length === inputFields(type).length;
+
   return {
-    readsBody: withBody.has(method) && variables.some(({ from }) => from === "body" || from === "input"),
+    readsBody: withBody.has(method) && variables.some(({ type, from }) => from === "body" || (from === "input" && !allInPath(type))),
     sources: variables,
     variables(request) {
       const problems = { query: new Problems(), body: new Problems() };
@@ -103,9 +106,11 @@ function typeOf(schema: GraphQLSchema, { type }: VariableDefinitionNode): GraphQ
 
 /** The path parameters that an input object has fields for. */
 function inputParameters(type: GraphQLInputType, inPath: string[]): string[] {
-  const fields = new Set(Object.keys((getNamedType(type) as { getFields(): object }).getFields()).map(snakeCase));
+  const fields = new Set(inputFields(type).map(snakeCase));
   return inPath.filter((name) => fields.has(name));
 }
+
+const inputFields = (type: GraphQLInputType) => Object.keys((getNamedType(type) as GraphQLInputObjectType).getFields());
 
 /** A query parameter: empty is absent, twice is a fault unless it is a list, text becomes what the type reads. */
 function fromQuery(name: string, type: GraphQLInputType, read: Reader): Take {

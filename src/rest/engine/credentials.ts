@@ -10,7 +10,7 @@ export const sessionCookie = "service_session_token";
 type Reader = (request: IncomingMessage, accessUrl: string) => string | undefined;
 
 const readers: Reader[] = [
-  ({ headers }) => headers[sessionHeader] as string | undefined,
+  ({ headers }) => (headers[sessionHeader] as string | undefined) || undefined,
   ({ headers }) => /^bearer +(.*)$/i.exec(headers.authorization ?? "")?.[1],
   (request, accessUrl) => (fromOurPages(request, accessUrl) ? cookieOf(request) : undefined),
 ];

@@ -1,5 +1,6 @@
 import type { DomainError, ErrorCode } from "../../domain/errors.js";
 import { type Answered, json } from "../../http/answers.js";
+import { type ChallengeFacts, challengeOf } from "../../http/challenge.js";
 
 const statusOf: Record<ErrorCode, number> = {
   BAD_USER_INPUT: 400,
@@ -12,13 +13,8 @@ const statusOf: Record<ErrorCode, number> = {
   INTERNAL_SERVER_ERROR: 500,
 };
 
-export interface FailureFacts {
+export interface FailureFacts extends ChallengeFacts {
   requestId: string;
-  accessUrl: string;
-  /** Scopes that the operation needs, for the challenge. */
-  needs?: readonly string[];
-  /** Whether the caller sent a credential. */
-  challenged?: boolean;
   /** Spells a field as the caller wrote it. */
   wireField?(field: string): string;
 }
@@ -37,17 +33,4 @@ export function apiFailure(failure: DomainError, facts: FailureFacts): Answered 
   const challenge = challengeOf(failure, facts);
   if (challenge) headers["WWW-Authenticate"] = challenge;
   return { status, headers, body: JSON.stringify(body) };
-}
-
-/** The challenge of RFC 6750 §3 with the metadata pointer of RFC 9728 §5.1. */
-function challengeOf(failure: DomainError, { accessUrl, needs = [], challenged }: FailureFacts): string | undefined {
-  if (failure.facts.requiredScopes) {
-    return `Bearer error="insufficient_scope", scope="${failure.facts.requiredScopes.join(" ")}"`;
-  }
-  if (failure.code !== "UNAUTHENTICATED") return undefined;
-  const parts = [`realm="steward"`];
-  if (needs.length > 0) parts.push(`scope="${needs.join(" ")}"`);
-  parts.push(`resource_metadata="${accessUrl}/.well-known/oauth-protected-resource"`);
-  if (challenged) parts.push(`error="invalid_token"`);
-  return `Bearer ${parts.join(", ")}`;
 }

@@ -1,22 +1,10 @@
 import { readFileSync } from "node:fs";
-import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-  parse,
-  Source,
-  validate,
-  visit,
-} from "graphql";
+import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, Source, validate } from "graphql";
 import { type Operation, prepare } from "../../graphql/execute.js";
 
 /** An operation that the program brings along: validated at boot, run as often as its row is asked for. */
 export interface StoredOperation extends Operation {
   readonly name: string;
-  readonly document: DocumentNode;
-  readonly definition: OperationDefinitionNode;
   /** What its root field does, in the words of the schema. */
   readonly description: string | undefined;
 }
@@ -32,14 +20,7 @@ export function storedOperations(schema: GraphQLSchema, area: string): Map<strin
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
     const name = definition.name?.value;
     if (!name) throw new Error(`${area}.graphql: every operation needs a name.`);
-    const single = documentOf(definition, document);
-    operations.set(name, {
-      ...prepare(schema, single, name),
-      name,
-      document: single,
-      definition,
-      description: descriptionOf(schema, definition),
-    });
+    operations.set(name, { ...prepare(schema, document, name), name, description: descriptionOf(schema, definition) });
   }
   return operations;
 }
@@ -48,26 +29,4 @@ function descriptionOf(schema: GraphQLSchema, { operation, selectionSet }: Opera
   const [root] = selectionSet.selections;
   const name = root?.kind === Kind.FIELD ? root.name.value : "";
   return schema.getRootType(operation)?.getFields()[name]?.description ?? undefined;
-}
-
-/** The operation with just the fragments it uses, so that what it needs is known from it alone. */
-function documentOf(operation: OperationDefinitionNode, document: DocumentNode): DocumentNode {
-  const fragments = new Map(
-    document.definitions
-      .filter((definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION)
-      .map((fragment) => [fragment.name.value, fragment]),
-  );
-  const used = new Set<FragmentDefinitionNode>();
-  const follow = (node: OperationDefinitionNode | FragmentDefinitionNode): void => {
-    visit(node, {
-      FragmentSpread({ name }) {
-        const fragment = fragments.get(name.value);
-        if (!fragment || used.has(fragment)) return;
-        used.add(fragment);
-        follow(fragment);
-      },
-    });
-  };
-  follow(operation);
-  return { kind: Kind.DOCUMENT, definitions: [operation, ...used] };
 }

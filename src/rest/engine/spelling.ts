@@ -10,4 +10,5 @@ export const asOnTheWire: Spelling = {
   nullIsAbsent: true,
   strict: false,
   maps: true,
+  loneItems: false,
 };

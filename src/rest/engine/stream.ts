@@ -51,6 +51,10 @@ export function streamWith(schema: GraphQLSchema, services: Services, endpoint: 
       const events = await operation.start(ctx, { ...variables, ...resumption(http, options) });
       // What can be refused is refused here, before the first byte.
       if (!(Symbol.asyncIterator in events)) throw events.errors![0];
+      if (http.method === "HEAD") {
+        await events.return(undefined);
+        return send(http, { status: 200, headers: { "Content-Type": streamType(http) }, body: "" });
+      }
       const channel = await open(http);
       const stopWatching = services.credentials.watch(ctx.actor, () => http.state.lifetime().abort("session" satisfies End));
       void pass(ctx, events, channel).finally(stopWatching);
@@ -82,11 +86,17 @@ function resumption(http: Http, { resume }: StreamOptions): Record<string, strin
   return resume && /^\d{1,15}$/.test(id) ? { [resume]: id } : {};
 }
 
+const eventStream = "text/event-stream";
+const jsonLines = "application/x-ndjson";
+
+/** The form of a stream that the client asked for. */
+const streamType = (http: Http) => (/\btext\/event-stream\b/i.test(http.get("accept")) ? eventStream : jsonLines);
+
 /** Answers with a stream: a WebSocket if the client upgrades, else what it accepts. */
 function open(http: Http): Promise<Channel> | Channel {
   http.respond = false;
   const upgrade = upgrades.get(http.req);
-  if (!upgrade) return (/\btext\/event-stream\b/i.test(http.get("accept")) ? serverSentEvents : lines)(http);
+  if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http);
   http.res.detachSocket(upgrade.socket as Socket);
   return new Promise((resolve) => {
     sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(frames(peer)));
@@ -132,14 +142,14 @@ function frames(peer: WebSocket): Channel {
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
 function serverSentEvents(http: Http): Channel {
-  return body(http, "text/event-stream", "retry: 2000\n\n", ":\n\n", ({ json, id, event }) =>
+  return body(http, eventStream, "retry: 2000\n\n", ":\n\n", ({ json, id, event }) =>
     `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
   );
 }
 
 /** NDJSON: a line per item; extras are not sent. */
 function lines(http: Http): Channel {
-  return body(http, "application/x-ndjson", "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
+  return body(http, jsonLines, "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
 }
 
 function body({ res, response }: Http, type: string, first: string, beat: string, encode: (event: Outgoing) => string): Channel {

@@ -1,0 +1,228 @@
+import { expect } from "chai";
+import { newId } from "../src/context.js";
+import { type Person, world } from "./support/world.js";
+
+const path = "/api/v2/authcheck";
+
+interface Check {
+  action?: string;
+  object?: Record<string, unknown>;
+}
+
+/** `group:read` and traits, as the contract writes a check. */
+const check = (permission: string, object: Record<string, unknown> = {}): Check => {
+  const [resource_type, action] = permission.split(":");
+  return { action, object: { resource_type, ...object } };
+};
+
+describe("the list of scopes", () => {
+  const the = world();
+
+  it("is open to all, complete and in byte order", async () => {
+    const { status, body } = await the().nobody.get("/api/v2/auth/scopes");
+    expect(status).to.equal(200);
+    expect(body).to.have.all.keys("external");
+    const { external } = body;
+    expect(external.slice(0, 3)).to.deep.equal(["all", "api_key:*", "api_key:create"]);
+    expect(external).to.include.members(["application_connect", "group:*", "user:read_personal", "workspace:ssh"]);
+    expect(external).to.not.include.members(["group_member:read"]);
+    expect(external).to.deep.equal([...new Set<string>(external)].sort());
+    expect((await the().nobody.graphql("{ authScopes { external } }")).authScopes.external).to.deep.equal(external);
+  });
+});
+
+describe("questions of permission", () => {
+  const the = world();
+  const ask = async (person: Person, checks: Record<string, Check>) => {
+    const { status, body } = await the().as(person).post(path, { checks });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body;
+  };
+  const may = async (person: Person, permission: string, object?: Record<string, unknown>) =>
+    (await ask(person, { it: check(permission, object) })).it;
+  const faults = async (checks: unknown) => {
+    const { status, body } = await the().as(the().owner).post(path, { checks });
+    expect(status).to.equal(400);
+    return body.validations.map(({ field }: { field: string }) => field);
+  };
+
+  it("need a session, and are all answered, none included", async () => {
+    const w = the();
+    expect((await w.nobody.post(path, { checks: {} })).status).to.equal(401);
+    expect(await ask(w.owner, {})).to.deep.equal({});
+    expect(
+      await ask(w.owner, { "any key": check("license:read"), "__x é": check("license:fly"), 3: check("dragon:read") }),
+    ).to.deep.equal({ "any key": true, "__x é": false, 3: false });
+  });
+
+  it("are the same in GraphQL, in the order of asking", async () => {
+    const w = the();
+    const { authCheck } = await w.as(w.owner).graphql(
+      `{ authCheck(checks: [
+          { key: "b", action: "read", object: { resourceType: "license" } }
+          { key: "a", action: "read", object: { resourceType: "inbox_notification" } } ]) { key allowed } }`,
+    );
+    expect(authCheck).to.deep.equal([
+      { key: "b", allowed: true },
+      { key: "a", allowed: false },
+    ]);
+  });
+
+  it("name everything that is wrong with them", async () => {
+    expect(await faults(undefined)).to.deep.equal(["checks"]);
+    expect(await faults({ a: {}, b: { action: "read", object: {} }, c: check("group:", {}) })).to.deep.equal([
+      "checks.a.action",
+      "checks.a.object.resource_type",
+      "checks.b.object.resource_type",
+      "checks.c.action",
+    ]);
+    expect(await faults({ a: check("group:read", { resource_id: "ops" }) })).to.deep.equal([
+      "checks.a.object.resource_id",
+    ]);
+    expect(await faults({ a: check("license:read", { resource_id: newId() }) })).to.deep.equal([
+      "checks.a.object.resource_type",
+    ]);
+    expect(await faults({ "": check("group:read") })).to.deep.equal(["checks"]);
+    expect(await faults({ ["k".repeat(201)]: check("group:read") })).to.deep.equal(["checks"]);
+    expect(await faults([])).to.deep.equal(["checks"]);
+    expect(await faults({ a: { action: 1, object: { any_org: "yes" } } })).to.deep.equal([
+      "checks.a.action",
+      "checks.a.object.any_org",
+    ]);
+  });
+
+  it("are 500 at most, of which 10 about objects by id", async () => {
+    const many = (count: number, object?: () => Record<string, unknown>) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, check("group:read", object?.())]));
+    expect(Object.keys(await ask(the().owner, many(500)))).to.have.length(500);
+    expect(await faults(many(501))).to.deep.equal(["checks"]);
+    expect(
+      Object.keys(
+        await ask(
+          the().owner,
+          many(10, () => ({ resource_id: newId() })),
+        ),
+      ),
+    ).to.have.length(10);
+    expect(await faults(many(11, () => ({ resource_id: newId() })))).to.deep.equal(["checks"]);
+  });
+
+  it("about a stored object go by what is stored, whatever else they say", async () => {
+    const w = the();
+    const [admin, member, stranger] = await w.users("admin", "member", "stranger");
+    await w.grant(admin!, "organization-admin");
+    const group = await w.group(undefined, { members: [member!] });
+    const elsewhere = await w.organization();
+    const foreign = await w.group(undefined, { organization: elsewhere.id });
+    const misleading = { owner_id: stranger!.id, organization_id: elsewhere.id, any_org: true };
+
+    expect(await may(admin!, "group:update", { resource_id: group.id.toUpperCase(), ...misleading })).to.equal(true);
+    expect(await may(admin!, "group:update", { resource_id: foreign.id })).to.equal(false);
+    expect(await may(w.owner, "group:update", { resource_id: foreign.id })).to.equal(true);
+    expect(await may(member!, "group:read", { resource_id: group.id })).to.equal(true);
+    expect(await may(member!, "group:update", { resource_id: group.id })).to.equal(false);
+    expect(await may(stranger!, "group:read", { resource_id: group.id })).to.equal(false);
+    expect(await may(stranger!, "group:read", { resource_id: w.defaultOrganization }), "Everyone").to.equal(true);
+    expect(await may(member!, "user:read", { resource_id: member!.id })).to.equal(true);
+    expect(await may(member!, "user:read", { resource_id: stranger!.id })).to.equal(false);
+    expect(await may(admin!, "user:read", { resource_id: stranger!.id })).to.equal(true);
+    expect(await may(admin!, "organization:update", { resource_id: w.defaultOrganization })).to.equal(true);
+    expect(await may(admin!, "organization:read", { resource_id: elsewhere.id })).to.equal(false);
+    for (const resource of [
+      "group",
+      "user",
+      "organization",
+      "template",
+      "workspace",
+      "task",
+      "oauth2_app",
+      "workspace_proxy",
+    ]) {
+      expect(await may(w.owner, `${resource}:read`, { resource_id: newId() }), resource).to.equal(false);
+    }
+  });
+
+  it("about any object go by its owner and organisation", async () => {
+    const w = the();
+    const [admin, ada] = await w.users("admin", "ada");
+    await w.grant(admin!, "organization-admin");
+    const elsewhere = await w.organization();
+    for (const organization_id of [w.defaultOrganization, "default", "MAIN"]) {
+      expect(await may(admin!, "group:create", { organization_id }), organization_id).to.equal(true);
+      expect(await may(ada!, "group:create", { organization_id }), organization_id).to.equal(false);
+    }
+    for (const organization_id of [elsewhere.id, elsewhere.name, newId(), "no-such"]) {
+      expect(await may(admin!, "group:create", { organization_id }), organization_id).to.equal(false);
+    }
+    expect(await may(w.owner, "group:create", { organization_id: newId() })).to.equal(false);
+    expect(await may(admin!, "group:create"), "site-wide").to.equal(false);
+    expect(await may(w.owner, "group:create"), "site-wide").to.equal(true);
+    expect(await may(admin!, "group:create", { any_org: true })).to.equal(true);
+    expect(await may(ada!, "group:create", { any_org: true })).to.equal(false);
+    expect(await may(admin!, "group:create", { any_org: true, organization_id: elsewhere.id })).to.equal(false);
+
+    const own = { owner_id: "me", organization_id: "default" };
+    expect(await may(ada!, "workspace:create", own)).to.equal(true);
+    expect(await may(ada!, "workspace:create", { ...own, owner_id: ada!.id.toUpperCase() })).to.equal(true);
+    expect(await may(ada!, "workspace:create", { ...own, owner_id: admin!.id })).to.equal(false);
+    expect(await may(ada!, "workspace:create", { ...own, organization_id: elsewhere.id })).to.equal(false);
+    expect(await may(ada!, "user_secret:read", { owner_id: "me" })).to.equal(true);
+    expect(await may(w.owner, "user_secret:read", { owner_id: ada!.id })).to.equal(false);
+    expect(await may(w.owner, "workspace:read", { owner_id: newId() }), "unknown owner").to.equal(false);
+    expect(await may(w.owner, "workspace:read", { owner_id: ada!.username }), "no id").to.equal(false);
+  });
+
+  it("never tell whether what the caller cannot see exists", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const elsewhere = await w.organization();
+    for (const [hidden, absent] of [
+      [{ organization_id: elsewhere.id }, { organization_id: newId() }],
+      [{ organization_id: elsewhere.name }, { organization_id: "no-such-organization" }],
+      [{ owner_id: bob!.id }, { owner_id: newId() }],
+    ]) {
+      for (const permission of [
+        "workspace_proxy:read",
+        "notification_template:read",
+        "workspace:create",
+        "user:read",
+      ]) {
+        const answers = await ask(ada!, { hidden: check(permission, hidden), absent: check(permission, absent) });
+        expect(answers, `${permission} ${JSON.stringify(hidden)}`).to.deep.equal({ hidden: false, absent: false });
+      }
+    }
+  });
+
+  it("count the scopes of the credential, which always suffice to ask", async () => {
+    const w = the();
+    const { createApiKey } = await w
+      .as(w.owner)
+      .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["group:read"] }) { token } }`);
+    const narrow = { ...w.owner, token: createApiKey.token as string };
+    expect(await may(narrow, "group:read")).to.equal(true);
+    expect(await may(narrow, "group_member:read")).to.equal(true);
+    expect(await may(narrow, "group:update")).to.equal(false);
+    expect(await may(narrow, "license:read")).to.equal(false);
+  });
+
+  it("cost the same few statements, however many they are", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const group = await w.group();
+    const few = { a: check("group:read", { organization_id: "default", owner_id: ada!.id }) };
+    const many = Object.fromEntries(
+      Array.from({ length: 400 }, (_, n) => [
+        `k${n}`,
+        n < 10
+          ? check(n % 2 ? "group:read" : "organization:read", { resource_id: n % 2 ? group.id : w.defaultOrganization })
+          : check("workspace:read", {
+              organization_id: n % 3 ? "default" : newId(),
+              owner_id: n % 5 ? ada!.id : newId(),
+            }),
+      ]),
+    );
+    await w.as(w.owner).post(path, { checks: {} });
+    expect(await w.statements(() => ask(w.owner, few))).to.be.at.most(4);
+    expect(await w.statements(() => ask(w.owner, many))).to.be.at.most(6);
+  });
+});
