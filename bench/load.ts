@@ -30,7 +30,11 @@ export class LoadGenerator implements Disposable {
     const start = performance.now();
     const end = start + milliseconds;
     let requests = 0;
-    const more = () => performance.now() < end && requests++ < limit;
+    const more = () => {
+      const isMore = requests < limit && performance.now() < end;
+      if (isMore) requests++;
+      return isMore;
+    };
     await Promise.all(this.clients.map((client) => client.sendWhile(more)));
     return { requests, seconds: (performance.now() - start) / 1_000 };
   }

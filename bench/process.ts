@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** What a server process has used so far. */
@@ -24,7 +25,9 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** A server in a process of its own, with the probe in it. End it with `await using`. */
 export class ServerProcess implements AsyncDisposable {
+  /** The end of what it has printed. */
   #output = "";
+  #url: URL | undefined;
   #exited = false;
 
   private constructor(
@@ -32,11 +35,11 @@ export class ServerProcess implements AsyncDisposable {
     private readonly script: string,
   ) {
     child.once("exit", () => (this.#exited = true));
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => (this.#output = (this.#output + text).slice(-20_000)));
-    }
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding("utf8").on("data", (text) => this.#hear(text));
   }
 
+  /** Resolves when the server has said where it listens. */
   static async start({ script, env }: Program): Promise<ServerProcess> {
     const loader = script.endsWith(".ts") ? ["--import", here("../tools/ts-loader.mjs")] : [];
     const child = fork(here(script), {
@@ -51,9 +54,8 @@ export class ServerProcess implements AsyncDisposable {
 
   /** The first loopback URL it printed. */
   get url(): URL {
-    const [printed] = /http:\/\/(127\.0\.0\.1|localhost):\d+/.exec(this.#output) ?? [];
-    if (!printed) throw this.#failure("has printed no URL");
-    return new URL(printed.replace("localhost", "127.0.0.1"));
+    if (!this.#url) throw this.#failure("has printed no URL");
+    return this.#url;
   }
 
   usage(): Promise<Usage> {
@@ -82,19 +84,20 @@ export class ServerProcess implements AsyncDisposable {
     return usage;
   }
 
+  #hear(text: string): void {
+    this.#output = (this.#output + text).slice(-20_000);
+    const [, port] = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(this.#output) ?? [];
+    if (port) this.#url ??= new URL(`http://127.0.0.1:${port}`);
+  }
+
   async #untilListening(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const look = () => /http:\/\/(127\.0\.0\.1|localhost):\d+/.test(this.#output) && resolve();
-    const fail = () => reject(this.#failure("did not start"));
-    const overdue = setTimeout(fail, patience);
-    this.child.stdout?.on("data", look);
-    this.child.once("exit", fail);
-    try {
-      await promise;
-    } finally {
-      clearTimeout(overdue);
-      this.child.stdout?.off("data", look);
-      this.child.off("exit", fail);
+    const deadline = performance.now() + patience;
+    while (!this.#url) {
+      if (this.#exited || performance.now() > deadline) {
+        await this[Symbol.asyncDispose]();
+        throw this.#failure("did not start");
+      }
+      await sleep(1);
     }
   }
 

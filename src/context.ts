@@ -1,6 +1,5 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import DataLoader from "dataloader";
-import { v7 as uuidv7 } from "uuid";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
 import { type AuditEntry, auditStatement } from "./domain/audit.js";
@@ -156,6 +155,3 @@ export class Context {
     }
   }
 }
-
-/** The id of a new row: UUIDv7, so that ids sort by time of creation. */
-export const newId = (): string => uuidv7();

@@ -7,7 +7,7 @@ export class Metrics {
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #children = new Map<string, Histogram.Internal<"method" | "route" | "status">>();
 
-  constructor({ database }: Pick<Services, "database">) {
+  constructor({ database, events }: Pick<Services, "database" | "events">) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
@@ -36,6 +36,14 @@ export class Metrics {
         this.set({ state: "busy" }, totalCount - idleCount);
         this.set({ state: "idle" }, idleCount);
         this.set({ state: "awaited" }, waitingCount);
+      },
+    });
+    new Gauge({
+      name: "steward_event_subscriptions",
+      help: "What streams and caches of this replica wait for.",
+      registers,
+      collect() {
+        this.set(events.subscriptions);
       },
     });
   }

@@ -144,13 +144,12 @@ describe("the audit log", () => {
       expect((await owner.failure(auditEvents, variables)).code).to.equal("BAD_USER_INPUT");
   });
 
-  it("takes as many statements for many events as for one, and counts only when asked", async () => {
+  it("takes one statement for many events as for one, and counts only when asked", async () => {
     const w = the();
     const cost = (first: number) =>
       w.statements(() => w.as(w.owner).graphql(`{ auditEvents(first: ${first}) { nodes { id actorUsername } } }`));
-    expect(await cost(1))
-      .to.equal(await cost(1000))
-      .and.to.be.at.most(2);
+    // One for the page, and one to check the session unless an answer of the last second saves it.
+    for (const first of [1, 1000]) expect(await cost(first)).to.be.at.most(2);
   });
 
   it("without the event there is no change", async () => {

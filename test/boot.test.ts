@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { pino } from "pino";
 import { type Config, readConfig } from "../src/config.js";
-import { Context, newId, type Services } from "../src/context.js";
+import { Context, type Services } from "../src/context.js";
 import { createAdministrator, recoverAccess, systemActor } from "../src/domain/administrators.js";
 import { type BootServices, firstBoot } from "../src/domain/boot.js";
+import { newId } from "../src/domain/ids.js";
 import { Database } from "../src/domain/database.js";
 import { createPasswords } from "../src/domain/outside/passwords.js";
 import { createOrm } from "../src/entities/orm.js";

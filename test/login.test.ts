@@ -36,8 +36,11 @@ describe("login", () => {
     expect(answer.headers.has("set-cookie")).to.equal(false);
 
     const token = answer.body.session_token as string;
-    for (const headers of [{ "Service-Session-Token": token }, { Authorization: `Bearer ${token}` }]) {
-      const { status, body } = await w.nobody.post("/graphql", { query: "{ me { username } }" }, headers);
+    for (const [name, value] of [
+      ["Service-Session-Token", token],
+      ["Authorization", `Bearer ${token}`],
+    ] as const) {
+      const { status, body } = await w.nobody.post("/graphql", { query: "{ me { username } }" }, { [name]: value });
       expect({ status, body }).to.deep.equal({ status: 200, body: { data: { me: { username: ada!.username } } } });
     }
   });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { anonymous, Context, newId } from "../src/context.js";
+import { anonymous, Context } from "../src/context.js";
 import type { DomainError } from "../src/domain/errors.js";
+import { newId } from "../src/domain/ids.js";
 import { sendCustomNotification } from "../src/domain/notifications/custom.js";
 import { deliver } from "./support/inbox.js";
 import { world } from "./support/world.js";

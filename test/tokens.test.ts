@@ -13,6 +13,9 @@ const revoke = `mutation($id: String!) { revokeApiKey(input: { id: $id }) { apiK
 const hour = 3_600_000;
 const day = 24 * hour;
 
+/** The id of one of many keys. */
+const keyId = (n: number) => `many-${String(n).padStart(5, "0")}`;
+
 const idOf = (token: string) => parseToken(token)!.id;
 const fieldsOf = ({ errors }: { errors: Array<{ extensions: Record<string, unknown> }> }) =>
   (errors[0]!.extensions.validations as Array<{ field: string }>).map(({ field }) => field);
@@ -25,6 +28,23 @@ describe("tokens", () => {
     client.post(anyone, { checks: {} }, { "Service-Session-Token": token });
   const makeKey = async (person: Person, input: Record<string, unknown>) =>
     (await the().as(person).graphql(create, { input })).createApiKey;
+
+  /** Hours until a key ends. */
+  const endOf = async (id: string) => {
+    const [{ left }] = await sql(
+      "select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1",
+      id,
+    );
+    return left / 3600;
+  };
+  /** Makes a key older, and its end nearer. */
+  const age = (id: string, since: string, left: string) =>
+    sql(
+      "update api_keys set created_at = now() - $2::interval, last_used_at = null, expires_at = now() + $3::interval where id = $1",
+      id,
+      since,
+      left,
+    );
 
   describe("as text", () => {
     it("are made of unbiased random characters", () => {
@@ -293,7 +313,7 @@ describe("tokens", () => {
       const w = the();
       const { token } = await makeKey(w.owner, { name: "busy" });
       const { credentials } = w.app.services;
-      const many = () => Promise.all(Array.from({ length: 20 }, () => credentials.authenticate(token)));
+      const many = () => Promise.all(Array.from({ length: 20 }, async () => credentials.authenticate(token)));
       expect(await w.statements(many)).to.equal(1);
       const known = credentials.authenticate(token);
       expect(known).to.not.be.instanceOf(Promise);
@@ -331,25 +351,11 @@ describe("tokens", () => {
     it("slide if they are sessions, once an hour is spent and up to their greatest age", async () => {
       const w = the();
       const [fresh, used, old] = await w.users("fresh", "used", "old");
-      const { apiKey, token } = await makeKey(fresh!, { name: "never slides" });
-      const endOf = async (id: string) => {
-        const [{ left }] = await sql(
-          "select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1",
-          id,
-        );
-        return left / 3600;
-      };
-      const set = (id: string, age: string, left: string) =>
-        sql(
-          "update api_keys set created_at = now() - $2::interval, last_used_at = null, expires_at = now() + $3::interval where id = $1",
-          id,
-          age,
-          left,
-        );
-      await set(idOf(fresh!.token), "30 minutes", "23 hours 30 minutes");
-      await set(idOf(used!.token), "2 hours", "22 hours");
-      await set(idOf(old!.token), "29 days 20 hours", "1 hour");
-      await set(apiKey.id, "2 hours", "22 hours");
+      const { apiKey, token } = await makeKey(w.owner, { name: "never slides" });
+      await age(idOf(fresh!.token), "30 minutes", "23 hours 30 minutes");
+      await age(idOf(used!.token), "2 hours", "22 hours");
+      await age(idOf(old!.token), "29 days 20 hours", "1 hour");
+      await age(apiKey.id, "2 hours", "22 hours");
       await Promise.all([fresh!, used!, old!, { token }].map((each) => ask(each.token)));
 
       await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session slides");
@@ -399,7 +405,6 @@ describe("open streams", () => {
   it("cost one statement for each thousand keys, whatever their number", async () => {
     const w = the();
     const { database, log } = w.app.services;
-    const keyId = (n: number) => `many-${String(n).padStart(5, "0")}`;
     await sql(
       `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
        select 'many-' || lpad(n::text, 5, '0'), '', $1, 'application', '{all}', now(), now() + interval '1 day'

@@ -1,4 +1,5 @@
-import { type Actor, type Context, newId } from "../context.js";
+import type { Actor, Context } from "../context.js";
+import { newId } from "./ids.js";
 import { statement } from "./database.js";
 import { conflict, notFound, Problems, violatedUnique } from "./errors.js";
 import { passwordProblem } from "./passwords.js";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.js";
-import { newId } from "../context.js";
+import { newId } from "./ids.js";
 import { type Statement, statement } from "./database.js";
 
 /** What can happen to a resource. */

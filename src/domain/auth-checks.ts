@@ -1,5 +1,11 @@
 import type { Actor, Context } from "../context.js";
-import { isStoredResource, readObjects, readOrganizations, storedResources } from "./auth-checks/stored.js";
+import {
+  isStoredResource,
+  type ObjectReference,
+  readObjects,
+  readOrganizations,
+  storedResources,
+} from "./auth-checks/stored.js";
 import { isPermission, may, type Target } from "./authorization.js";
 import { badInput, Problems } from "./errors.js";
 import { isUuid } from "./text.js";
@@ -46,7 +52,7 @@ export async function checkPermissions(ctx: Context, checks: AuthCheck[]): Promi
 function requireWellFormed(checks: AuthCheck[]): void {
   if (checks.length > maxChecks) throw badInput([{ field: "checks", detail: `Must be at most ${maxChecks} checks.` }]);
   const problems = new Problems();
-  if (checks.some(({ key }) => key === "" || [...key].length > maxKeyLength)) {
+  if (checks.some(({ key }) => key === "" || Array.from(key).length > maxKeyLength)) {
     problems.add("checks", `Keys must be 1 to ${maxKeyLength} characters long.`);
   }
   if (new Set(checks.map(({ key }) => key)).size < checks.length) problems.add("checks", "Keys must differ.");
@@ -76,26 +82,33 @@ interface Facts {
 }
 
 async function readFacts(ctx: Context, checks: AuthCheck[]): Promise<Facts> {
-  const objectOf = ({ resourceType, resourceId }: CheckedObject) =>
-    resourceId && resourceType && isStoredResource(resourceType) ? [{ resource: resourceType, id: resourceId }] : [];
-  const ownerOf = ({ ownerId, resourceId }: CheckedObject) => {
-    const id = ownerId === "me" ? ctx.actor.userId : ownerId;
-    return id && !resourceId && isUuid(id) ? [{ resource: "user" as const, id }] : [];
-  };
-  const organizationOf = ({ organizationId, resourceId }: CheckedObject) =>
-    organizationId && !resourceId ? [organizationId] : [];
-
   const objects = checks.map(({ object }) => object ?? {});
+  const ownerOf = (check: CheckedObject) => ownersOf(ctx.actor, check);
   const [target, organization] = await Promise.all([
-    readObjects(ctx, [...objects.flatMap(objectOf), ...objects.flatMap(ownerOf)]),
-    readOrganizations(ctx, objects.flatMap(organizationOf)),
+    readObjects(ctx, [...objects.flatMap(objectsOf), ...objects.flatMap(ownerOf)]),
+    readOrganizations(ctx, objects.flatMap(organizationsOf)),
   ]);
   return {
-    object: (check) => objectOf(check).map(target)[0],
+    object: (check) => objectsOf(check).map(target)[0],
     owner: (check) => ownerOf(check).map(target)[0],
-    organizationId: (check) => organizationOf(check).map(organization)[0],
+    organizationId: (check) => organizationsOf(check).map(organization)[0],
   };
 }
+
+// The references of a check: one of each kind, or none. Traits do not count beside the id of an object.
+function objectsOf({ resourceType, resourceId }: CheckedObject): ObjectReference[] {
+  return resourceId && resourceType && isStoredResource(resourceType)
+    ? [{ resource: resourceType, id: resourceId }]
+    : [];
+}
+
+function ownersOf({ userId }: Actor, { ownerId, resourceId }: CheckedObject): ObjectReference[] {
+  const id = ownerId === "me" ? userId : ownerId;
+  return id && !resourceId && isUuid(id) ? [{ resource: "user", id }] : [];
+}
+
+const organizationsOf = ({ organizationId, resourceId }: CheckedObject) =>
+  organizationId && !resourceId ? [organizationId] : [];
 
 function isAllowed(actor: Actor, { action, object: check }: AuthCheck, facts: Facts): boolean {
   const permission = `${check?.resourceType}:${action}`;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import { ConfigError } from "../config.js";
-import { Context, newId, type Services } from "../context.js";
+import { Context, type Services } from "../context.js";
+import { newId } from "./ids.js";
 import { migrations } from "../entities/migrations/index.js";
 import { type Administrator, createAdministrator, systemActor } from "./administrators.js";
 import { statement } from "./database.js";

@@ -1,22 +1,8 @@
-import type { Actor, Context, Services } from "../context.js";
+import type { Context, Services } from "../context.js";
 import { statement } from "./database.js";
 import { notFound } from "./errors.js";
 import { keyHint, userHint } from "./tokens/credentials.js";
 import { newToken } from "./tokens/text.js";
-
-/**
- * Who shows this token. Answers at once when its key was read less than a second ago. Throws, or rejects, with
- * UNAUTHENTICATED.
- */
-export const authenticate = (services: Services, token: string): Actor | Promise<Actor> =>
-  services.credentials.authenticate(token);
-
-/**
- * Calls `onEnd` once, at most 5 seconds after the actor's key was revoked or expired or its user was suspended. Returns
- * the function that stops watching.
- */
-export const watchCredential = (services: Services, actor: Actor, onEnd: () => void): (() => void) =>
-  services.credentials.watch(actor, onEnd);
 
 /** Sessions of a user at most: the oldest ends when one more begins. */
 const sessionsPerUser = 100;

@@ -45,9 +45,17 @@ export interface Operation {
  * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations and subscriptions
  * are interpreted, since the compiler reads defaults of input fields and arguments of subscriptions wrongly.
  */
-export function prepare(schema: GraphQLSchema, wider: DocumentNode, operationName?: string, compiled = true): Operation {
+export function prepare(
+  schema: GraphQLSchema,
+  wider: DocumentNode,
+  operationName?: string,
+  compiled = true,
+): Operation {
   const definition = getOperationAST(wider, operationName);
-  if (!definition) throw new GraphQLError(operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.");
+  if (!definition)
+    throw new GraphQLError(
+      operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.",
+    );
   const kind = definition.operation;
   const document = oneOperation(definition, wider);
   const selected = selectedFields(schema, document);
@@ -81,7 +89,10 @@ export function prepare(schema: GraphQLSchema, wider: DocumentNode, operationNam
   };
 }
 
-async function* each(events: AsyncIterable<unknown>, answer: (event: unknown) => Result | Promise<Result>): AsyncGenerator<Result> {
+async function* each(
+  events: AsyncIterable<unknown>,
+  answer: (event: unknown) => Result | Promise<Result>,
+): AsyncGenerator<Result> {
   for await (const event of events) yield answer(event);
 }
 

@@ -11,17 +11,27 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
+  NoSchemaIntrospectionCustomRule,
   OperationTypeNode,
   SchemaMetaFieldDef,
   type SelectionSetNode,
   TypeMetaFieldDef,
+  type ValidationRule,
 } from "graphql";
+import type { Config } from "../config.js";
 import { DomainError } from "../domain/errors.js";
 import type { Operation, Variables } from "./execute.js";
 import { fragmentsOf } from "./one-operation.js";
 
 /** What a document of the caller's own may ask for. Stored operations have the bounds of their areas instead. */
-export const limits = { bytes: 64 * 1024, requestBytes: 1024 * 1024, depth: 12, aliases: 100, selections: 10_000, cost: 50_000 } as const;
+export const limits = {
+  bytes: 64 * 1024,
+  requestBytes: 1024 * 1024,
+  depth: 12,
+  aliases: 100,
+  selections: 10_000,
+  cost: 50_000,
+} as const;
 
 /** Lexical tokens of a document at most: the parser stops there. */
 export const tokens = 10_000;
@@ -36,6 +46,10 @@ const shortList = 10;
 const introspectionDepth = -8;
 
 const tooMuch = (message: string) => new DomainError("BAD_USER_INPUT", message);
+
+/** What documents must keep to besides the rules of GraphQL itself. */
+export const rulesFor = ({ graphqlIntrospection }: Pick<Config, "graphqlIntrospection">): ValidationRule[] =>
+  graphqlIntrospection ? [] : [NoSchemaIntrospectionCustomRule];
 
 /** Throws when the text of a document is too large to be looked at. */
 export function checkSize(text: unknown): void {
@@ -72,11 +86,18 @@ class Measure {
   ) {}
 
   /** `times`: how many objects the selection applies to; `page`: how many nodes each of them has, if they are connections. */
-  walk(parent: GraphQLNamedType | null | undefined, set: SelectionSetNode, depth: number, times: number, page = 1): void {
+  walk(
+    parent: GraphQLNamedType | null | undefined,
+    set: SelectionSetNode,
+    depth: number,
+    times: number,
+    page = 1,
+  ): void {
     if (depth > limits.depth) throw tooMuch(`The document is deeper than ${limits.depth} levels.`);
     for (const selection of set.selections) {
       // Fragments that spread fragments grow exponentially.
-      if (++this.#visited > limits.selections) throw tooMuch(`The document selects more than ${limits.selections} fields.`);
+      if (++this.#visited > limits.selections)
+        throw tooMuch(`The document selects more than ${limits.selections} fields.`);
       if (selection.kind === Kind.FIELD) {
         this.#field(parent, selection, depth, times, page);
         continue;
@@ -88,10 +109,17 @@ class Measure {
     }
   }
 
-  #field(parent: GraphQLNamedType | null | undefined, node: FieldNode, depth: number, times: number, page: number): void {
+  #field(
+    parent: GraphQLNamedType | null | undefined,
+    node: FieldNode,
+    depth: number,
+    times: number,
+    page: number,
+  ): void {
     const isMeta = node.name.value.startsWith("__");
     if (depth === 1 && !isMeta) this.rootFields++;
-    if (node.alias && ++this.#aliases > limits.aliases) throw tooMuch(`The document has more than ${limits.aliases} aliases.`);
+    if (node.alias && ++this.#aliases > limits.aliases)
+      throw tooMuch(`The document has more than ${limits.aliases} aliases.`);
     const type = fieldOf(parent, node.name.value)?.type;
     const named = type && getNamedType(type);
     if (!parent || !isCompositeType(named) || !node.selectionSet) return;
@@ -106,7 +134,12 @@ class Measure {
   /** The page size that a field asks for; 0 and null ask for the default. */
   #asked({ arguments: given = [] }: FieldNode): number | undefined {
     const asked = given.find(({ name }) => name.value === "first" || name.value === "last")?.value;
-    const size = asked?.kind === Kind.VARIABLE ? this.variables[asked.name.value] : asked?.kind === Kind.INT ? asked.value : undefined;
+    const size =
+      asked?.kind === Kind.VARIABLE
+        ? this.variables[asked.name.value]
+        : asked?.kind === Kind.INT
+          ? asked.value
+          : undefined;
     const count = Number(size);
     return count > 0 ? Math.min(count, largestPage) : undefined;
   }
@@ -114,7 +147,10 @@ class Measure {
 
 const isConnection = ({ name }: GraphQLNamedType) => name.endsWith("Connection");
 
-const metaFields: Record<string, GraphQLField<unknown, unknown>> = { __schema: SchemaMetaFieldDef, __type: TypeMetaFieldDef };
+const metaFields: Record<string, GraphQLField<unknown, unknown>> = {
+  __schema: SchemaMetaFieldDef,
+  __type: TypeMetaFieldDef,
+};
 
 const fieldOf = (parent: GraphQLNamedType | null | undefined, name: string) =>
   metaFields[name] ?? (isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined);

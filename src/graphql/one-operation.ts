@@ -1,10 +1,4 @@
-import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  Kind,
-  type OperationDefinitionNode,
-  visit,
-} from "graphql";
+import { type DocumentNode, type FragmentDefinitionNode, Kind, type OperationDefinitionNode, visit } from "graphql";
 
 /** One operation of a document with just the fragments it uses, so that what it needs is known from it alone. */
 export function oneOperation(operation: OperationDefinitionNode, document: DocumentNode): DocumentNode {

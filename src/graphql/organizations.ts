@@ -220,7 +220,7 @@ export class OrganizationsResolver {
     return listAssignableRoles(ctx, organization);
   }
 
-  @Needs("organization:create")
+  @Needs("organization:create", "organization:read")
   @Mutation(() => CreateOrganizationPayload, { description: "Creates an organisation with its group Everyone." })
   async createOrganization(
     @Arg("input", () => CreateOrganizationInput) input: OrganizationChange,
@@ -229,7 +229,7 @@ export class OrganizationsResolver {
     return { organizationId: await createOrganization(ctx, input) };
   }
 
-  @Needs("organization:update")
+  @Needs("organization:update", "organization:read")
   @Mutation(() => UpdateOrganizationPayload, { description: "Changes an organisation." })
   async updateOrganization(
     @Arg("input", () => UpdateOrganizationInput) input: UpdateOrganizationInput,
@@ -238,7 +238,7 @@ export class OrganizationsResolver {
     return { organizationId: await updateOrganization(ctx, input) };
   }
 
-  @Needs("organization:delete")
+  @Needs("organization:delete", "organization:read")
   @Mutation(() => DeleteOrganizationPayload, {
     description: "Deletes an organisation with its groups and memberships. The name is free again.",
   })
@@ -249,7 +249,7 @@ export class OrganizationsResolver {
     return { organization: await deleteOrganization(ctx, organization) };
   }
 
-  @Needs("organization_member:create")
+  @Needs("organization_member:create", "organization_member:read")
   @Mutation(() => AddOrganizationMemberPayload, {
     description: "Makes somebody a member of an organisation, without roles.",
   })
@@ -260,7 +260,7 @@ export class OrganizationsResolver {
     return addOrganizationMember(ctx, input);
   }
 
-  @Needs("organization_member:delete")
+  @Needs("organization_member:delete", "organization_member:read")
   @Mutation(() => RemoveOrganizationMemberPayload, {
     description: "Ends a membership, and with it the roles and groups in the organisation.",
   })
@@ -271,7 +271,7 @@ export class OrganizationsResolver {
     return { member: await removeOrganizationMember(ctx, input) };
   }
 
-  @Needs("assign_org_role:assign", "assign_org_role:unassign")
+  @Needs("assign_org_role:assign", "assign_org_role:unassign", "organization_member:read")
   @Mutation(() => SetOrganizationMemberRolesPayload, {
     description: "Replaces the roles that a member holds in an organisation.",
   })

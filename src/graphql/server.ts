@@ -1,16 +1,20 @@
 import type { Server } from "node:http";
 import { ApolloServer, type ApolloServerPlugin, HeaderMap } from "@apollo/server";
-import { ApolloServerPluginCacheControlDisabled, ApolloServerPluginLandingPageDisabled } from "@apollo/server/plugin/disabled";
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from "@apollo/server/plugin/disabled";
 import { ApolloServerPluginDrainHttpServer } from "@apollo/server/plugin/drainHttpServer";
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, NoSchemaIntrospectionCustomRule } from "graphql";
+import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
 import { type Context, type Services } from "../context.js";
-import { type DomainError } from "../domain/errors.js";
-import { json, send } from "../http/answers.js";
+import { json, methodNotAllowed, send, TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
 import { readBody } from "../http/body.js";
+import { challengeOf } from "../http/challenge.js";
+import { statusOf } from "../http/statuses.js";
 import type { Documents } from "./documents.js";
 import { formatError, translate } from "./errors.js";
-import { limits, tokens } from "./limits.js";
+import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
 export const graphqlPath = "/graphql";
@@ -23,11 +27,17 @@ export class GraphqlOverHttp {
     private readonly contextOf: ContextOf,
   ) {}
 
-  static async start(services: Services, schema: GraphQLSchema, documents: Documents, server: Server, contextOf: ContextOf) {
+  static async start(
+    services: Services,
+    schema: GraphQLSchema,
+    documents: Documents,
+    server: Server,
+    contextOf: ContextOf,
+  ) {
     const apollo = new ApolloServer<Context>({
       schema,
       introspection: true,
-      validationRules: services.config.graphqlIntrospection ? [] : [NoSchemaIntrospectionCustomRule],
+      validationRules: rulesFor(services.config),
       parseOptions: { maxTokens: tokens },
       persistedQueries: false,
       formatError: oneCode,
@@ -50,34 +60,46 @@ export class GraphqlOverHttp {
 
   /** Answers a request to `/graphql`. */
   answer = async (http: Http): Promise<void> => {
+    // Koa drops the body of what HEAD asks for.
+    const method = http.method === "HEAD" ? "GET" : http.method;
+    if (method !== "GET" && method !== "POST") throw methodNotAllowed("GET", "HEAD", "POST");
     let context: Context;
+    let body: Record<string, unknown> | undefined;
     try {
       context = await this.contextOf(http.req, http.state);
+      body = method === "POST" ? await readBody(http.req, limits.requestBytes) : undefined;
+      checkSize(body?.query);
     } catch (error) {
-      return this.#refuse(http, translate(error));
+      if (error instanceof TransportError) throw error;
+      return this.#refuse(http, error);
     }
     const headers = new HeaderMap();
     for (const name in http.headers) headers.set(name, String(http.headers[name]));
     const response = await this.apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: {
-        method: http.method,
+        method,
         headers,
         search: http.search,
-        body: http.method === "POST" ? await readBody(http.req, limits.requestBytes) : undefined,
+        body,
       },
       context: async () => context,
     });
-    const body = response.body.kind === "complete" ? response.body.string : "";
-    send(http, { status: response.status ?? 200, headers: Object.fromEntries(response.headers), body });
+    const text = response.body.kind === "complete" ? response.body.string : "";
+    send(http, { status: response.status ?? 200, headers: Object.fromEntries(response.headers), body: text });
   };
 
-  /** A bad credential: the one failure of GraphQL that HTTP shows as well. */
-  #refuse(http: Http, failure: DomainError): void {
-    const facts = { log: this.services.log, request: http.state.facts };
-    const error = formatError(facts, new GraphQLError(failure.message, { originalError: failure }));
-    const status = failure.code === "UNAUTHENTICATED" ? 401 : failure.code === "FORBIDDEN" ? 403 : 503;
-    if (status === 401) http.set("WWW-Authenticate", `Bearer realm="steward", error="invalid_token"`);
-    send(http, { status, headers: json, body: JSON.stringify({ errors: [error] }) });
+  /** What fails before there is an operation, above all a bad credential, shows in the status as well. */
+  #refuse(http: Http, thrown: unknown): void {
+    const { config, log } = this.services;
+    const failure = translate(thrown);
+    const error = formatError(
+      { log, request: http.state.facts },
+      new GraphQLError(failure.message, { originalError: thrown as Error }),
+    );
+    const challenge = challengeOf(failure, { accessUrl: config.accessUrl, challenged: true });
+    if (challenge) http.set("WWW-Authenticate", challenge);
+    if (failure.facts.retryAfter !== undefined) http.set("Retry-After", String(failure.facts.retryAfter));
+    send(http, { status: statusOf(failure), headers: json, body: JSON.stringify({ errors: [error] }) });
   }
 }
 
@@ -89,7 +111,10 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
         if (!definition) return null;
         const operation = documents.operation(queryHash!, document!, request.operationName ?? undefined);
         const variables = request.variables ?? {};
-        const answer = (status: number, singleResult: { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] }) => ({
+        const answer = (
+          status: number,
+          singleResult: { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] },
+        ) => ({
           http: { status, headers: new HeaderMap() },
           body: { kind: "single" as const, singleResult },
         });

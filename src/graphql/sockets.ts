@@ -1,17 +1,17 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type ExecutionArgs, GraphQLError, type GraphQLSchema, parse, validate } from "graphql";
+import { type ExecutionArgs, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from "graphql";
 import { CloseCode } from "graphql-ws";
 import { useServer } from "graphql-ws/use/ws";
 import { type WebSocket, WebSocketServer } from "ws";
-import { Context, type Services } from "../context.js";
+import { Context, type RequestFacts, type Services } from "../context.js";
 import { DomainError } from "../domain/errors.js";
 import type { ContextOf } from "../http/baseline.js";
 import { factsOf } from "../http/facts.js";
-import type { Lifetimes } from "../http/lifetimes.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError } from "./errors.js";
-import { limits, tokens } from "./limits.js";
+import type { Result } from "./execute.js";
+import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
 /** Milliseconds for the client to introduce itself, and between pings; a ping without pong ends the socket. */
 const introduction = 10_000;
@@ -21,7 +21,17 @@ const operationsPerSocket = 100;
 interface Extra extends Record<PropertyKey, unknown> {
   socket: WebSocket;
   request: IncomingMessage;
-  context?: Context;
+  facts: RequestFacts;
+  /** Makes the context of one operation: as on HTTP, each asks anew who the caller is and what they may do. */
+  enter(life: AbortController): Context | Promise<Context>;
+}
+
+/** What our hooks hand from one to the next. */
+interface Admitted extends ExecutionArgs {
+  contextValue: Context;
+  variableValues: Record<string, unknown>;
+  operation: ForeignOperation;
+  life: AbortController;
 }
 
 /** GraphQL over WebSocket (graphql-transport-ws), every operation with the same executor as HTTP. */
@@ -29,66 +39,95 @@ export function graphqlOverSockets(
   services: Services,
   schema: GraphQLSchema,
   documents: Documents,
-  lifetimes: Lifetimes,
   contextOf: ContextOf,
 ) {
+  const { credentials, log } = services;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.requestBytes, perMessageDeflate: false });
+  const rules = [...specifiedRules, ...rulesFor(services.config)];
 
-  async function introduce(extra: Extra, payload: { sessionToken?: unknown } | null | undefined): Promise<boolean> {
-    const facts = factsOf(extra.request, services.config);
-    const life = lifetimes.of(extra.socket as unknown as Duplex);
-    const given = payload?.sessionToken;
+  /** Lets a client in who shows a credential, in its first message or with the upgrade. */
+  async function introduce(extra: Extra, given: unknown): Promise<boolean> {
+    const { socket, request } = extra;
+    const facts = factsOf(request, services.config);
+    extra.facts = facts;
+    extra.enter =
+      typeof given === "string"
+        ? async (life) => new Context(services, await credentials.authenticate(given), facts, () => life)
+        : (life) => contextOf(request, { facts, lifetime: () => life });
     try {
-      extra.context =
-        typeof given === "string"
-          ? new Context(services, await services.credentials.authenticate(given), facts, () => life)
-          : await contextOf(extra.request, { facts, lifetime: () => life });
+      const { actor } = await extra.enter(new AbortController());
+      if (actor.kind === "anonymous") return false;
+      const stopWatching = credentials.watch(actor, () => socket.close(CloseCode.Forbidden, "Session ended"));
+      socket.once("close", stopWatching);
+      if (socket.readyState !== socket.OPEN) stopWatching();
+      return true;
     } catch (error) {
-      if (!(error instanceof DomainError)) services.log.error({ err: error, requestId: facts.id }, "connection failed");
+      if (!(error instanceof DomainError)) log.error({ err: error, requestId: facts.id }, "connection failed");
       return false;
     }
-    const { actor } = extra.context;
-    if (actor.kind === "anonymous") return false;
-    const stopWatching = services.credentials.watch(actor, () => extra.socket.close(CloseCode.Forbidden, "Session ended"));
-    life.signal.addEventListener("abort", stopWatching, { once: true });
-    return true;
   }
 
-  /** Reads what the client asks for: the operation, or everything that is wrong with it. */
-  function read({ context }: Extra, query: string, name: string | undefined, variables: Record<string, unknown>) {
-    if (query.length > limits.bytes) throw new DomainError("BAD_USER_INPUT", "The document is too large.");
+  /** Reads what the client asks for. Throws what is wrong with it; returns what is wrong with the document. */
+  async function read(extra: Extra, query: string, name: string | undefined, variables: Record<string, unknown>) {
+    checkSize(query);
     const document = parse(query, { maxTokens: tokens });
-    const faults = validate(schema, document);
+    const faults = validate(schema, document, rules);
     if (faults.length > 0) return faults;
     const operation = documents.operation(query, document, name);
     operation.check(variables);
-    return { schema, document, operationName: name, variableValues: variables, contextValue: context, operation };
+    const life = new AbortController();
+    const contextValue = await extra.enter(life);
+    return {
+      schema,
+      document,
+      operationName: name,
+      variableValues: variables,
+      contextValue,
+      operation,
+      life,
+    } satisfies Admitted;
   }
 
   const service = useServer<{ sessionToken?: unknown }, Extra>(
     {
       schema,
       connectionInitWaitTimeout: introduction,
-      onConnect: ({ extra, connectionParams }) => introduce(extra as Extra, connectionParams),
-      onSubscribe({ extra, subscriptions }, _id, { query, operationName, variables }) {
+      isProd: true,
+      onConnect: ({ extra, connectionParams }) => introduce(extra as Extra, connectionParams?.sessionToken),
+      async onSubscribe({ extra, subscriptions }, _id, { query, operationName, variables }) {
         try {
           if (Object.keys(subscriptions).length > operationsPerSocket) {
-            throw new DomainError("RATE_LIMITED", `A socket carries at most ${operationsPerSocket} operations.`, { retryAfter: 1 });
+            throw new DomainError("RATE_LIMITED", `A socket carries at most ${operationsPerSocket} operations.`, {
+              retryAfter: 1,
+            });
           }
-          return read(extra as Extra, query, operationName ?? undefined, variables ?? {}) as ExecutionArgs;
+          return await read(extra as Extra, query, operationName ?? undefined, variables ?? {});
         } catch (error) {
-          return [error instanceof GraphQLError ? error : new GraphQLError((error as Error).message, { originalError: error as Error })];
+          return [
+            error instanceof GraphQLError
+              ? error
+              : new GraphQLError((error as Error).message, { originalError: error as Error }),
+          ];
         }
       },
-      execute: (args) => operationOf(args).run(args.contextValue as Context, args.variableValues ?? {}) as never,
-      subscribe: (args) => operationOf(args).start(args.contextValue as Context, args.variableValues ?? {}) as never,
+      execute(args) {
+        const { operation, contextValue, variableValues } = args as Admitted;
+        return operation.run(contextValue, variableValues) as never;
+      },
+      async subscribe(args) {
+        const { operation, contextValue, variableValues, life } = args as Admitted;
+        const events = await operation.start(contextValue, variableValues);
+        return (Symbol.asyncIterator in events ? endingWith(life, events) : events) as never;
+      },
       onNext: ({ extra }, _id, _payload, _args, result) =>
-        result.errors && { ...result, errors: result.errors.map((error) => formatError((extra as Extra).context!, error)) },
-      onError: ({ extra }, _id, _payload, errors) => errors.map((error) => formatError((extra as Extra).context!, error)),
+        result.errors && { ...result, errors: result.errors.map((error) => told(extra as Extra, error)) },
+      onError: ({ extra }, _id, _payload, errors) => errors.map((error) => told(extra as Extra, error)),
     },
     sockets,
     keepAlive,
   );
+
+  const told = ({ facts }: Extra, error: GraphQLError) => formatError({ log, request: facts }, error);
 
   return {
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -102,4 +141,12 @@ export function graphqlOverSockets(
   };
 }
 
-const operationOf = (args: ExecutionArgs) => (args as ExecutionArgs & { operation: ForeignOperation }).operation;
+/** Events whose end ends the life of their operation: a generator that waits would not hear of it before its next event. */
+function endingWith(life: AbortController, events: AsyncGenerator<Result>): AsyncGenerator<Result> {
+  const end = events.return.bind(events);
+  events.return = (value) => {
+    life.abort("gone");
+    return end(value);
+  };
+  return events;
+}

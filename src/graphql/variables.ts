@@ -103,7 +103,8 @@ function readers(spelling: Spelling) {
     const seen = objects.get(type);
     if (seen) return seen;
     let fields: Reader | undefined;
-    const reader: Reader = (value, path, problems) => (fields ??= fieldsOf(Object.values(type.getFields())))(value, path, problems);
+    const reader: Reader = (value, path, problems) =>
+      (fields ??= fieldsOf(Object.values(type.getFields())))(value, path, problems);
     objects.set(type, reader);
     return reader;
   }
@@ -125,7 +126,8 @@ function readers(spelling: Spelling) {
         if (content !== undefined) result[name] = content;
       }
       if (spelling.strict) {
-        for (const extra of Object.keys(value)) if (!known.has(extra)) problems.add(join(path, extra), "Is not a field of this input.");
+        for (const extra of Object.keys(value))
+          if (!known.has(extra)) problems.add(join(path, extra), "Is not a field of this input.");
       }
       return result;
     };

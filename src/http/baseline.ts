@@ -75,6 +75,9 @@ function checkPath(http: Koa.Context): void {
 function timeOut({ res, state }: Http, { log }: Services): void {
   if (res.headersSent) return;
   log.warn({ requestId: state.facts.id }, "request timed out");
-  const body = JSON.stringify({ message: "The service is temporarily unavailable.", detail: "The request took too long." });
+  const body = JSON.stringify({
+    message: "The service is temporarily unavailable.",
+    detail: "The request took too long.",
+  });
   res.writeHead(503, { ...json, "Retry-After": "1", "X-Request-Id": state.facts.id }).end(body);
 }

@@ -16,10 +16,13 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   if (encoding !== undefined || (type !== undefined && !jsonType.test(type))) {
     throw new TransportError(415, "Unsupported media type.");
   }
-  const bytes = await getRawBody(request, { limit, length: request.headers["content-length"] }).catch((error: { type?: string }) => {
-    if (error.type === "entity.too.large") throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
-    throw invalid("The body ended early.");
-  });
+  const bytes = await getRawBody(request, { limit, length: request.headers["content-length"] }).catch(
+    (error: { type?: string }) => {
+      if (error.type === "entity.too.large")
+        throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
+      throw invalid("The body ended early.");
+    },
+  );
   return parseObject(bytes);
 }
 

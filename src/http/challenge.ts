@@ -9,7 +9,10 @@ export interface ChallengeFacts {
 }
 
 /** `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. */
-export function challengeOf(failure: DomainError, { accessUrl, needs = [], challenged }: ChallengeFacts): string | undefined {
+export function challengeOf(
+  failure: DomainError,
+  { accessUrl, needs = [], challenged }: ChallengeFacts,
+): string | undefined {
   if (failure.facts.requiredScopes) {
     return `Bearer error="insufficient_scope", scope="${failure.facts.requiredScopes.join(" ")}"`;
   }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
-import { v7 as uuidv7 } from "uuid";
 import type { Cidr, Config } from "../config.js";
 import type { RequestFacts } from "../context.js";
+import { newId } from "../domain/ids.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
 
@@ -12,7 +12,7 @@ export function factsOf(request: IncomingMessage, { trustedProxies }: Pick<Confi
   const trusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
   const given = trusted ? request.headers["x-request-id"] : undefined;
   return {
-    id: typeof given === "string" && acceptableId.test(given) ? given : uuidv7(),
+    id: typeof given === "string" && acceptableId.test(given) ? given : newId(),
     ip: trusted ? lastUntrusted(request, peer, trustedProxies) : plain(peer),
     userAgent: request.headers["user-agent"]?.slice(0, 512),
   };
@@ -20,7 +20,10 @@ export function factsOf(request: IncomingMessage, { trustedProxies }: Pick<Confi
 
 /** The last hop of `X-Forwarded-For` that no trusted proxy stands for. */
 function lastUntrusted(request: IncomingMessage, peer: string, proxies: readonly Cidr[]): string {
-  const hops = String(request.headers["x-forwarded-for"] ?? "").split(",").map((hop) => hop.trim()).filter(ipaddr.isValid);
+  const hops = String(request.headers["x-forwarded-for"] ?? "")
+    .split(",")
+    .map((hop) => hop.trim())
+    .filter(ipaddr.isValid);
   return plain(hops.findLast((hop) => !isWithin(hop, proxies)) ?? hops[0] ?? peer);
 }
 

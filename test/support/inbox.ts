@@ -1,4 +1,5 @@
-import { Context, newId } from "../../src/context.js";
+import { Context } from "../../src/context.js";
+import { newId } from "../../src/domain/ids.js";
 import { addToInbox } from "../../src/domain/notifications/inbox.js";
 import type { App } from "../../src/app.js";
 

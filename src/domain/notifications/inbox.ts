@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { newId } from "../../context.js";
+import { newId } from "../ids.js";
 import { statement } from "../database.js";
 import { badInput, forbidden, notFound, Problems } from "../errors.js";
 import type { Page } from "../page.js";

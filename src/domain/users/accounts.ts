@@ -1,4 +1,5 @@
-import { type Context, newId } from "../../context.js";
+import type { Context } from "../../context.js";
+import { newId } from "../ids.js";
 import { diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";

@@ -110,13 +110,13 @@ class DeleteUserPayload {
 
 @Resolver()
 export class AccountsResolver {
-  @Needs("user:create")
+  @Needs("user:create", "user:read")
   @Mutation(() => CreateUserPayload, { description: "Creates a person or a service account." })
   async createUser(@Arg("input", () => CreateUserInput) input: CreateUser, @Ctx() ctx: Context): Promise<UserPayload> {
     return { userId: await createUser(ctx, input) };
   }
 
-  @Needs("user:update")
+  @Needs("user:update", "user:read")
   @Mutation(() => UpdateUserPayload, { description: "Changes somebody's account." })
   async updateUser(
     @Arg("input", () => UpdateUserInput) input: UpdateUserInput,
@@ -134,7 +134,7 @@ export class AccountsResolver {
     return { userId: await updateProfile(ctx, input) };
   }
 
-  @Needs("user:update")
+  @Needs("user:update", "user:read")
   @Mutation(() => SuspendUserPayload, { description: "Keeps somebody out: sessions and tokens end at once." })
   async suspendUser(
     @Arg("input", () => SuspendUserInput) { user }: { user: string },
@@ -143,7 +143,7 @@ export class AccountsResolver {
     return { userId: await suspendUser(ctx, user) };
   }
 
-  @Needs("user:update")
+  @Needs("user:update", "user:read")
   @Mutation(() => ActivateUserPayload, { description: "Lets somebody in again, who has to sign in anew." })
   async activateUser(
     @Arg("input", () => ActivateUserInput) { user }: { user: string },
@@ -152,7 +152,7 @@ export class AccountsResolver {
     return { userId: await activateUser(ctx, user) };
   }
 
-  @Needs("user:delete")
+  @Needs("user:delete", "user:read")
   @Mutation(() => DeleteUserPayload, {
     description: "Deletes somebody for good. The e-mail and the username are free again.",
   })
@@ -163,7 +163,7 @@ export class AccountsResolver {
     return { user: await deleteUser(ctx, user) };
   }
 
-  @Needs("assign_role:assign", "assign_role:unassign")
+  @Needs("assign_role:assign", "assign_role:unassign", "user:read")
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that somebody holds in the deployment." })
   async setUserRoles(
     @Arg("input", () => SetUserRolesInput) input: SetUserRolesInput,
@@ -172,7 +172,7 @@ export class AccountsResolver {
     return { userId: await setUserRoles(ctx, input) };
   }
 
-  @Needs("user:update")
+  @Needs("user:update", "user:read")
   @Mutation(() => ResetUserPasswordPayload, {
     description: "Gives somebody a new password. All sessions and tokens of the user end.",
   })

@@ -46,7 +46,11 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  * A variable is a wire name: it comes from the path if named there, else from a header the row names, else from the
  * body (POST, PUT, PATCH), else from the query string. `$input` is the whole body with the path parameters on top.
  */
-export function bindingOf(schema: GraphQLSchema, [method, path, , , options]: Row, operation: StoredOperation): Binding {
+export function bindingOf(
+  schema: GraphQLSchema,
+  [method, path, , , options]: Row,
+  operation: StoredOperation,
+): Binding {
   const inPath = [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
   const unused = new Set(inPath);
   const variables = (operation.definition.variableDefinitions ?? []).map((definition) => {
@@ -83,7 +87,9 @@ export function bindingOf(schema: GraphQLSchema, [method, path, , , options]: Ro
   const allInPath = (type: GraphQLInputType) => inputParameters(type, inPath).length === inputFields(type).length;
 
   return {
-    readsBody: withBody.has(method) && variables.some(({ type, from }) => from === "body" || (from === "input" && !allInPath(type))),
+    readsBody:
+      withBody.has(method) &&
+      variables.some(({ type, from }) => from === "body" || (from === "input" && !allInPath(type))),
     sources: variables,
     variables(request) {
       const problems = { query: new Problems(), body: new Problems() };
@@ -119,7 +125,12 @@ function fromQuery(name: string, type: GraphQLInputType, read: Reader): Take {
   return ({ query }, { query: problems }) => {
     const given = query.getAll(name).filter((text) => text !== "");
     if (given.length === 0) return read(undefined, name, problems);
-    if (!convert) return read(given.flatMap((text) => text.split(",")).filter((text) => text !== ""), name, problems);
+    if (!convert)
+      return read(
+        given.flatMap((text) => text.split(",")).filter((text) => text !== ""),
+        name,
+        problems,
+      );
     if (given.length > 1) return problems.add(name, "Must be given once.");
     return read(convert(given[0]!), name, problems);
   };

@@ -45,7 +45,8 @@ function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean 
 const safe = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** The token that pages of a session put into their forms. */
-export const csrfTokenOf = (sessionToken: string) => createHmac("sha256", sessionToken).update("csrf").digest("base64url");
+export const csrfTokenOf = (sessionToken: string) =>
+  createHmac("sha256", sessionToken).update("csrf").digest("base64url");
 
 function checkCsrf({ method = "", headers }: IncomingMessage, sessionToken: string): void {
   if (safe.has(method)) return;

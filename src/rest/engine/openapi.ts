@@ -55,7 +55,12 @@ export interface DescribedArea {
 }
 
 /** The OpenAPI 3.1 description of the rows, read off the rows themselves: what they run is what it says. */
-export function openApiOf(schema: GraphQLSchema, areas: readonly DescribedArea[], version: string, accessUrl: string): Json {
+export function openApiOf(
+  schema: GraphQLSchema,
+  areas: readonly DescribedArea[],
+  version: string,
+  accessUrl: string,
+): Json {
   const paths: Record<string, Json> = {};
   for (const { name, endpoints } of areas) {
     for (const endpoint of endpoints) {
@@ -92,7 +97,8 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
     ...(options?.successor && { deprecated: true }),
     security: operation.open ? [] : [{ session: [] }, { bearer: [...needs] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    ...(body &&
+      binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: { [status]: successOf(schema, { row, operation }), default: failure },
   };
 }
@@ -100,7 +106,9 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
 function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "row" | "operation">): Json {
   if (operation.kind === "subscription") {
     const stream = row[4]?.stream;
-    const [item] = [...eventShapes(schema, operation, stream?.id ? [stream.id] : [])].filter(([type]) => !stream?.events?.[type]);
+    const [item] = [...eventShapes(schema, operation, stream?.id ? [stream.id] : [])].filter(
+      ([type]) => !stream?.events?.[type],
+    );
     const items = schemaOf(item![1]);
     return {
       description: "A stream of these: WebSocket frames after an upgrade, server-sent events, or JSON lines.",
@@ -142,12 +150,23 @@ function parametersOf([, path, , , options]: Endpoint["row"], { name, from, type
   const header = Object.entries(options?.headers ?? {}).find(([, variable]) => variable === name)?.[0];
   if (from === "path") return [{ name, in: "path", required: true, schema: inputSchema(type) }];
   if (from === "header") return [{ name: header, in: "header", schema: inputSchema(type) }];
-  if (from === "query") return [{ name, in: "query", required: isNonNullType(type), schema: inputSchema(type), explode: false }];
+  if (from === "query")
+    return [{ name, in: "query", required: isNonNullType(type), schema: inputSchema(type), explode: false }];
   if (from !== "input") return [];
   const fields = fieldsOf(type);
   return [...path.matchAll(/:(\w+)/g)].flatMap(([, parameter]) => {
     const field = fields.find((each) => snakeCase(each.name) === parameter);
-    return field ? [{ name: parameter, in: "path", required: true, schema: inputSchema(field.type), description: field.description }] : [];
+    return field
+      ? [
+          {
+            name: parameter,
+            in: "path",
+            required: true,
+            schema: inputSchema(field.type),
+            description: field.description,
+          },
+        ]
+      : [];
   });
 }
 
@@ -174,7 +193,10 @@ function inputSchema(type: GraphQLInputType): Json {
     const key = entryKeyOf(type.ofType);
     if (!key) return { type: "array", items: inputSchema(type.ofType) };
     const rest = fieldsOf(type.ofType).filter((field) => field.name !== key);
-    return { type: "object", additionalProperties: rest.length === 1 ? inputSchema(rest[0]!.type) : propertiesOf(rest) };
+    return {
+      type: "object",
+      additionalProperties: rest.length === 1 ? inputSchema(rest[0]!.type) : propertiesOf(rest),
+    };
   }
   if (isEnumType(type)) return { type: "string", enum: type.getValues().map(({ value }) => String(value)) };
   return isInputObjectType(type) ? propertiesOf(fieldsOf(type)) : scalar(type.name);

@@ -25,7 +25,10 @@ export function storedOperations(schema: GraphQLSchema, area: string): Map<strin
   return operations;
 }
 
-function descriptionOf(schema: GraphQLSchema, { operation, selectionSet }: OperationDefinitionNode): string | undefined {
+function descriptionOf(
+  schema: GraphQLSchema,
+  { operation, selectionSet }: OperationDefinitionNode,
+): string | undefined {
   const [root] = selectionSet.selections;
   const name = root?.kind === Kind.FIELD ? root.name.value : "";
   return schema.getRootType(operation)?.getFields()[name]?.description ?? undefined;

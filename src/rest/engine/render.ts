@@ -59,7 +59,11 @@ export function answerOf(schema: GraphQLSchema, operation: StoredOperation): Ans
 }
 
 /** The shapes of a subscription's events by the name of their type. Fields named in `without` are left out. */
-export function eventShapes(schema: GraphQLSchema, operation: StoredOperation, without: readonly string[]): Map<string, Shape> {
+export function eventShapes(
+  schema: GraphQLSchema,
+  operation: StoredOperation,
+  without: readonly string[],
+): Map<string, Shape> {
   const shapes = shaper(schema, operation);
   const { node } = shapes.fields(rootOf(schema, operation), operation.definition.selectionSet)[0]!;
   const union = getNamedType(rootOf(schema, operation).getFields()[node.name.value]!.type);
@@ -72,15 +76,21 @@ export function eventShapes(schema: GraphQLSchema, operation: StoredOperation, w
   );
 }
 
-const rootOf = (schema: GraphQLSchema, operation: StoredOperation) => schema.getRootType(operation.definition.operation)!;
+const rootOf = (schema: GraphQLSchema, operation: StoredOperation) =>
+  schema.getRootType(operation.definition.operation)!;
 
 function shaper(schema: GraphQLSchema, operation: StoredOperation) {
   const fragments = new Map(
-    operation.document.definitions.flatMap((each) => (each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each] as const] : [])),
+    operation.document.definitions.flatMap((each) =>
+      each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each] as const] : [],
+    ),
   );
 
   /** The fields of a selection with those of its fragments, each key once. */
-  function fields(type: GraphQLObjectType, set: SelectionSetNode): Array<{ node: FieldNode; parent: GraphQLObjectType; sure: boolean }> {
+  function fields(
+    type: GraphQLObjectType,
+    set: SelectionSetNode,
+  ): Array<{ node: FieldNode; parent: GraphQLObjectType; sure: boolean }> {
     const found = new Map<string, { node: FieldNode; parent: GraphQLObjectType; sure: boolean }>();
     const collect = ({ selections }: SelectionSetNode, certain: boolean): void => {
       for (const selection of selections) {
@@ -106,9 +116,12 @@ function shaper(schema: GraphQLSchema, operation: StoredOperation) {
     const declared = isNonNullType(type) ? type.ofType : type;
     if (isListType(declared)) {
       const key = entryKeyOf(declared.ofType);
-      return key ? entries(declared.ofType, node, key) : { kind: "list", item: shape(declared.ofType, node), nodes: false };
+      return key
+        ? entries(declared.ofType, node, key)
+        : { kind: "list", item: shape(declared.ofType, node), nodes: false };
     }
-    if (isEnumType(declared)) return { kind: "enum", values: new Map(declared.getValues().map((each) => [each.name, String(each.value)])) };
+    if (isEnumType(declared))
+      return { kind: "enum", values: new Map(declared.getValues().map((each) => [each.name, String(each.value)])) };
     if (isScalarType(declared)) return { kind: writtenAs[declared.name] ?? "text", scalar: declared.name };
     const object = declared as GraphQLObjectType;
     const selected = fields(object, node.selectionSet!);
@@ -130,7 +143,12 @@ function shaper(schema: GraphQLSchema, operation: StoredOperation) {
         if (/[A-Z]/.test(key)) throw new Error(`${operation.name}: "${key}" is no wire name; give it an alias.`);
         return [{ from: [key], name: key, sure: certain, shape: inner }];
       }
-      return inner.fields.map((field) => ({ ...field, from: [key, ...field.from], name: (key === "_" ? "" : key) + field.name, sure: certain && field.sure }));
+      return inner.fields.map((field) => ({
+        ...field,
+        from: [key, ...field.from],
+        name: (key === "_" ? "" : key) + field.name,
+        sure: certain && field.sure,
+      }));
     });
   }
 

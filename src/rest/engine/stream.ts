@@ -40,7 +40,11 @@ setInterval(() => {
 }, keepAlive).unref();
 
 /** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
-export function streamWith(schema: GraphQLSchema, services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
+export function streamWith(
+  schema: GraphQLSchema,
+  services: Services,
+  endpoint: Endpoint,
+): (http: Http) => Promise<void> {
   const { operation, row } = endpoint;
   const options = row[4]?.stream ?? {};
   const spell = spellerOf(schema, endpoint, options);
@@ -56,7 +60,9 @@ export function streamWith(schema: GraphQLSchema, services: Services, endpoint: 
         return send(http, { status: 200, headers: { "Content-Type": streamType(http) }, body: "" });
       }
       const channel = await open(http);
-      const stopWatching = services.credentials.watch(ctx.actor, () => http.state.lifetime().abort("session" satisfies End));
+      const stopWatching = services.credentials.watch(ctx.actor, () =>
+        http.state.lifetime().abort("session" satisfies End),
+      );
       void pass(ctx, events, channel).finally(stopWatching);
     } catch (error) {
       send(http, endpoint.fail(http, error));
@@ -142,8 +148,12 @@ function frames(peer: WebSocket): Channel {
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
 function serverSentEvents(http: Http): Channel {
-  return body(http, eventStream, "retry: 2000\n\n", ":\n\n", ({ json, id, event }) =>
-    `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
+  return body(
+    http,
+    eventStream,
+    "retry: 2000\n\n",
+    ":\n\n",
+    ({ json, id, event }) => `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
   );
 }
 
@@ -152,7 +162,13 @@ function lines(http: Http): Channel {
   return body(http, jsonLines, "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
 }
 
-function body({ res, response }: Http, type: string, first: string, beat: string, encode: (event: Outgoing) => string): Channel {
+function body(
+  { res, response }: Http,
+  type: string,
+  first: string,
+  beat: string,
+  encode: (event: Outgoing) => string,
+): Channel {
   const { headers } = response;
   res.writeHead(200, { ...(headers as Record<string, string>), "Content-Type": type, "X-Accel-Buffering": "no" });
   res.flushHeaders();

@@ -1,0 +1,15 @@
+import type { DomainError, ErrorCode } from "../domain/errors.js";
+
+const statuses: Record<ErrorCode, number> = {
+  BAD_USER_INPUT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  RATE_LIMITED: 429,
+  UNAVAILABLE: 503,
+  INTERNAL_SERVER_ERROR: 500,
+};
+
+/** The HTTP status that says what a failure says. */
+export const statusOf = ({ code, facts }: DomainError): number => (facts.upstream ? 502 : statuses[code]);
