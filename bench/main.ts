@@ -28,7 +28,7 @@ progress("a database of its own");
 await using database = await openDatabase();
 // Postgres has a process group of its own: nobody else would stop it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));
+  process.on(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));
 }
 const run: Run = { databaseUrl: database.url, folder: database.folder, rounds, warmUp, measure, progress };
 const rows: Row[] = [];

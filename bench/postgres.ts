@@ -14,15 +14,14 @@ export interface BenchDatabase extends AsyncDisposable {
   folder: string;
   /** What Postgres says of itself. */
   version: string;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export async function openDatabase(): Promise<BenchDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "steward-bench-"));
   const cluster = await startCluster({ directory: join(folder, "postgres"), log: pino({ level: "error" }) });
-  const close = async () => {
-    await cluster.stop();
-    await rm(folder, { recursive: true });
-  };
+  let closed: Promise<void> | undefined;
+  const close = () => (closed ??= cluster.stop().then(() => rm(folder, { recursive: true })));
   try {
     const url = new URL(cluster.url);
     await withClient(url.href, (client) => client.query("create database bench"));

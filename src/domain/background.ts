@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../context.js";
 import { deleteOldAuditEvents } from "./audit/retention.js";
+import { deleteOldIdempotencyKeys } from "./notifications/custom.js";
 import { deleteExpiredKeys } from "./tokens.js";
 
 /** Work that comes round by itself. Every replica runs it; each job is safe on all of them at once. */
@@ -15,6 +16,7 @@ const hour = 3_600_000;
 
 const jobs: readonly Job[] = [
   { name: "delete expired keys", every: hour, run: deleteExpiredKeys },
+  { name: "delete old idempotency keys", every: hour, run: deleteOldIdempotencyKeys },
   { name: "delete old audit events", every: hour, run: deleteOldAuditEvents },
 ];
 

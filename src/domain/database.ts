@@ -49,6 +49,11 @@ export class Database {
     return (await this.pool.query(prepared(wanted, values))).rows as Row[];
   }
 
+  /** Repeats a statement that works off some rows at a time, and returns them, until there are none left. */
+  async exhaust(step: Statement<unknown>, ...values: unknown[]): Promise<void> {
+    while ((await this.query(step, values)).length > 0);
+  }
+
   transaction(): Transaction {
     return new Transaction(this);
   }

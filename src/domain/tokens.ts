@@ -73,7 +73,5 @@ const deleteExpired = statement<{ id: string }>(`
 
 /** Deletes keys a week after their end, in small steps. Every replica may run it at any time. */
 export async function deleteExpiredKeys({ database }: Pick<Services, "database">): Promise<void> {
-  let deleted: number;
-  do deleted = (await database.query(deleteExpired, [])).length;
-  while (deleted > 0);
+  await database.exhaust(deleteExpired);
 }

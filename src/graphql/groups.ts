@@ -19,9 +19,15 @@ import {
 import type { Context } from "../context.js";
 import { aiBudgetOf, type GroupAiBudget } from "../domain/groups/budgets.js";
 import { createGroup, deleteGroup, updateGroup } from "../domain/groups/changes.js";
-import { findGroup, findGroupByName, type GroupRow, GroupSource, isEveryone } from "../domain/groups/groups.js";
+import { findGroup, findGroupByName, type GroupRow, GroupSource } from "../domain/groups/groups.js";
 import { type GroupFilter, listGroups, listOrganizationGroups } from "../domain/groups/list.js";
-import { type GroupMemberFilter, type GroupMemberRow, membersOf, type MembersQuery } from "../domain/groups/members.js";
+import {
+  type GroupMemberFilter,
+  type GroupMemberRow,
+  isEveryone,
+  membersOf,
+  type MembersQuery,
+} from "../domain/groups/members.js";
 import type { Page } from "../domain/page.js";
 import { Needs } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";

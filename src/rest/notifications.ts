@@ -8,5 +8,5 @@ export default area("notifications", [
   ["GET", "/api/v2/notifications/inbox", "ListInboxNotifications", 200],
   ["PUT", "/api/v2/notifications/inbox/mark-all-as-read", "MarkAllInboxNotificationsRead", 204],
   ["GET", "/api/v2/notifications/inbox/watch", "WatchInbox", 200, live],
-  ["PUT", "/api/v2/notifications/inbox/:id/read-status", "MarkInboxNotification", 200],
+  ["PUT", "/api/v2/notifications/inbox/:id/read-status", "MarkInboxNotification", 200, { message: "Notification updated." }],
 ]);

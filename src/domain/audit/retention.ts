@@ -10,8 +10,5 @@ const deleteOldest = statement<{ id: string }>(`
 
 /** Deletes audit events that have outlived `STEWARD_AUDIT_RETENTION`, in small steps. */
 export async function deleteOldAuditEvents({ database, config }: Services): Promise<void> {
-  if (config.auditRetention === 0) return;
-  let deleted: number;
-  do deleted = (await database.query(deleteOldest, [config.auditRetention / 1000])).length;
-  while (deleted > 0);
+  if (config.auditRetention > 0) await database.exhaust(deleteOldest, config.auditRetention / 1000);
 }

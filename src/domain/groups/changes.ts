@@ -6,8 +6,8 @@ import { statement } from "../database.js";
 import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
 import { lockOrganization } from "../organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem } from "../text.js";
-import { findGroup, type GroupRow, isEveryone, lockGroup } from "./groups.js";
-import { keepPages, type MembersQuery, shownUsers } from "./members.js";
+import { findGroup, type GroupRow, lockGroup } from "./groups.js";
+import { isEveryone, keepPages, type MembersQuery, shownUsers } from "./members.js";
 
 /** What people may say about a group. */
 export interface GroupFields {

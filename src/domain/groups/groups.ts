@@ -13,7 +13,7 @@ import {
   membersAtOnce,
   memberships,
   membersToReadAlong,
-  shownUsers,
+  membersWithUsers,
 } from "./members.js";
 
 /** Who made a group: people, or an identity provider. */
@@ -60,10 +60,6 @@ export interface GroupRow {
   keptPages?: ReadonlyMap<string, Page<GroupMemberRow>>;
 }
 
-/** Whether it is the group `Everyone`, of all members of an organization. */
-export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organizationId">): boolean =>
-  id === organizationId;
-
 const isMember = `exists (select from ${memberships} m where m.group_id = g.id and m.user_id = $1)`;
 
 const readable = `
@@ -78,7 +74,7 @@ export const selectGroups = (condition: string, atOnce: number): string => `
     ${jsonOf(organizationColumns)} as organization,
     g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl", g.quota_allowance as "quotaAllowance", g.source,
     ${isMember} as "isMember",
-    (select count(*) from ${memberships} m join ${shownUsers} u on u.id = m.user_id where m.group_id = g.id) as "totalMemberCount",
+    (select count(*) from ${membersWithUsers("g.id", "g.id = g.organization_id")}) as "totalMemberCount",
     case when b.group_id is not null then ${jsonOf(budgetColumns)} end as "aiBudget",
     ${atOnce} as "membersAtOnce", ${firstMembers(atOnce)} as "firstMembers"
   ${readable} and ${condition}`;

@@ -32,6 +32,10 @@ export interface MembersQuery extends PageArguments {
 /** Members that one group shows at once, at most: where it stands alone, and in lists. */
 export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 
+/** Whether it is the group `Everyone`, of all members of an organization. */
+export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organizationId">): boolean =>
+  id === organizationId;
+
 /** Who is in which group. Everyone, whose id is its organization's, has no rows of its own. */
 export const memberships = `(
   select group_id, user_id, created_at as added_at from group_members
@@ -39,6 +43,15 @@ export const memberships = `(
 
 /** Users who appear and count as members: suspended ones too, deleted ones and the system's own identities never. */
 export const shownUsers = `(select * from users where deleted_at is null and not is_system)`;
+
+/**
+ * The members `m` of one group with their users `u`. Which table holds them has to be said, and users are looked up
+ * one by one (`offset 0`): otherwise Postgres plans every group as if it were as large as Everyone.
+ */
+export const membersWithUsers = (group: string, isEveryone: string): string => `(
+    select user_id, created_at as added_at from group_members where group_id = ${group}
+    union all select user_id, null from organization_members where organization_id = ${group} and ${isEveryone}) m
+  cross join lateral (select * from ${shownUsers} s where s.id = m.user_id offset 0) u`;
 
 /** Whether the caller `$1` sees the member `m` of the group `g`: as anybody's, where `$5` or `$7` says so, or as its own row. */
 export const isSeen = `($5 or g.organization_id = any($7::uuid[]) or m.user_id = $1)`;
@@ -50,8 +63,8 @@ export const firstMembers = (atOnce: number): string => `
   case when $6::int is not null then (
     select coalesce(json_agg(r), '[]') from (
       select ${memberColumns}
-      from ${memberships} m join ${shownUsers} u on u.id = m.user_id
-      where m.group_id = g.id and ${isSeen}
+      from ${membersWithUsers("g.id", "g.id = g.organization_id")}
+      where ${isSeen}
       order by lower(u.username), u.id limit least($6, ${atOnce + 1})) r) end`;
 
 const isFromTheStart = ({ complete, first, after, last, before, offset, filter }: MembersQuery) =>
@@ -105,12 +118,12 @@ const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
 const seesAll = ({ actor }: Context, group: GroupRow) =>
   may(actor, "group_member:read", { organizationId: group.organizationId });
 
-/** Members of the groups `$2` whom the caller `$1` sees, by `$3` all of them, and who match from `$4` on. */
+/** Members of the groups `$2` whom the caller `$1` sees, by `$4` all of them, and who match from `$5` on. `$3`: which is Everyone. */
 const seenMembers = `
-  from ${memberships} m join ${shownUsers} u on u.id = m.user_id
-  where m.group_id = wanted.group_id and (wanted.is_full or m.user_id = $1) and ${matching(4)}`;
+  from ${membersWithUsers("wanted.group_id", "wanted.is_everyone")}
+  where (wanted.is_full or m.user_id = $1) and ${matching(5)}`;
 
-const groupsInTurn = `unnest($2::uuid[], $3::boolean[]) with ordinality as wanted (group_id, is_full, turn)`;
+const groupsInTurn = `unnest($2::uuid[], $3::boolean[], $4::boolean[]) with ordinality as wanted (group_id, is_everyone, is_full, turn)`;
 
 type FoundMember = GroupMemberRow & { groupId: string };
 
@@ -119,9 +132,9 @@ const membersInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
     select wanted.group_id as "groupId", r."user", r."addedAt"
     from ${groupsInTurn} cross join lateral (
       select ${memberColumns}, lower(u.username) as username, u.id ${seenMembers}
-        and ($14::uuid is null or (lower(u.username), u.id) ${beyond}
-          (coalesce($15, (select lower(place.username) from users place where place.id = $14)), $14))
-      order by lower(u.username) ${order}, u.id ${order} limit $16 offset $17
+        and ($15::uuid is null or (lower(u.username), u.id) ${beyond}
+          (coalesce($16, (select lower(place.username) from users place where place.id = $15)), $15))
+      order by lower(u.username) ${order}, u.id ${order} limit $17 offset $18
     ) r
     order by wanted.turn, r.username ${order}, r.id ${order}`);
 
@@ -158,6 +171,7 @@ const knownCount = (ctx: Context) => (group: GroupRow) =>
 const seenBy = (ctx: Context, groups: readonly GroupRow[]): unknown[] => [
   ctx.actor.userId ?? null,
   groups.map(({ id }) => id),
+  groups.map(isEveryone),
   groups.map((group) => seesAll(ctx, group)),
 ];
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Context } from "../../context.js";
+import type { Context, Services } from "../../context.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
 import { conflict, DomainError, forbidden, Problems } from "../errors.js";
@@ -111,4 +111,16 @@ async function keepPace(ctx: Context, userId: string): Promise<void> {
     detail: "At most 20 custom notifications may be sent in a minute.",
     retryAfter: (await ctx.row(selectNextTurn, userId))?.seconds ?? 1,
   });
+}
+
+const deleteOldKeys = statement<{ key: string }>(`
+  delete from idempotency_keys where (user_id, key) in (
+    select user_id, key from idempotency_keys where created_at <= now() - interval '24 hours' limit 1000
+    for update skip locked
+  )
+  returning key`);
+
+/** Forgets requests whose key may be used again, in small steps. */
+export async function deleteOldIdempotencyKeys({ database }: Pick<Services, "database">): Promise<void> {
+  await database.exhaust(deleteOldKeys);
 }

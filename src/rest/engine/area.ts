@@ -4,6 +4,8 @@ export interface RowOptions {
   headers?: Record<string, string>;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
+  /** What the answer says of itself in `message`, before its other fields. */
+  message?: string;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
 }

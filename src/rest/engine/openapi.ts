@@ -117,7 +117,9 @@ function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "ro
   }
   const answer = answerOf(schema, operation);
   if (!answer) return { description: "Done." };
-  return { description: "The answer.", content: { "application/json": { schema: schemaOf(answer.shape) } } };
+  const schemaOfAnswer = schemaOf(answer.shape);
+  if (row[4]?.message) Object.assign(schemaOfAnswer.properties as Json, { message: { type: "string" } });
+  return { description: "The answer.", content: { "application/json": { schema: schemaOfAnswer } } };
 }
 
 function schemaOf(shape: Shape): Json {

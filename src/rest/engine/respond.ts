@@ -10,7 +10,7 @@ import { type Binding, bindingOf } from "./bind.js";
 import { sentCredential } from "./credentials.js";
 import { apiFailure } from "./dialects.js";
 import type { StoredOperation } from "./operation.js";
-import { answerOf, writerOf } from "./render.js";
+import { answerOf, type Write, writerOf } from "./render.js";
 
 /** A row that is ready to answer. */
 export interface Endpoint {
@@ -59,12 +59,16 @@ export function endpointOf(
   return { row, operation, binding, admit, fail };
 }
 
+/** Puts a message in front of the fields of an object. */
+const saying = (message: string | undefined, write: Write): Write =>
+  message === undefined ? write : (data) => `{"message":${JSON.stringify(message)},${write(data).slice(1)}`;
+
 /** Answers a row's requests with the result of its query or mutation. */
 export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: Http) => Promise<void> {
   const { row, operation } = endpoint;
   const [, , , status, options] = row;
   const answer = answerOf(schema, operation);
-  const write = answer && writerOf(answer);
+  const write = answer && saying(options?.message, writerOf(answer));
 
   return async (http) => {
     let variables: Variables | undefined;

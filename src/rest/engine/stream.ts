@@ -179,7 +179,8 @@ function body(
       return text ? patiently((done) => res.write(text, done)) : Promise.resolve(true);
     },
     beat: () => void res.write(beat),
-    end: () => void res.end(),
+    // What a stalled peer has not taken would wait for ever.
+    end: (reason) => void (reason === "stalled" ? res.destroy() : res.end()),
   };
 }
 

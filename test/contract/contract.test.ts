@@ -1,0 +1,89 @@
+// Every row that is mounted keeps to the contract: its status and shape, what it writes, and what it refuses.
+import { expect } from "chai";
+import { newId } from "../../src/domain/ids.js";
+import { type Answer, world } from "../support/world.js";
+import { answerOf, contract, mounted, wrongFields, wrongLeaves } from "./contract.js";
+import { examples } from "./examples.js";
+
+const signedOut = "You are signed out or your session has expired. Sign in again to continue.";
+const unknownToken = `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`;
+
+describe("the contract", () => {
+  const w = world();
+
+  it("has an example here for every row, and no example for anything else", () => {
+    expect(Object.keys(examples)).to.have.members(mounted.map(({ name }) => name));
+  });
+
+  for (const { name, status } of mounted) {
+    describe(name, () => {
+      const operation = contract.get(name);
+      const [method, pattern] = name.split(" ") as [string, string];
+      const path = pattern.replace(/\{\w+\}/g, () => newId());
+
+      const send = (token: string | undefined, body?: unknown): Promise<Answer> =>
+        (token === undefined ? w().nobody : w().as({ token })).request(method, path, body);
+
+      it("is an operation of the contract with the same status", () => {
+        expect(operation).to.include({ status });
+      });
+
+      it("succeeds with the contract's status and shape", async () => {
+        const answer = await examples[name]!(w());
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(operation!.status);
+        if (!operation!.schema) return expect(answer.body).to.equal("");
+        const accepts = answerOf(name);
+        expect(accepts(answer.body), JSON.stringify([accepts.errors, answer.body])).to.equal(true);
+      });
+
+      if (operation?.open) {
+        it("asks for no credential, and looks at none", async () => {
+          const body = operation.request && "{}";
+          const [without, bad] = [await send(undefined, body), await send(unknownToken, body)];
+          expect(without.status).to.not.equal(401);
+          expect(bad.status).to.equal(without.status);
+        });
+      } else {
+        it("is 401 without a credential, and with a bad one", async () => {
+          const without = await send(undefined);
+          expect(without).to.include({ status: 401 });
+          expect(without.body).to.deep.equal({ message: signedOut, detail: "No credential was sent." });
+          expect(without.headers.get("www-authenticate")).to.match(
+            /^Bearer realm="steward", (scope="[a-z_: ]+", )?resource_metadata="http[^"]+\/\.well-known\/oauth-protected-resource"$/,
+          );
+          const malformed = await send("nonsense");
+          expect(malformed).to.include({ status: 401 });
+          expect(malformed.body.detail).to.equal("The token is malformed.");
+          const unknown = await send(unknownToken);
+          expect(unknown.body).to.deep.equal({ message: signedOut, detail: "The token is not valid." });
+          expect(unknown.headers.get("www-authenticate")).to.match(/^Bearer realm="steward", .*error="invalid_token"$/);
+        });
+      }
+
+      if (!operation?.request) return;
+      const { request, open } = operation;
+
+      it("is 400 for a body that is no JSON object, after the credential", async () => {
+        for (const body of ['{"name": ', "", "[]", "null", "5", '"text"', "{} {}"]) {
+          const answer = await send(w().owner.token, body);
+          expect(answer, body).to.include({ status: 400 });
+          expect(answer.body.message, body).to.equal("Request body must be valid JSON.");
+          expect(answer.body.detail, body).to.be.a("string");
+          if (!open) expect(await send(undefined, body), body).to.include({ status: 401 });
+        }
+      });
+
+      it("is 400 for wrong JSON types, with one validation for each field", async () => {
+        const fields = wrongFields(request);
+        const leaves = wrongLeaves(request);
+        for (const [body, faulty] of [[fields, Object.keys(fields)], [leaves.value, leaves.fields]] as const) {
+          const answer = await send(w().owner.token, body);
+          expect(answer.status, JSON.stringify(answer.body)).to.equal(400);
+          expect(answer.body.message).to.equal("Validation failed.");
+          expect(answer.body.validations.map(({ field }: { field: string }) => field)).to.have.members(faulty);
+          for (const { detail } of answer.body.validations) expect(detail).to.match(/^Must be .*\.$/);
+        }
+      });
+    });
+  }
+});

@@ -1,0 +1,107 @@
+// The contract as data: every operation with its status, the shape of its answer and of its body.
+import { readFileSync } from "node:fs";
+import { Ajv, type ValidateFunction } from "ajv";
+import formats from "ajv-formats";
+import { areas } from "../../src/rest/index.js";
+
+export interface JsonSchema {
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: JsonSchema | boolean;
+  items?: JsonSchema;
+  required?: string[];
+  $ref?: string;
+}
+
+export interface ContractOperation {
+  method: string;
+  path: string;
+  status: number;
+  open?: boolean;
+  /** Of the answer; operations without one answer no body. */
+  schema?: JsonSchema;
+  /** Of the body; operations without one read no body. */
+  request?: JsonSchema;
+}
+
+const { definitions, operations } = JSON.parse(
+  readFileSync(new URL("./contract.json", import.meta.url), "utf8"),
+) as { definitions: Record<string, JsonSchema>; operations: ContractOperation[] };
+
+/** Bodies that the contract's data leaves out. */
+const requests: Record<string, JsonSchema> = {
+  "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
+};
+
+const nameOf = ({ method, path }: ContractOperation) => `${method} ${path}`;
+
+export const contract = new Map(
+  operations.map((operation) => [nameOf(operation), { request: requests[nameOf(operation)], ...operation }]),
+);
+
+/** The rows that the server answers, spelled as the contract spells them. */
+export const mounted = areas.flatMap(({ rows }) =>
+  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status })),
+);
+
+/** What answers hold beyond the contract, where the area says so. */
+const additions: Record<string, Record<string, JsonSchema>> = {
+  "PUT /api/v2/notifications/inbox/{id}/read-status": {
+    notification: { $ref: "#/components/schemas/InboxNotification" },
+    unread_count: { type: "integer" },
+  },
+};
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+formats.default(ajv);
+
+/** Accepts answers of the operation that have no field which the contract does not know. */
+export function answerOf(name: string): ValidateFunction {
+  const { schema } = contract.get(name)!;
+  const known = schema?.$ref && additions[name] ? definitions[schema.$ref.split("/").at(-1)!]! : schema!;
+  const whole = { ...known, ...(known.properties && { properties: { ...known.properties, ...additions[name] } }) };
+  const schemas = Object.fromEntries(Object.entries(definitions).map(([key, value]) => [key, closed(value)]));
+  return ajv.compile({ ...closed(whole), components: { schemas } });
+}
+
+/** The same shape without unknown fields, at every level. */
+function closed(schema: JsonSchema): JsonSchema {
+  return {
+    ...schema,
+    ...(schema.items && { items: closed(schema.items) }),
+    ...(typeof schema.additionalProperties === "object" && { additionalProperties: closed(schema.additionalProperties) }),
+    ...(schema.properties && {
+      properties: Object.fromEntries(Object.entries(schema.properties).map(([key, value]) => [key, closed(value)])),
+      additionalProperties: false,
+    }),
+  };
+}
+
+/** A value of a wrong type for each leaf of a body, and the fields at fault. */
+export function wrongLeaves(schema: JsonSchema, path = ""): { value: unknown; fields: string[] } {
+  if (schema.$ref) return wrongLeaves(definitions[schema.$ref.split("/").at(-1)!]!, path);
+  const named = (name: string) => (path ? `${path}.${name}` : name);
+  if (schema.items) {
+    const { value, fields } = wrongLeaves(schema.items, `${path}[0]`);
+    return { value: [value], fields };
+  }
+  if (typeof schema.additionalProperties === "object") {
+    const { value, fields } = wrongLeaves(schema.additionalProperties, named("one"));
+    return { value: { one: value }, fields };
+  }
+  if (schema.properties) {
+    const parts = Object.entries(schema.properties).map(([key, each]) => [key, wrongLeaves(each, named(key))] as const);
+    return {
+      value: Object.fromEntries(parts.map(([key, { value }]) => [key, value])),
+      fields: parts.flatMap(([, { fields }]) => fields),
+    };
+  }
+  return { value: schema.type === "string" ? 5 : "5", fields: [path] };
+}
+
+/** A value of a wrong type for each field of a body. */
+export function wrongFields({ properties = {} }: JsonSchema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, { type }]) => [key, type === "string" ? { not: "text" } : "text"]),
+  );
+}

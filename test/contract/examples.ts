@@ -1,0 +1,222 @@
+// One successful call of every row, with a look at what it wrote.
+import { expect } from "chai";
+import { ownerPassword } from "../support/app.js";
+import type { Answer, World } from "../support/world.js";
+
+type Example = (w: World) => Promise<Answer>;
+
+const groups = "/api/v2/groups";
+const inbox = "/api/v2/notifications/inbox";
+const owner = (w: World) => w.as(w.owner);
+
+async function groupWithMember(w: World) {
+  const ada = await w.user("ada");
+  return { ada, group: await w.group(undefined, { members: [ada] }) };
+}
+
+async function groupWithBudget(w: World) {
+  const group = await w.group();
+  const path = `${groups}/${group.id}/ai/budget`;
+  expect(await owner(w).put(path, { spend_limit_micros: 5_000_000 })).to.include({ status: 200 });
+  return { group, path };
+}
+
+async function notified(w: World) {
+  const ada = w.as(await w.user("ada"));
+  expect(await ada.post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } })).to.include({
+    status: 204,
+  });
+  const list = await ada.get(inbox);
+  return { ada, list, id: list.body.notifications[0].id as string };
+}
+
+/** The first line of a stream, as the body of its answer. */
+async function firstLine(url: string, token: string, cause: () => Promise<unknown>): Promise<Answer> {
+  const ending = new AbortController();
+  const response = await fetch(url, { headers: { "Service-Session-Token": token }, signal: ending.signal });
+  await cause();
+  let text = "";
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.trim().includes("\n") || /\}\s*$/.test(text)) break;
+  }
+  ending.abort();
+  return { status: response.status, headers: response.headers, body: JSON.parse(text.trim().split("\n")[0]!) };
+}
+
+export const examples: Record<string, Example> = {
+  "GET /api/v2/auth/scopes": async (w) => {
+    const answer = await w.nobody.get("/api/v2/auth/scopes");
+    expect(answer.body.external).to.include.members(["all", "application_connect", "group:*", "group:read"]);
+    return answer;
+  },
+
+  "POST /api/v2/authcheck": async (w) => {
+    const object = { resource_type: "group", organization_id: "default" };
+    const checks = { mayMake: { action: "create", object }, mayFly: { action: "fly", object } };
+    const answer = await owner(w).post("/api/v2/authcheck", { checks });
+    expect(answer.body).to.deep.equal({ mayMake: true, mayFly: false });
+    return answer;
+  },
+
+  "POST /api/v2/users/login": async (w) => {
+    const answer = await w.nobody.post("/api/v2/users/login", { email: w.owner.email, password: ownerPassword });
+    expect(await w.as({ token: answer.body.session_token }).get(groups)).to.include({ status: 200 });
+    expect(answer.headers.get("set-cookie")).to.equal(null);
+    return answer;
+  },
+
+  "GET /api/v2/groups": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const answer = await owner(w).get(`${groups}?has_member=${ada.username}&organization=default`);
+    expect(answer.body.map(({ id }: { id: string }) => id)).to.have.members([w.defaultOrganization, group.id]);
+    return answer;
+  },
+
+  "GET /api/v2/groups/{group}": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const answer = await owner(w).get(`${groups}/${group.id}`);
+    expect(answer.body).to.include({ id: group.id, name: group.name, total_member_count: 1, source: "user" });
+    expect(answer.body.members[0]).to.include({ id: ada.id, username: ada.username, email: ada.email });
+    return answer;
+  },
+
+  "PATCH /api/v2/groups/{group}": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const name = `${group.name}-2`;
+    const change = { name, display_name: "Ops", avatar_url: "/icon.png", quota_allowance: 7, add_users: [w.owner.id], remove_users: [ada.id] };
+    const answer = await owner(w).patch(`${groups}/${group.id}`, change);
+    expect(answer.body).to.include({ name, display_name: "Ops", avatar_url: "/icon.png", quota_allowance: 7 });
+    expect(answer.body.members.map(({ id }: { id: string }) => id)).to.deep.equal([w.owner.id]);
+    expect((await owner(w).get(`${groups}/${group.id}`)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "DELETE /api/v2/groups/{group}": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const answer = await owner(w).delete(`${groups}/${group.id}`);
+    expect(answer.body).to.include({ id: group.id, total_member_count: 1 });
+    expect(answer.body.members[0]).to.include({ id: ada.id });
+    expect(await owner(w).get(`${groups}/${group.id}`)).to.include({ status: 404 });
+    return answer;
+  },
+
+  "GET /api/v2/groups/{group}/members": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const answer = await owner(w).get(`${groups}/${group.id}/members?limit=10&q=${ada.username}`);
+    expect(answer.body).to.have.property("count", 1);
+    expect(answer.body.users[0]).to.include({ id: ada.id });
+    return answer;
+  },
+
+  "GET /api/v2/groups/{group}/ai/budget": async (w) => {
+    const { group, path } = await groupWithBudget(w);
+    const answer = await owner(w).get(path);
+    expect(answer.body).to.include({ group_id: group.id, spend_limit_micros: 5_000_000 });
+    return answer;
+  },
+
+  "PUT /api/v2/groups/{group}/ai/budget": async (w) => {
+    const { path } = await groupWithBudget(w);
+    const answer = await owner(w).put(path, { spend_limit_micros: 9_007_199_254_740_991 });
+    expect(answer.body).to.include({ spend_limit_micros: 9_007_199_254_740_991 });
+    expect((await owner(w).get(path)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "DELETE /api/v2/groups/{group}/ai/budget": async (w) => {
+    const { path } = await groupWithBudget(w);
+    const answer = await owner(w).delete(path);
+    expect(await owner(w).get(path)).to.include({ status: 404 });
+    return answer;
+  },
+
+  "GET /api/v2/organizations/{organization}/groups": async (w) => {
+    const group = await w.group();
+    const answer = await owner(w).get(`/api/v2/organizations/${w.defaultOrganization}/groups`);
+    const names = answer.body.map(({ name }: { name: string }) => name);
+    expect(names).to.include.members(["Everyone", group.name]);
+    return answer;
+  },
+
+  "POST /api/v2/organizations/{organization}/groups": async (w) => {
+    const { name } = await w.group();
+    const group = { name: `${name}-new`, display_name: "New", avatar_url: "https://example.com/a.png", quota_allowance: 3 };
+    const answer = await owner(w).post("/api/v2/organizations/default/groups", group);
+    expect(answer.body).to.include({ ...group, total_member_count: 0, organization_id: w.defaultOrganization });
+    expect(answer.body.members).to.deep.equal([]);
+    expect((await owner(w).get(`${groups}/${answer.body.id}`)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "GET /api/v2/organizations/{organization}/groups/{groupName}": async (w) => {
+    const group = await w.group();
+    const answer = await owner(w).get(`/api/v2/organizations/default/groups/${group.name}`);
+    expect(answer.body).to.include({ id: group.id });
+    return answer;
+  },
+
+  "GET /api/v2/organizations/{organization}/groups/{groupName}/members": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    const answer = await owner(w).get(`/api/v2/organizations/default/groups/${group.name}/members`);
+    expect(answer.body.users.map(({ id }: { id: string }) => id)).to.deep.equal([ada.id]);
+    return answer;
+  },
+
+  "GET /api/v2/organizations/{organization}/members/{user}/workspace-quota": async (w) => {
+    const { ada, group } = await groupWithMember(w);
+    await owner(w).patch(`${groups}/${group.id}`, { quota_allowance: 12 });
+    const answer = await owner(w).get(`/api/v2/organizations/default/members/${ada.username}/workspace-quota`);
+    expect(answer.body).to.deep.equal({ budget: 12, credits_consumed: 0 });
+    return answer;
+  },
+
+  "GET /api/v2/workspace-quota/{user}": async (w) => {
+    const ada = await w.user("ada");
+    const answer = await w.as(ada).get("/api/v2/workspace-quota/me");
+    expect(answer.headers.get("deprecation")).to.equal("true");
+    const [, successor] = /^<(\/[^>]+)>; rel="successor-version"$/.exec(answer.headers.get("link") ?? "") ?? [];
+    expect((await w.as(ada).get(successor!)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "POST /api/v2/notifications/custom": async (w) => {
+    const ada = w.as(await w.user("ada"));
+    const answer = await ada.post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } });
+    expect((await ada.get(inbox)).body.notifications[0]).to.include({ title: "Tea", content: "is ready" });
+    return answer;
+  },
+
+  "GET /api/v2/notifications/inbox": async (w) => {
+    const { ada, list } = await notified(w);
+    expect(list.body).to.include({ unread_count: 1 });
+    expect((await ada.get(`${inbox}?read_status=read`)).body.notifications).to.deep.equal([]);
+    return list;
+  },
+
+  "PUT /api/v2/notifications/inbox/mark-all-as-read": async (w) => {
+    const { ada } = await notified(w);
+    const answer = await ada.put(`${inbox}/mark-all-as-read`);
+    expect((await ada.get(inbox)).body).to.include({ unread_count: 0 });
+    return answer;
+  },
+
+  "PUT /api/v2/notifications/inbox/{id}/read-status": async (w) => {
+    const { ada, id } = await notified(w);
+    const answer = await ada.put(`${inbox}/${id}/read-status`, { is_read: true });
+    expect(answer.body).to.include({ unread_count: 0 });
+    expect((await ada.get(inbox)).body.notifications[0]).to.deep.equal(answer.body.notification);
+    expect(answer.body.notification.read_at).to.match(/^\d{4}-\d\d-\d\dT/);
+    return answer;
+  },
+
+  "GET /api/v2/notifications/inbox/watch": async (w) => {
+    const ada = await w.user("ada");
+    const answer = await firstLine(`${w.url}${inbox}/watch`, ada.token, () =>
+      w.as(ada).post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } }),
+    );
+    expect(answer.body).to.include({ unread_count: 1 });
+    expect(answer.body.notification).to.include({ title: "Tea", content: "is ready" });
+    return answer;
+  },
+};
