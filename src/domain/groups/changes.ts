@@ -7,7 +7,7 @@ import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } 
 import { lockOrganization } from "../organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem } from "../text.js";
 import { findGroup, type GroupRow, lockGroup } from "./groups.js";
-import { isEveryone, keepPages, type MembersQuery, shownUsers } from "./members.js";
+import { isEveryone, keepPages, type MembersQuery } from "./members.js";
 
 /** What people may say about a group. */
 export interface GroupFields {
@@ -122,7 +122,7 @@ interface Membership {
 // The snapshot is taken after the group was locked. Waits for those who leave the organization at this moment.
 const changeGroup = statement<{ eligible: string[]; present: string[]; added: string[]; removed: string[] }>(`
   with eligible as materialized (
-    select m.user_id from organization_members m join ${shownUsers} u on u.id = m.user_id
+    select m.user_id from organization_members m
     where m.organization_id = $2 and m.user_id = any($3::uuid[])
     order by m.user_id for key share of m
   ), present as (

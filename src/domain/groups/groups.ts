@@ -1,6 +1,6 @@
 import type { Context } from "../../context.js";
 import { reach } from "../authorization.js";
-import { statement } from "../database.js";
+import { type Statement, statement } from "../database.js";
 import { conflict, notFound } from "../errors.js";
 import { jsonOf } from "../json.js";
 import { findOrganization, organizationColumns, type OrganizationRow } from "../organizations.js";
@@ -8,12 +8,12 @@ import type { Page } from "../page.js";
 import { isUuid } from "../text.js";
 import {
   firstMembers,
+  isIn,
   type GroupMemberRow,
   type MembersQuery,
+  memberCount,
   membersAtOnce,
-  memberships,
   membersToReadAlong,
-  membersWithUsers,
 } from "./members.js";
 
 /** Who made a group: people, or an identity provider. */
@@ -60,7 +60,7 @@ export interface GroupRow {
   keptPages?: ReadonlyMap<string, Page<GroupMemberRow>>;
 }
 
-const isMember = `exists (select from ${memberships} m where m.group_id = g.id and m.user_id = $1)`;
+const isMember = isIn("$1");
 
 const readable = `
   from groups g
@@ -68,47 +68,61 @@ const readable = `
   left join group_ai_budgets b on b.group_id = g.id
   where ($2 or g.organization_id = any($3::uuid[]) or ($4 and ${isMember}))`;
 
-/** Groups that the caller may read, with up to `$6` of the members whom the caller sees; none are read for null. */
-export const selectGroups = (condition: string, atOnce: number): string => `
+const selectGroups = (membersAtOnceHere: number, more: string, condition: string): string => `
   select g.id, g.created_at as "createdAt", g.updated_at as "updatedAt", g.organization_id as "organizationId",
     ${jsonOf(organizationColumns)} as organization,
     g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl", g.quota_allowance as "quotaAllowance", g.source,
     ${isMember} as "isMember",
-    (select count(*) from ${membersWithUsers("g.id", "g.id = g.organization_id")}) as "totalMemberCount",
+    ${memberCount} as "totalMemberCount",
     case when b.group_id is not null then ${jsonOf(budgetColumns)} end as "aiBudget",
-    ${atOnce} as "membersAtOnce", ${firstMembers(atOnce)} as "firstMembers"
+    ${membersAtOnceHere} as "membersAtOnce"${more}
   ${readable} and ${condition}`;
 
-/** How many groups `selectGroups` would give. It ignores `$5` to `$7` unless the condition needs them. */
+/** Groups that the caller may read, with the first members whom the caller sees. Takes `readWithMembers`, then others. */
+export const selectGroupsWithMembers = (atOnce: number, condition: string): string =>
+  selectGroups(atOnce, `, ${firstMembers(atOnce)} as "firstMembers"`, condition);
+
+/** How many groups that would be. */
 export const countGroups = (condition: string): string => `select count(*) as count ${readable} and ${condition}`;
 
-/** Values for `$1` to `$7` of these statements. */
-export function readBy({ actor }: Context, members: readonly MembersQuery[] = []): unknown[] {
+/** `$1` to `$4` of statements that read groups. */
+function readBy({ actor }: Context): unknown[] {
   const { everywhere, organizations, inGroup } = reach(actor, "group:read");
-  const full = reach(actor, "group_member:read");
-  return [
-    actor.userId ?? null,
-    everywhere,
-    organizations,
-    inGroup,
-    full.everywhere,
-    membersToReadAlong(members),
-    full.organizations,
-  ];
+  return [actor.userId ?? null, everywhere, organizations, inGroup];
 }
 
-const selectGroup = (condition: string) => selectGroups(condition, membersAtOnce.alone);
+/** `$1` to `$7` of statements that read members, too. */
+export function readWithMembers(ctx: Context, members: readonly MembersQuery[] = []): unknown[] {
+  const full = reach(ctx.actor, "group_member:read");
+  return [...readBy(ctx), full.everywhere, membersToReadAlong(members), full.organizations];
+}
 
-const byId = selectGroup("g.id = $8");
-const byName = selectGroup("g.name = $8 order by g.id limit 2");
-const inOrganization = selectGroup("g.organization_id = $8 and g.name = $9");
+/** A statement of its own without members: Postgres plans it in no time, and it is asked for most. */
+interface Reading {
+  plain: Statement<GroupRow>;
+  withMembers: Statement<GroupRow>;
+}
 
-const reading = { byId: statement<GroupRow>(byId), byName: statement<GroupRow>(byName) };
+/** `condition` gets the places of the values that it compares with. */
+const readingOf = (condition: (...places: string[]) => string): Reading => ({
+  plain: statement(selectGroups(membersAtOnce.alone, "", condition("$5", "$6"))),
+  withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
+});
+
+const read = (ctx: Context, { plain, withMembers }: Reading, members: readonly MembersQuery[], ...values: unknown[]) =>
+  membersToReadAlong(members) === null
+    ? ctx.rows(plain, ...readBy(ctx), ...values)
+    : ctx.rows(withMembers, ...readWithMembers(ctx, members), ...values);
+
+const byId = (id: string) => `g.id = ${id}`;
+const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
+
+const reading = { byId: readingOf((id) => byId(id!)), byName: readingOf((name) => byName(name!)) };
 
 // Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
 const locking = {
-  byId: statement<GroupRow>(`${byId} for no key update of g`),
-  byName: statement<GroupRow>(`${byName} for no key update of g`),
+  byId: readingOf((id) => `${byId(id!)} for no key update of g`),
+  byName: readingOf((name) => `${byName(name!)} for no key update of g`),
 };
 
 /**
@@ -121,15 +135,14 @@ export const findGroup = (ctx: Context, ref: string, members: MembersQuery[] = [
 /** The same, and nobody else changes the group or its members until this transaction ends. */
 export const lockGroup = (ctx: Context, ref: string): Promise<GroupRow> => find(ctx, ref, locking, []);
 
-async function find(ctx: Context, ref: string, statements: typeof reading, members: MembersQuery[]): Promise<GroupRow> {
-  const wanted = isUuid(ref) ? statements.byId : statements.byName;
-  const [group, another] = await ctx.rows(wanted, ...readBy(ctx, members), ref);
+async function find(ctx: Context, ref: string, ways: typeof reading, members: MembersQuery[]): Promise<GroupRow> {
+  const [group, another] = await read(ctx, isUuid(ref) ? ways.byId : ways.byName, members, ref);
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;
 }
 
-const groupInOrganization = statement<GroupRow>(inOrganization);
+const inOrganization = readingOf((organization, name) => `g.organization_id = ${organization} and g.name = ${name}`);
 
 /** The group of that exact name in an organization, `Everyone` included; a name is never read as an id. */
 export async function findGroupByName(
@@ -139,7 +152,7 @@ export async function findGroupByName(
   members: MembersQuery[] = [],
 ): Promise<GroupRow> {
   const organization = await findOrganization(ctx, organizationRef);
-  const group = await ctx.row(groupInOrganization, ...readBy(ctx, members), organization.id, name);
+  const [group] = await read(ctx, inOrganization, members, organization.id, name);
   if (!group) throw notFound();
   return group;
 }

@@ -6,7 +6,7 @@ import type { Page } from "../page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../paging.js";
 import { isUuid } from "../text.js";
 import { findUser } from "../users.js";
-import { countGroups, type GroupRow, type GroupSource, readBy, selectGroups } from "./groups.js";
+import { countGroups, type GroupRow, type GroupSource, readWithMembers, selectGroupsWithMembers } from "./groups.js";
 import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
 
 /** Which groups are meant. What is absent does not narrow. */
@@ -41,12 +41,12 @@ const matching = `
   and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
 
 const groupsInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
-  statement<GroupRow>(`${selectGroups(
+  statement<GroupRow>(`${selectGroupsWithMembers(
+    membersAtOnce.listed,
     `${matching}
     and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
       coalesce($14, (select p.name from groups place join organizations p on p.id = place.organization_id where place.id = $13)),
       coalesce($15, (select place.name from groups place where place.id = $13)), $13))`,
-    membersAtOnce.listed,
   )}
   order by o.name ${order}, g.name ${order}, g.id ${order} limit $16 offset $17`);
 
@@ -91,7 +91,7 @@ async function list(
   const [organizationName = null, name = null] = place?.keys ?? [];
   const groups = await ctx.rows(
     backward ? groupsBackward : groupsForward,
-    ...readBy(ctx, members),
+    ...readWithMembers(ctx, members),
     ...wanted,
     place?.id ?? null,
     organizationName,
@@ -101,7 +101,7 @@ async function list(
   );
   return pageOf(range, groups, {
     cursor: (group) => cursor(group.id, group.organization.name, group.name),
-    count: async () => (await ctx.row(groupCount, ...readBy(ctx), ...wanted))!.count,
+    count: async () => (await ctx.row(groupCount, ...readWithMembers(ctx), ...wanted))!.count,
   });
 }
 

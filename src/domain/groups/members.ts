@@ -38,34 +38,61 @@ export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organi
 
 /** Who is in which group. Everyone, whose id is its organization's, has no rows of its own. */
 export const memberships = `(
-  select group_id, user_id, created_at as added_at from group_members
-  union all select organization_id, user_id, null from organization_members)`;
+  select group_id, user_id from group_members
+  union all select organization_id, user_id from organization_members)`;
 
-/** Users who appear and count as members: suspended ones too, deleted ones and the system's own identities never. */
-export const shownUsers = `(select * from users where deleted_at is null and not is_system)`;
+/** Whether the user `who` is in the group `g`. */
+export const isIn = (who: string): string => `(
+  exists (select from group_members m where m.group_id = g.id and m.user_id = ${who})
+  or exists (select from organization_members m where m.organization_id = g.id and m.user_id = ${who}))`;
+
+/** Where members are, and when they were added. */
+interface Source {
+  /** The members `m` of a group with their users `u`. */
+  of: (group: string) => string;
+  addedAt: string;
+}
+
+const everyone: Source = {
+  of: (group) => `organization_members m join users u on u.id = m.user_id where m.organization_id = ${group}`,
+  addedAt: "null::text",
+};
+
+const others: Source = {
+  of: (group) => `group_members m join users u on u.id = m.user_id where m.group_id = ${group}`,
+  addedAt: timeText("m.created_at"),
+};
 
 /**
- * The members `m` of one group with their users `u`. Which table holds them has to be said, and users are looked up
- * one by one (`offset 0`): otherwise Postgres plans every group as if it were as large as Everyone.
+ * A value read from where the members of a group are; `condition` says whether it is Everyone. Two subqueries, so that
+ * Postgres does not plan for every group as if it were as large as Everyone.
  */
-export const membersWithUsers = (group: string, isEveryone: string): string => `(
-    select user_id, created_at as added_at from group_members where group_id = ${group}
-    union all select user_id, null from organization_members where organization_id = ${group} and ${isEveryone}) m
-  cross join lateral (select * from ${shownUsers} s where s.id = m.user_id offset 0) u`;
+const fromEither = (condition: string, read: (source: Source) => string): string =>
+  `case when ${condition} then (${read(everyone)}) else (${read(others)}) end`;
 
-/** Whether the caller `$1` sees the member `m` of the group `g`: as anybody's, where `$5` or `$7` says so, or as its own row. */
+const fromMembers = (read: (source: Source) => string): string => fromEither("g.id = g.organization_id", read);
+
+/**
+ * How many members the group `g` has. Users need no look: deleted ones have left every organization, and the system's
+ * own identities join none.
+ */
+export const memberCount = `case when g.id = g.organization_id
+  then (select count(*) from organization_members m where m.organization_id = g.id)
+  else (select count(*) from group_members m where m.group_id = g.id) end`;
+
+/** Whether the caller `$1` sees the member `m` of the group `g`: all of them where `$5` or `$7` says so, else itself. */
 export const isSeen = `($5 or g.organization_id = any($7::uuid[]) or m.user_id = $1)`;
 
-const memberColumns = `${jsonOf(userColumns)} as "user", ${timeText("m.added_at")} as "addedAt"`;
+const memberColumns = ({ addedAt }: Source) => `${jsonOf(userColumns)} as "user", ${addedAt} as "addedAt"`;
 
-/** The first `$6` members of the group `g` that the caller sees. Part of the statement that reads the group. */
+/** The first `$6` members of the group `g` that the caller sees, none for null: read in one snapshot with the group. */
 export const firstMembers = (atOnce: number): string => `
-  case when $6::int is not null then (
+  case when $6::int is not null then ${fromMembers(
+    (source) => `
     select coalesce(json_agg(r), '[]') from (
-      select ${memberColumns}
-      from ${membersWithUsers("g.id", "g.id = g.organization_id")}
-      where ${isSeen}
-      order by lower(u.username), u.id limit least($6, ${atOnce + 1})) r) end`;
+      select ${memberColumns(source)} from ${source.of("g.id")} and ${isSeen}
+      order by lower(u.username), u.id limit least($6, ${atOnce + 1})) r`,
+  )} end`;
 
 const isFromTheStart = ({ complete, first, after, last, before, offset, filter }: MembersQuery) =>
   !filter?.search && (complete || ((first ?? 0) >= 0 && !after && last == null && !before && !offset));
@@ -118,25 +145,28 @@ const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
 const seesAll = ({ actor }: Context, group: GroupRow) =>
   may(actor, "group_member:read", { organizationId: group.organizationId });
 
-/** Members of the groups `$2` whom the caller `$1` sees, by `$4` all of them, and who match from `$5` on. `$3`: which is Everyone. */
-const seenMembers = `
-  from ${membersWithUsers("wanted.group_id", "wanted.is_everyone")}
-  where (wanted.is_full or m.user_id = $1) and ${matching(5)}`;
+/** Groups `$2` that are asked about in turn, `$3`: which is Everyone, `$4`: of which the caller sees all members. */
+const groupsInTurn = `
+  unnest($2::uuid[], $3::boolean[], $4::boolean[]) with ordinality as wanted (group_id, is_everyone, is_full, turn)`;
 
-const groupsInTurn = `unnest($2::uuid[], $3::boolean[], $4::boolean[]) with ordinality as wanted (group_id, is_everyone, is_full, turn)`;
+/** Members whom the caller `$1` sees and who match from `$5` on. */
+const seenMembers = ({ of }: Source) =>
+  `${of("wanted.group_id")} and (wanted.is_full or m.user_id = $1) and ${matching(5)}`;
 
 type FoundMember = GroupMemberRow & { groupId: string };
 
-const membersInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
-  statement<FoundMember>(`
+function membersInOrder(beyond: "<" | ">", order: "asc" | "desc") {
+  const stretch = (source: Source) => `
+    select ${memberColumns(source)}, lower(u.username) as username, u.id from ${seenMembers(source)}
+      and wanted.is_everyone = ${source === everyone}
+      and ($15::uuid is null or (lower(u.username), u.id) ${beyond}
+        (coalesce($16, (select lower(place.username) from users place where place.id = $15)), $15))
+    order by lower(u.username) ${order}, u.id ${order} limit $17 offset $18`;
+  return statement<FoundMember>(`
     select wanted.group_id as "groupId", r."user", r."addedAt"
-    from ${groupsInTurn} cross join lateral (
-      select ${memberColumns}, lower(u.username) as username, u.id ${seenMembers}
-        and ($15::uuid is null or (lower(u.username), u.id) ${beyond}
-          (coalesce($16, (select lower(place.username) from users place where place.id = $15)), $15))
-      order by lower(u.username) ${order}, u.id ${order} limit $17 offset $18
-    ) r
+    from ${groupsInTurn} cross join lateral ((${stretch(everyone)}) union all (${stretch(others)})) r
     order by wanted.turn, r.username ${order}, r.id ${order}`);
+}
 
 const membersForward = membersInOrder(">", "asc");
 const membersBackward = membersInOrder("<", "desc");
@@ -154,7 +184,9 @@ function readMembers(ctx: Context, asked: readonly Asked[]): Promise<GroupMember
 }
 
 const memberCounts = statement<{ groupId: string; count: number }>(`
-  select wanted.group_id as "groupId", (select count(*) ${seenMembers}) as count from ${groupsInTurn}`);
+  select wanted.group_id as "groupId",
+    ${fromEither("wanted.is_everyone", (source) => `select count(*) from ${seenMembers(source)}`)} as count
+  from ${groupsInTurn}`);
 
 function countMembers(ctx: Context, asked: readonly Asked[]): Promise<number[]> {
   return together(asked, async (same, { search }) => {
