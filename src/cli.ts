@@ -2,14 +2,14 @@
 import "./node-version.js";
 import "reflect-metadata";
 import { parseArgs } from "node:util";
-import { type Closer, openServices } from "./app.js";
-import { ConfigError, readConfig, settingsManual } from "./config.js";
+import { type Closer, explainsItself, openServices } from "./app.js";
+import { readConfig, settingsManual } from "./config.js";
 import { Context, type Services } from "./context.js";
 import { newId } from "./domain/ids.js";
 import { type Administrator, createAdministrator, recoverAccess, systemActor } from "./domain/administrators.js";
-import { migrate, StartRefused } from "./domain/boot.js";
+import { migrate } from "./domain/boot.js";
 import { DomainError } from "./domain/errors.js";
-import { borrowCluster, ClusterError } from "./embedded-postgres/index.js";
+import { borrowCluster } from "./embedded-postgres/index.js";
 import { createLog } from "./log.js";
 
 interface Command {
@@ -61,7 +61,7 @@ const shown = ({ email, password }: Administrator) => `E-mail    ${email}\nPassw
 class UsageError extends Error {}
 
 function read(words: string[]): { command: Command; options: Record<string, string> } {
-  const name = Object.keys(commands).find((each) => words.join(" ").startsWith(each));
+  const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
   if (!name) throw new UsageError(`There is no command "${words.join(" ")}".`);
   const command = commands[name]!;
   const declared = Object.fromEntries(command.options.map((option) => [option, { type: "string" as const }]));
@@ -80,24 +80,29 @@ async function main(words: string[]): Promise<void> {
   if (words.length === 0 || words.includes("--help")) return void process.stdout.write(help());
   const { command, options } = read(words);
   const config = readConfig(process.env);
-  const log = createLog({ ...config, logLevel: "warn" });
+  // Standard output is for the answer.
+  const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
   const closers: Closer[] = [];
   try {
     const services = await openServices(config, log, borrowCluster, closers);
     await migrate(services);
     process.stdout.write(`${await command.run(services, options)}\n`);
   } finally {
-    for (const close of closers.reverse()) await close();
+    for (const close of closers.toReversed()) await close();
   }
 }
 
 /** What went wrong in a way that a sentence explains; all else is a defect and shows its stack. */
 function explain(error: unknown): string {
-  if (error instanceof DomainError) return [error.message, ...(error.facts.validations ?? []).map(({ field, detail }) => `--${field}: ${detail}`)].join("\n");
-  if (error instanceof UsageError) return `${error.message}\n\n${help()}`;
-  if (error instanceof ConfigError || error instanceof ClusterError || error instanceof StartRefused) return error.message;
-  return (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS") ? (error as Error).message : String((error as Error).stack);
+  if (error instanceof DomainError) return [error.message, ...faultsOf(error)].join("\n");
+  const { message, stack, code } = error as NodeJS.ErrnoException;
+  const isMisused = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS");
+  if (isMisused) return `${message}\nWhat there is: npm run steward -- --help`;
+  return explainsItself(error) ? message : String(stack);
 }
+
+const faultsOf = ({ facts }: DomainError) =>
+  facts.validations?.map(({ field, detail }) => `--${field}: ${detail}`) ?? [];
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${explain(error)}\n`);

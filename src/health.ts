@@ -10,24 +10,35 @@ import type { Metrics } from "./metrics.js";
 const probe = statement("select 1");
 const probeTimeout = 2_000;
 
+/** Where a server is in its life. Only one that serves takes more than probes. */
+export type Stage = "migrations" | "serving" | "draining";
+
 /** Whether the replica should get requests: what of it fails. */
 export type Readiness = () => Promise<string[]>;
 
-/** Ready when the database answers and the server does not drain. Migrations have run before it listens. */
+/** Ready when the database answers and the server serves. */
 export const readiness =
-  ({ database }: Services, isDraining: () => boolean): Readiness =>
+  ({ database }: Services, stage: () => Stage): Readiness =>
   async () => {
     const answers = await withTimeout(database.query(probe, []));
-    return [...(answers ? [] : ["database"]), ...(isDraining() ? ["draining"] : [])];
+    return [...(answers ? [] : ["database"]), ...(stage() === "serving" ? [] : [stage()])];
   };
+
+/** Refuses what comes before the server serves or after: another replica, or this one in a moment, will take it. */
+export function notServing(): never {
+  const headers = { "Retry-After": "1", Connection: "close" };
+  throw new TransportError(503, "The service is temporarily unavailable.", "The server starts or stops.", headers);
+}
 
 const withTimeout = (work: Promise<unknown>) =>
   new Promise<boolean>((resolve) => {
     const timer = setTimeout(resolve, probeTimeout, false);
-    work.then(
-      () => resolve(true),
-      () => resolve(false),
-    ).finally(() => clearTimeout(timer));
+    work
+      .then(
+        () => resolve(true),
+        () => resolve(false),
+      )
+      .finally(() => clearTimeout(timer));
   });
 
 /** `/healthz`, `/readyz` and `/metrics`: no credential, no rate limit. */
@@ -63,6 +74,7 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
   };
 }
 
-const say = (http: Http, status: number, body: object) => send(http, { status, headers: json, body: JSON.stringify(body) });
+const say = (http: Http, status: number, body: object) =>
+  send(http, { status, headers: json, body: JSON.stringify(body) });
 
 const isSame = (a: string, b: string) => timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"));

@@ -8,12 +8,18 @@ import { createLog } from "./log.js";
 const config = settings(process.env);
 const log = createLog(config);
 for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
+process.on("uncaughtException", (error) => {
+  log.fatal({ err: error }, "uncaught exception");
+  process.exit(1);
+});
+// Read when the first job comes. Node's own four threads stay free for files and names while passwords are hashed.
+process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
 // Loaded only now, so that a faulty setting is answered at once.
-const { startApp } = await import("./app.js");
-const app = await startApp(config, log).catch(giveUp);
-greet(app);
-stopOnSignals(app);
+const { explainsItself, startApp } = await import("./app.js");
+const starting = startApp(config, log);
+stopOnSignals(starting);
+greet(await starting.catch(giveUp));
 
 function settings(env: Environment): Config {
   try {
@@ -21,13 +27,13 @@ function settings(env: Environment): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    return process.exit(1);
   }
 }
 
-function giveUp(error: Error): never {
-  process.stderr.write(`Steward does not start: ${error.message}\n`);
-  log.debug({ err: error }, "start refused");
+function giveUp(error: unknown): never {
+  if (explainsItself(error)) process.stderr.write(`Steward does not start: ${error.message}\n`);
+  else log.fatal({ err: error }, "Steward does not start.");
   process.exit(1);
 }
 
@@ -50,14 +56,15 @@ function greet({ url, services, administrator }: App): void {
 }
 
 /** The first signal lets running requests finish, for as long as the grace lasts; the second ends the process at once. */
-function stopOnSignals(running: App): void {
+function stopOnSignals(started: Promise<App>): void {
   let isStopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(1);
     isStopping = true;
     log.info({ signal }, "draining");
-    setTimeout(() => process.exit(0), config.shutdownGrace).unref();
-    await running.close();
+    const app = await started.catch(giveUp);
+    setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();
+    await app.close();
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, (name) => void stop(name));

@@ -143,7 +143,7 @@ describe("notifications", () => {
         w
           .as(ada!)
           .graphql(
-            `mutation { sendCustomNotification(input: { content: { title: "hi" } }, idempotencyKey: "k") { notification { title readAt } } }`,
+            `mutation { sendCustomNotification(input: { content: { title: "hi" }, idempotencyKey: "k" }) { notification { title readAt } } }`,
           );
       expect(await send()).to.deep.equal({ sendCustomNotification: { notification: { title: "hi", readAt: null } } });
       expect(await send()).to.deep.equal({ sendCustomNotification: { notification: null } });

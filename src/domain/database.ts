@@ -36,7 +36,7 @@ const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ n
 
 /** The one way to Postgres: prepared statements on MikroORM's own pool, and transactions that entities share. */
 export class Database {
-  /** Statements sent so far, for metrics and for tests that count them. */
+  /** Statements sent so far. */
   executed = 0;
 
   constructor(

@@ -12,7 +12,7 @@ export { ClusterError } from "./errors.js";
 export interface ClusterOptions {
   /** The folder of the cluster: data, settings, log. Its parent counts as Steward's own, too. */
   directory: string;
-  /** False makes it faster, but a crash of the machine may destroy the data: for tests. */
+  /** False makes it faster, but a crash of the machine may destroy the data. */
   fsync?: boolean;
   log: Pick<Logger, "info" | "warn" | "error">;
 }
@@ -42,7 +42,7 @@ export async function startCluster({ directory, fsync = true, log }: ClusterOpti
       );
     }
     const { pid, isNew } = await ensureRunning(installation);
-    log.info({ pid, port: installation.port }, isNew ? "Postgres started" : "Postgres runs already");
+    log.info({ postmaster: pid, port: installation.port }, isNew ? "Postgres started" : "Postgres runs already");
     const end = keepRunning(installation, pid, log);
     let ended: Promise<void> | undefined;
     return {
@@ -100,7 +100,7 @@ function keepRunning(installation: Installation, first: number, log: ClusterOpti
       log.error({ postgres: lastWords(installation) }, "Postgres has died and is started again");
       try {
         ({ pid } = await ensureRunning(installation));
-        log.info({ pid }, "Postgres started");
+        log.info({ postmaster: pid }, "Postgres started");
       } catch (error) {
         log.error({ err: error }, "Postgres could not be started; the next attempt follows");
       }

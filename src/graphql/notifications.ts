@@ -112,6 +112,11 @@ export class CustomNotificationContentInput {
 export class SendCustomNotificationInput {
   @Field(() => CustomNotificationContentInput, { nullable: true, description: "Required. What to tell." })
   content?: CustomNotificationContentInput;
+  @Field(() => String, {
+    nullable: true,
+    description: "Requests with the same key within 24 hours are carried out once. At most 255 characters.",
+  })
+  idempotencyKey?: string;
 }
 
 @InputType({ description: "A notification and whether it was read." })
@@ -193,14 +198,9 @@ export class NotificationsResolver {
   async sendCustomNotification(
     @Arg("input", () => SendCustomNotificationInput, { description: "What to tell." })
     input: SendCustomNotificationInput,
-    @Arg("idempotencyKey", () => String, {
-      nullable: true,
-      description: "Requests with the same key within 24 hours are carried out once. At most 255 characters.",
-    })
-    idempotencyKey: string | undefined,
     @Ctx() ctx: Context,
   ) {
-    return { notificationId: await sendCustomNotification(ctx, input.content, idempotencyKey) };
+    return { notificationId: await sendCustomNotification(ctx, input.content, input.idempotencyKey) };
   }
 
   @Needs("inbox_notification:update")

@@ -223,7 +223,7 @@ export class OrganizationsResolver {
   @Needs("organization:create", "organization:read")
   @Mutation(() => CreateOrganizationPayload, { description: "Creates an organisation with its group Everyone." })
   async createOrganization(
-    @Arg("input", () => CreateOrganizationInput) input: OrganizationChange,
+    @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: OrganizationChange,
     @Ctx() ctx: Context,
   ): Promise<OrganizationPayload> {
     return { organizationId: await createOrganization(ctx, input) };
@@ -232,7 +232,7 @@ export class OrganizationsResolver {
   @Needs("organization:update", "organization:read")
   @Mutation(() => UpdateOrganizationPayload, { description: "Changes an organisation." })
   async updateOrganization(
-    @Arg("input", () => UpdateOrganizationInput) input: UpdateOrganizationInput,
+    @Arg("input", () => UpdateOrganizationInput, { description: "What to change." }) input: UpdateOrganizationInput,
     @Ctx() ctx: Context,
   ): Promise<OrganizationPayload> {
     return { organizationId: await updateOrganization(ctx, input) };
@@ -243,7 +243,9 @@ export class OrganizationsResolver {
     description: "Deletes an organisation with its groups and memberships. The name is free again.",
   })
   async deleteOrganization(
-    @Arg("input", () => DeleteOrganizationInput) { organization }: { organization: string },
+    @Arg("input", () => DeleteOrganizationInput, { description: "Which one." }) {
+      organization,
+    }: { organization: string },
     @Ctx() ctx: Context,
   ): Promise<DeleteOrganizationPayload> {
     return { organization: await deleteOrganization(ctx, organization) };
@@ -254,7 +256,7 @@ export class OrganizationsResolver {
     description: "Makes somebody a member of an organisation, without roles.",
   })
   addOrganizationMember(
-    @Arg("input", () => AddOrganizationMemberInput) input: MemberRef,
+    @Arg("input", () => AddOrganizationMemberInput, { description: "Who joins which." }) input: MemberRef,
     @Ctx() ctx: Context,
   ): Promise<MemberRef> {
     return addOrganizationMember(ctx, input);
@@ -265,7 +267,7 @@ export class OrganizationsResolver {
     description: "Ends a membership, and with it the roles and groups in the organisation.",
   })
   async removeOrganizationMember(
-    @Arg("input", () => RemoveOrganizationMemberInput) input: MemberRef,
+    @Arg("input", () => RemoveOrganizationMemberInput, { description: "Who leaves which." }) input: MemberRef,
     @Ctx() ctx: Context,
   ): Promise<RemoveOrganizationMemberPayload> {
     return { member: await removeOrganizationMember(ctx, input) };
@@ -276,7 +278,8 @@ export class OrganizationsResolver {
     description: "Replaces the roles that a member holds in an organisation.",
   })
   setOrganizationMemberRoles(
-    @Arg("input", () => SetOrganizationMemberRolesInput) input: SetOrganizationMemberRolesInput,
+    @Arg("input", () => SetOrganizationMemberRolesInput, { description: "Whose roles." })
+    input: SetOrganizationMemberRolesInput,
     @Ctx() ctx: Context,
   ): Promise<MemberRef> {
     return setOrganizationMemberRoles(ctx, input);

@@ -1,23 +1,24 @@
 import {
+  type DirectiveNode,
   type FieldNode,
   getArgumentValues,
-  getDirectiveValues,
   getNamedType,
   type GraphQLField,
-  GraphQLIncludeDirective,
   type GraphQLResolveInfo,
-  GraphQLSkipDirective,
   isObjectType,
   Kind,
-  type SelectionNode,
   type SelectionSetNode,
+  visit,
 } from "graphql";
 
-/** A selection of the wanted field, with everything on the way to it that `@skip` and `@include` may switch off. */
+type Variables = Record<string, unknown>;
+
+/** A selection of the wanted field. Read once per operation, asked at every request. */
 interface Selected {
-  node: FieldNode;
-  field: GraphQLField<unknown, unknown>;
-  guards: SelectionNode[];
+  /** Whether all that `@skip` and `@include` say on the way to it lets it through. */
+  isIncluded(variables: Variables): boolean;
+  /** The values of its arguments. */
+  args(variables: Variables): Record<string, unknown>;
 }
 
 const known = new WeakMap<FieldNode, Map<string, Selected[]>>();
@@ -29,8 +30,8 @@ const known = new WeakMap<FieldNode, Map<string, Selected[]>>();
 export const selectedArguments = (info: GraphQLResolveInfo, ...path: string[]): Array<Record<string, unknown>> =>
   info.fieldNodes
     .flatMap((node) => selectionsBelow(node, path, info))
-    .filter(({ guards }) => guards.every((guard) => isIncluded(guard, info.variableValues)))
-    .map(({ field, node }) => getArgumentValues(field, node, info.variableValues));
+    .filter((selected) => selected.isIncluded(info.variableValues))
+    .map((selected) => selected.args(info.variableValues));
 
 /** The same for every request of an operation, so it is looked for once. */
 function selectionsBelow(node: FieldNode, path: readonly string[], info: GraphQLResolveInfo): Selected[] {
@@ -49,23 +50,49 @@ function* walk(
   type: unknown,
   { selections }: SelectionSetNode,
   path: readonly string[],
-  guards: readonly SelectionNode[],
+  guards: readonly DirectiveNode[],
   info: GraphQLResolveInfo,
 ): Generator<Selected> {
   if (!isObjectType(type)) return;
   for (const selection of selections) {
-    const passed = selection.directives?.length ? [...guards, selection] : [...guards];
+    const passed = [...guards, ...(selection.directives ?? []).filter(({ name }) => name.value in lets)];
     if (selection.kind === Kind.INLINE_FRAGMENT) yield* walk(type, selection.selectionSet, path, passed, info);
     else if (selection.kind === Kind.FRAGMENT_SPREAD)
       yield* walk(type, info.fragments[selection.name.value]!.selectionSet, path, passed, info);
     else if (selection.name.value === path[0]) {
       const field = type.getFields()[path[0]]!;
-      if (path.length === 1) yield { node: selection, field, guards: passed };
+      if (path.length === 1) yield selectedOf(field, selection, passed);
       else yield* walk(getNamedType(field.type), selection.selectionSet!, path.slice(1), passed, info);
     }
   }
 }
 
-const isIncluded = (node: SelectionNode, variables: Record<string, unknown>) =>
-  getDirectiveValues(GraphQLSkipDirective, node, variables)?.if !== true &&
-  getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if !== false;
+function selectedOf(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  guards: readonly DirectiveNode[],
+): Selected {
+  const open = guards.map(guardOf);
+  const fixed = usesVariables(node) ? undefined : getArgumentValues(field, node);
+  return {
+    isIncluded: (variables) => open.every((guard) => guard(variables)),
+    args: (variables) => fixed ?? getArgumentValues(field, node, variables),
+  };
+}
+
+/** What the condition of a directive has to be for the selection to stay. */
+const lets: Record<string, boolean> = { skip: false, include: true };
+
+function guardOf({ name, arguments: args }: DirectiveNode): (variables: Variables) => boolean {
+  const wanted = lets[name.value];
+  const condition = args?.[0]?.value;
+  if (condition?.kind === Kind.VARIABLE) return (variables) => variables[condition.name.value] === wanted;
+  const isMet = condition?.kind === Kind.BOOLEAN && condition.value === wanted;
+  return () => isMet;
+}
+
+function usesVariables({ arguments: args = [] }: FieldNode): boolean {
+  let found = false;
+  for (const argument of args) visit(argument, { Variable: () => void (found = true) });
+  return found;
+}

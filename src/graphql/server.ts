@@ -1,10 +1,8 @@
-import type { Server } from "node:http";
 import { ApolloServer, type ApolloServerPlugin, HeaderMap } from "@apollo/server";
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
-import { ApolloServerPluginDrainHttpServer } from "@apollo/server/plugin/drainHttpServer";
 import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
 import { type Context, type Services } from "../context.js";
 import { json, methodNotAllowed, send, TransportError } from "../http/answers.js";
@@ -27,13 +25,7 @@ export class GraphqlOverHttp {
     private readonly contextOf: ContextOf,
   ) {}
 
-  static async start(
-    services: Services,
-    schema: GraphQLSchema,
-    documents: Documents,
-    server: Server,
-    contextOf: ContextOf,
-  ) {
+  static async start(services: Services, schema: GraphQLSchema, documents: Documents, contextOf: ContextOf) {
     const apollo = new ApolloServer<Context>({
       schema,
       introspection: true,
@@ -47,7 +39,6 @@ export class GraphqlOverHttp {
       plugins: [
         ApolloServerPluginCacheControlDisabled(),
         ApolloServerPluginLandingPageDisabled(),
-        ApolloServerPluginDrainHttpServer({ httpServer: server }),
         ownExecutor(documents),
       ],
     });
@@ -55,7 +46,7 @@ export class GraphqlOverHttp {
     return new GraphqlOverHttp(apollo, services, contextOf);
   }
 
-  /** Ends Apollo, and with it the HTTP server: running requests finish first. */
+  /** Ends Apollo. By then nobody asks any more. */
   stop = () => this.apollo.stop();
 
   /** Answers a request to `/graphql`. */

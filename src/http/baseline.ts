@@ -22,8 +22,8 @@ export const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buf
 /** Makes the domain's context of a request. Throws UNAUTHENTICATED for a bad credential. */
 export type ContextOf = (request: IncomingMessage, state: State) => Context | Promise<Context>;
 
-/** What answers for one caller alone. */
-const isPrivate = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
+/** Where answers are for their caller alone. */
+const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 
 /** What holds for every request: id, headers, a bound on its time, and an answer even to a defect. */
 export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metrics): Koa.Middleware<State> {
@@ -33,13 +33,14 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
   return async (http, next) => {
     const begun = performance.now();
     const facts = factsOf(http.req, config);
+    const connection = upgrades.get(http.req)?.socket ?? http.res;
     let life: AbortController | undefined;
+    lifetimes.begin(connection);
     http.state.facts = facts;
-    http.state.lifetime = () => (life ??= lifetimes.of(upgrades.get(http.req)?.socket ?? http.res));
+    http.state.lifetime = () => (life ??= lifetimes.of(connection));
     http.set("X-Request-Id", facts.id);
     http.set("X-Content-Type-Options", "nosniff");
     http.set("Referrer-Policy", "no-referrer");
-    if (isPrivate.test(http.path)) http.set("Cache-Control", "no-store");
     if (https) http.set("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
     const timer = setTimeout(timeOut, config.requestTimeout, http as Http, services);
     try {
@@ -58,9 +59,6 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
     }
   };
 }
-
-/** Where answers are for their caller alone. */
-const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 
 /** Routers decode the path without a word about what cannot be decoded. */
 function checkPath(http: Koa.Context): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import getRawBody from "raw-body";
 import { TransportError } from "./answers.js";
+import { faultIn } from "./json-fault.js";
 
 const deepest = 64;
 
@@ -27,15 +28,26 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(utf8.decode(bytes));
-  } catch (error) {
-    const position = /at position \d+/.exec((error as Error).message);
-    throw invalid(position ? `It goes wrong ${position[0]}.` : "It is not JSON in UTF-8.");
-  }
+  const value = parse(decode(bytes));
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid("It must be an object.");
   return cleaned(value as Record<string, unknown>, 1);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid("It is not UTF-8.");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const position = faultIn(text);
+    throw invalid(position === undefined ? "It is not JSON." : `It goes wrong at position ${position}.`);
+  }
 }
 
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);

@@ -1,25 +1,53 @@
-import type { ServerResponse } from "node:http";
+import { ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Duplex } from "node:stream";
 
 /** Why a request ends before its answer does. */
 export type End = "gone" | "session" | "restart";
 
-/** Everything that is still going on, so that a server that drains can end it. */
+/** What carries an answer: the response, or the socket of an upgrade. */
+export type Connection = Duplex | ServerResponse;
+
+/** Milliseconds that a peer has to answer the close frame of its socket. */
+const farewell = 2_000;
+
+/** Everything that is going on, so that a server that drains can end what would last and wait for the rest. */
 export class Lifetimes {
-  readonly #open = new Set<AbortController>();
+  readonly #connections = new Set<Connection>();
+  readonly #lives = new Set<AbortController>();
+  #isDraining = false;
+
+  /** Notes a request or a socket until it is over. */
+  begin(connection: Connection): void {
+    this.#connections.add(connection);
+    connection.once("close", () => this.#connections.delete(connection));
+  }
 
   /** A life that ends when the connection closes; made only for requests that ask for it. */
-  of(connection: Duplex | ServerResponse): AbortController {
+  of(connection: Connection): AbortController {
     const life = new AbortController();
-    this.#open.add(life);
+    this.#lives.add(life);
     connection.once("close", () => {
-      this.#open.delete(life);
+      this.#lives.delete(life);
       life.abort("gone" satisfies End);
     });
+    if (this.#isDraining) life.abort("restart" satisfies End);
     return life;
   }
 
-  endAll(): void {
-    for (const life of this.#open) life.abort("restart" satisfies End);
+  /** Ends streams now, waits for everything else for `grace` milliseconds at most, and cuts what is left then. */
+  async drain(grace: number): Promise<void> {
+    this.#isDraining = true;
+    for (const life of this.#lives) life.abort("restart" satisfies End);
+    const begun = performance.now();
+    for (let spent = 0; spent < grace && this.#connections.size > 0; spent = performance.now() - begun) {
+      if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
+      await delay(10);
+    }
+    this.#cut(() => true);
+  }
+
+  #cut(which: (connection: Connection) => boolean): void {
+    for (const connection of this.#connections) if (which(connection)) connection.destroy();
   }
 }

@@ -76,7 +76,10 @@ describe("the contract", () => {
       it("is 400 for wrong JSON types, with one validation for each field", async () => {
         const fields = wrongFields(request);
         const leaves = wrongLeaves(request);
-        for (const [body, faulty] of [[fields, Object.keys(fields)], [leaves.value, leaves.fields]] as const) {
+        for (const [body, faulty] of [
+          [fields, Object.keys(fields)],
+          [leaves.value, leaves.fields],
+        ] as const) {
           const answer = await send(w().owner.token, body);
           expect(answer.status, JSON.stringify(answer.body)).to.equal(400);
           expect(answer.body.message).to.equal("Validation failed.");

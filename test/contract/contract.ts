@@ -24,9 +24,10 @@ export interface ContractOperation {
   request?: JsonSchema;
 }
 
-const { definitions, operations } = JSON.parse(
-  readFileSync(new URL("./contract.json", import.meta.url), "utf8"),
-) as { definitions: Record<string, JsonSchema>; operations: ContractOperation[] };
+const { definitions, operations } = JSON.parse(readFileSync(new URL("./contract.json", import.meta.url), "utf8")) as {
+  definitions: Record<string, JsonSchema>;
+  operations: ContractOperation[];
+};
 
 /** Bodies that the contract's data leaves out. */
 const requests: Record<string, JsonSchema> = {
@@ -69,7 +70,9 @@ function closed(schema: JsonSchema): JsonSchema {
   return {
     ...schema,
     ...(schema.items && { items: closed(schema.items) }),
-    ...(typeof schema.additionalProperties === "object" && { additionalProperties: closed(schema.additionalProperties) }),
+    ...(typeof schema.additionalProperties === "object" && {
+      additionalProperties: closed(schema.additionalProperties),
+    }),
     ...(schema.properties && {
       properties: Object.fromEntries(Object.entries(schema.properties).map(([key, value]) => [key, closed(value)])),
       additionalProperties: false,

@@ -23,9 +23,11 @@ async function groupWithBudget(w: World) {
 
 async function notified(w: World) {
   const ada = w.as(await w.user("ada"));
-  expect(await ada.post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } })).to.include({
-    status: 204,
-  });
+  expect(await ada.post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } })).to.include(
+    {
+      status: 204,
+    },
+  );
   const list = await ada.get(inbox);
   return { ada, list, id: list.body.notifications[0].id as string };
 }
@@ -84,7 +86,14 @@ export const examples: Record<string, Example> = {
   "PATCH /api/v2/groups/{group}": async (w) => {
     const { ada, group } = await groupWithMember(w);
     const name = `${group.name}-2`;
-    const change = { name, display_name: "Ops", avatar_url: "/icon.png", quota_allowance: 7, add_users: [w.owner.id], remove_users: [ada.id] };
+    const change = {
+      name,
+      display_name: "Ops",
+      avatar_url: "/icon.png",
+      quota_allowance: 7,
+      add_users: [w.owner.id],
+      remove_users: [ada.id],
+    };
     const answer = await owner(w).patch(`${groups}/${group.id}`, change);
     expect(answer.body).to.include({ name, display_name: "Ops", avatar_url: "/icon.png", quota_allowance: 7 });
     expect(answer.body.members.map(({ id }: { id: string }) => id)).to.deep.equal([w.owner.id]);
@@ -141,7 +150,12 @@ export const examples: Record<string, Example> = {
 
   "POST /api/v2/organizations/{organization}/groups": async (w) => {
     const { name } = await w.group();
-    const group = { name: `${name}-new`, display_name: "New", avatar_url: "https://example.com/a.png", quota_allowance: 3 };
+    const group = {
+      name: `${name}-new`,
+      display_name: "New",
+      avatar_url: "https://example.com/a.png",
+      quota_allowance: 3,
+    };
     const answer = await owner(w).post("/api/v2/organizations/default/groups", group);
     expect(answer.body).to.include({ ...group, total_member_count: 0, organization_id: w.defaultOrganization });
     expect(answer.body.members).to.deep.equal([]);

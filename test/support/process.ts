@@ -1,37 +1,65 @@
-// The server as a process of its own: for what only a process can do, such as dying.
+// The program as a process of its own: for what only a process can do, such as printing and dying.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "../../src/embedded-postgres/folder.js";
 import { ownerPassword } from "./app.js";
 
-export interface ServerProcess {
-  url: string;
+export interface Program {
   child: ChildProcess;
+  stdout: () => string;
+  stderr: () => string;
   /** Everything it has printed. */
-  output(): string;
-  /** Resolves with its status once it has ended: a number, or the signal that killed it. */
+  output: () => string;
+  /** Resolves with its status once it has ended and all it printed is read: a number, or the signal that killed it. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
-/** Starts the program and waits until it is ready. */
-export async function spawnServer(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
-  const port = String(await freePort());
-  const child = spawn(process.execPath, ["--import", "./tools/ts-loader.mjs", "src/main.ts"], {
-    env: { PATH: process.env.PATH, STEWARD_PORT: port, STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com", ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  const ended = once(child, "exit").then(([status, signal]) => (signal ?? status) as number | NodeJS.Signals);
-  const url = `http://127.0.0.1:${port}`;
-  await ready(url, ended, () => printed);
-  return { url, child, output: () => printed, ended };
+export interface ServerProcess extends Program {
+  url: string;
 }
 
-async function ready(url: string, ended: Promise<unknown>, output: () => string): Promise<void> {
+/** Starts the server and waits until it is ready. Settings given as "" are not set. */
+export async function spawnServer(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
+  const server = await spawnStart(settings);
+  await ready(server);
+  return server;
+}
+
+/** Starts the server, which may refuse. */
+export async function spawnStart(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
+  const port = settings.STEWARD_PORT ?? String(await freePort());
+  const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
+  const server = spawnProgram("src/main.ts", [], { ...administrator, ...settings, STEWARD_PORT: port });
+  return { ...server, url: `http://127.0.0.1:${port}` };
+}
+
+/** Runs a command of the command line to its end. */
+export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
+  const { ended, stdout, stderr } = spawnProgram("src/cli.ts", words, settings);
+  return { status: await ended, stdout: stdout(), stderr: stderr() };
+}
+
+function spawnProgram(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
+  const child = spawn(process.execPath, ["--import", "./tools/ts-loader.mjs", script, ...words], {
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk: Buffer) => (printed[name] += chunk.toString()));
+  return {
+    child,
+    stdout: () => printed.stdout,
+    stderr: () => printed.stderr,
+    output: () => printed.stdout + printed.stderr,
+    ended: once(child, "close").then(([status, signal]) => (signal ?? status) as number | NodeJS.Signals),
+  };
+}
+
+async function ready({ url, ended, output }: ServerProcess): Promise<void> {
   let isOver = false;
   void ended.then(() => (isOver = true));
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
     if (isOver) throw new Error(`The server ended: ${output()}`);
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);
     if (answer?.ok) return;

@@ -31,7 +31,7 @@ export class GraphqlFailure extends Error {
 export class Client {
   constructor(
     private readonly base: string,
-    private readonly token?: string,
+    readonly token?: string,
   ) {}
 
   get = (path: string, headers?: Record<string, string>) => this.request("GET", path, undefined, headers);

@@ -112,14 +112,17 @@ class DeleteUserPayload {
 export class AccountsResolver {
   @Needs("user:create", "user:read")
   @Mutation(() => CreateUserPayload, { description: "Creates a person or a service account." })
-  async createUser(@Arg("input", () => CreateUserInput) input: CreateUser, @Ctx() ctx: Context): Promise<UserPayload> {
+  async createUser(
+    @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
+    @Ctx() ctx: Context,
+  ): Promise<UserPayload> {
     return { userId: await createUser(ctx, input) };
   }
 
   @Needs("user:update", "user:read")
   @Mutation(() => UpdateUserPayload, { description: "Changes somebody's account." })
   async updateUser(
-    @Arg("input", () => UpdateUserInput) input: UpdateUserInput,
+    @Arg("input", () => UpdateUserInput, { description: "What to change." }) input: UpdateUserInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateUser(ctx, input) };
@@ -128,7 +131,7 @@ export class AccountsResolver {
   @Needs("user:update_personal")
   @Mutation(() => UpdateProfilePayload, { description: "Changes the caller's own account." })
   async updateProfile(
-    @Arg("input", () => UpdateProfileInput) input: UpdateProfileInput,
+    @Arg("input", () => UpdateProfileInput, { description: "What to change." }) input: UpdateProfileInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateProfile(ctx, input) };
@@ -137,7 +140,7 @@ export class AccountsResolver {
   @Needs("user:update", "user:read")
   @Mutation(() => SuspendUserPayload, { description: "Keeps somebody out: sessions and tokens end at once." })
   async suspendUser(
-    @Arg("input", () => SuspendUserInput) { user }: { user: string },
+    @Arg("input", () => SuspendUserInput, { description: "Who." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await suspendUser(ctx, user) };
@@ -146,7 +149,7 @@ export class AccountsResolver {
   @Needs("user:update", "user:read")
   @Mutation(() => ActivateUserPayload, { description: "Lets somebody in again, who has to sign in anew." })
   async activateUser(
-    @Arg("input", () => ActivateUserInput) { user }: { user: string },
+    @Arg("input", () => ActivateUserInput, { description: "Who." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await activateUser(ctx, user) };
@@ -157,7 +160,7 @@ export class AccountsResolver {
     description: "Deletes somebody for good. The e-mail and the username are free again.",
   })
   async deleteUser(
-    @Arg("input", () => DeleteUserInput) { user }: { user: string },
+    @Arg("input", () => DeleteUserInput, { description: "Who." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<DeleteUserPayload> {
     return { user: await deleteUser(ctx, user) };
@@ -166,7 +169,7 @@ export class AccountsResolver {
   @Needs("assign_role:assign", "assign_role:unassign", "user:read")
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that somebody holds in the deployment." })
   async setUserRoles(
-    @Arg("input", () => SetUserRolesInput) input: SetUserRolesInput,
+    @Arg("input", () => SetUserRolesInput, { description: "Whose roles." }) input: SetUserRolesInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await setUserRoles(ctx, input) };
@@ -177,7 +180,7 @@ export class AccountsResolver {
     description: "Gives somebody a new password. All sessions and tokens of the user end.",
   })
   async resetUserPassword(
-    @Arg("input", () => ResetUserPasswordInput) input: ResetUserPasswordInput,
+    @Arg("input", () => ResetUserPasswordInput, { description: "Whose password." }) input: ResetUserPasswordInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await resetUserPassword(ctx, input) };

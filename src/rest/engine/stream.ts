@@ -56,13 +56,12 @@ export function streamWith(
       // What can be refused is refused here, before the first byte.
       if (!(Symbol.asyncIterator in events)) throw events.errors![0];
       if (http.method === "HEAD") {
-        await events.return(undefined);
+        http.state.lifetime().abort("gone" satisfies End);
         return send(http, { status: 200, headers: { "Content-Type": streamType(http) }, body: "" });
       }
       const channel = await open(http);
-      const stopWatching = services.credentials.watch(ctx.actor, () =>
-        http.state.lifetime().abort("session" satisfies End),
-      );
+      const life = http.state.lifetime();
+      const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
       void pass(ctx, events, channel).finally(stopWatching);
     } catch (error) {
       send(http, endpoint.fail(http, error));
@@ -104,6 +103,8 @@ function open(http: Http): Promise<Channel> | Channel {
   const upgrade = upgrades.get(http.req);
   if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http);
   http.res.detachSocket(upgrade.socket as Socket);
+  // HTTP ends here. Whoever waits for the end of the answer lets go, and the request can be forgotten.
+  http.res.emit("finish");
   return new Promise((resolve) => {
     sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(frames(peer)));
   });

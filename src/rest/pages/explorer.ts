@@ -4,13 +4,15 @@ import { gzip } from "node:zlib";
 import type Koa from "koa";
 import { version } from "../../domain/deployment.js";
 import { graphqlPath } from "../../graphql/server.js";
-import { send, TransportError } from "../../http/answers.js";
+import { methodNotAllowed, send, TransportError } from "../../http/answers.js";
 import type { Http } from "../../http/baseline.js";
 
 /** Where people look around: GraphiQL at `/graphql`, the API reference at `/docs`. Everything comes from this server. */
 export function explorer(): Koa.Middleware {
   return async (http, next) => {
-    if (http.method !== "GET" && http.method !== "HEAD") return next();
+    const isRead = http.method === "GET" || http.method === "HEAD";
+    if (http.path === "/docs" && !isRead) throw methodNotAllowed("GET", "HEAD");
+    if (!isRead) return next();
     if (http.path === graphqlPath && wantsPage(http as Http)) return sendPage(http as Http, graphiql);
     if (http.path === "/docs") return sendPage(http as Http, reference);
     if (http.path.startsWith(assetPath)) return sendAsset(http as Http, http.path.slice(assetPath.length));
@@ -18,8 +20,8 @@ export function explorer(): Koa.Middleware {
   };
 }
 
-/** A browser that navigates here, not a client that asks a query. */
-const wantsPage = (http: Http) => http.accepts("json", "html") === "html" && !http.query.query;
+/** A browser that navigates here; GraphiQL keeps its query in the address. Clients that ask a query want JSON. */
+const wantsPage = (http: Http) => http.accepts("json", "html") === "html";
 
 const assetPath = `/assets/${version}/`;
 
@@ -29,8 +31,16 @@ interface Page {
   scripts: string[];
 }
 
-const graphiql: Page = { title: "Steward GraphQL", styles: ["graphiql.css"], scripts: ["graphiql.js", "graphiql-start.js"] };
-const reference: Page = { title: "Steward REST", styles: ["swagger-ui.css"], scripts: ["swagger-ui-bundle.js", "docs-start.js"] };
+const graphiql: Page = {
+  title: "Steward GraphQL",
+  styles: ["graphiql.css"],
+  scripts: ["graphiql.js", "graphiql-start.js"],
+};
+const reference: Page = {
+  title: "Steward REST",
+  styles: ["swagger-ui.css"],
+  scripts: ["swagger-ui-bundle.js", "docs-start.js"],
+};
 
 /** Scripts of our own only. Both tools write styles into elements; the editor starts its workers from blobs. */
 const policy = [
@@ -67,7 +77,11 @@ ${[...links, ...tags].join("\n")}
 `;
   send(http, {
     status: 200,
-    headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy, "Cache-Control": "no-cache" },
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": policy,
+      "Cache-Control": "no-cache",
+    },
     body,
   });
 }
@@ -89,7 +103,9 @@ const swaggerPart =
   () =>
     readFile(new URL(file, import.meta.resolve("swagger-ui-dist/package.json")), "utf8");
 
+// Subscriptions take the token from the headers, too. It stays on the page: nothing of it is stored.
 const startGraphiql = `
+let headers = JSON.stringify({ "Service-Session-Token": "" }, null, 2);
 self.MonacoEnvironment = {
   globalAPI: false,
   getWorkerUrl: (module, label) =>
@@ -98,14 +114,28 @@ self.MonacoEnvironment = {
 YogaGraphiQL.renderYogaGraphiQL(document.querySelector("#root"), {
   endpoint: "${graphqlPath}",
   title: "Steward GraphQL",
+  logo: "",
   subscriptionsProtocol: "GRAPHQL_WS",
-  headers: JSON.stringify({ "Service-Session-Token": "" }, null, 2),
+  headers,
+  shouldPersistHeaders: false,
+  onEditHeaders: (text) => {
+    headers = text;
+  },
+  connectionParams: () => ({ sessionToken: JSON.parse(headers)["Service-Session-Token"] }),
   defaultQuery: "# A session token goes into the headers below.\\n\\n{\\n  serverInfo {\\n    version\\n    accessUrl\\n  }\\n}\\n",
 });
 `;
 
+// Tries requests out where the page came from, which may not be the address that others are told.
 const startReference = `
-SwaggerUIBundle({ url: "/openapi.json", dom_id: "#root", deepLinking: true, validatorUrl: null });
+const show = (description) =>
+  SwaggerUIBundle({
+    spec: { ...description, servers: [{ url: location.origin }] },
+    dom_id: "#root",
+    deepLinking: true,
+    validatorUrl: null,
+  });
+fetch("/openapi.json").then((answer) => answer.json()).then(show);
 `;
 
 const assets: Record<string, Load> = {
@@ -127,7 +157,11 @@ const compressed = new Map<string, Promise<Buffer>>();
 async function sendAsset(http: Http, file: string): Promise<void> {
   const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
   if (!load) throw new TransportError(404, "Route not found.");
-  if (!compressed.has(file)) compressed.set(file, load().then((text) => compress(text)));
+  if (!compressed.has(file))
+    compressed.set(
+      file,
+      load().then((text) => compress(text)),
+    );
   http.set("Cache-Control", "public, max-age=31536000, immutable");
   http.set("Content-Encoding", "gzip");
   http.set("Content-Type", types[file.split(".").at(-1)!]!);

@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Config } from "../config.js";
+import { StartRefused } from "../domain/boot.js";
+import { upgrades } from "./baseline.js";
+
+/** An HTTP server that bounds how much a peer may send before it says what it wants, and how long that may take. */
+export const createListener = (): Server =>
+  createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 5_000,
+    // Clients also offer upgrades that nobody here takes, such as h2c: those requests stay plain HTTP.
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+  });
+
+/** Listens where the settings say. Gives the URL. */
+export async function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<string> {
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).listen(port, host, resolve);
+  await listening.catch((error: NodeJS.ErrnoException) => {
+    const reason = reasons[error.code ?? ""];
+    throw reason ? new StartRefused(reason(host, port)) : error;
+  });
+  server.off("error", reject);
+  const { address, port: actual } = server.address() as AddressInfo;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${actual}`;
+}
+
+/** Why nobody can listen there, in words that lead to the setting. */
+const reasons: Record<string, (host: string, port: number) => string> = {
+  EADDRINUSE: (host, port) => `Another process listens on port ${port} of ${host}. STEWARD_PORT chooses another port.`,
+  EACCES: (_, port) => `This user may not listen on port ${port}. STEWARD_PORT chooses another port.`,
+  EADDRNOTAVAIL: (host) => `This machine does not have the address ${host}, which STEWARD_HOST asks for.`,
+  ENOTFOUND: (host) => `Nobody knows the address of ${host}, which STEWARD_HOST asks for.`,
+};
+
+/** Stops listening and drops connections; what is still at work loses its caller. */
+export function hangUp(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}
+
+/** An upgrade goes the way of every request: whoever does not take it over answers it as plain HTTP. */
+export function upgradable(request: IncomingMessage, socket: Duplex, head: Buffer): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once("finish", () => response.socket?.end());
+  socket.on("error", destroyItself);
+  upgrades.set(request, { socket, head });
+  return response;
+}
+
+/** Out here, so that an open WebSocket does not keep the request in memory that it began with. */
+function destroyItself(this: Duplex): void {
+  this.destroy();
+}

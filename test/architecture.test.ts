@@ -1,0 +1,213 @@
+// What the source must look like, whatever it does.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect } from "chai";
+import {
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLObjectType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+  isSpecifiedScalarType,
+  lexicographicSortSchema,
+  parse,
+  printSchema,
+} from "graphql";
+import { anonymous, Context, type Services } from "../src/context.js";
+import { DomainError } from "../src/domain/errors.js";
+import { createSchema } from "../src/graphql/index.js";
+import { prepare } from "../src/graphql/execute.js";
+
+const root = new URL("..", import.meta.url).pathname;
+const files = (folder: string, ending: string) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => join(folder, path));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const sources = files("src", ".ts");
+
+describe("the layers", () => {
+  /** Who may import whom, by the folder below `src` or the name of a file that lies there. The rest may import all. */
+  const layers: Record<string, string[]> = {
+    entities: ["entities"],
+    domain: ["domain", "entities", "context", "config"],
+    graphql: ["graphql", "domain", "http", "context", "config"],
+    rest: ["rest", "graphql", "domain", "http", "context", "config"],
+    http: ["http", "domain", "context", "config", "metrics"],
+    context: ["domain", "config"],
+    config: ["config", "domain"],
+    metrics: ["context"],
+    health: ["domain", "http", "context", "config", "metrics"],
+    "embedded-postgres": ["embedded-postgres"],
+    log: ["config"],
+    "node-version": [],
+  };
+  const wholes = ["app", "main", "cli"];
+  const layerOf = (path: string) => path.split("/")[1]!.replace(/\.[tj]s$/, "");
+
+  const imported = (path: string) =>
+    [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
+
+  it("has every file in a layer", () => {
+    expect([...new Set(sources.map(layerOf))]).to.have.members([...Object.keys(layers), ...wholes]);
+  });
+
+  it("imports one way only", () => {
+    const wrong = sources.flatMap((path) => {
+      const allowed = layers[layerOf(path)];
+      if (!allowed) return [];
+      return imported(path)
+        .filter((name) => name.startsWith("."))
+        .map((name) => relative(root, join(root, dirname(path), name)))
+        .filter((target) => !allowed.includes(layerOf(target)))
+        .map((target) => `${path} → ${target}`);
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("keeps protocols out of the domain, and SQL inside it", () => {
+    const foreign: Record<string, RegExp> = {
+      entities: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
+      domain: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
+      graphql: /^(koa|@koa|pg\b|kysely|@mikro-orm)|domain\/database/,
+      rest: /^(type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/database/,
+      http: /^(graphql|type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/database/,
+    };
+    const wrong = sources.flatMap((path) => {
+      const pattern = foreign[layerOf(path)];
+      return imported(path)
+        .filter((name) => pattern?.test(name))
+        .map((name) => `${path} → ${name}`);
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it("says in entities what is stored, and nothing else", () => {
+    const behaving = sources
+      .filter((path) => path.startsWith("src/entities/") && !/\/(index|orm|base)\.ts$|\/migrations\//.test(path))
+      .filter((path) => /\bfunction\b|\breturn\b|\bif \(|=>\s*\{|class \w+ extends [\w.]+ \{[^}]/.test(read(path)));
+    expect(behaving).to.deep.equal([]);
+  });
+
+  it("keeps files short", () => {
+    const lines = (path: string) => read(path).split("\n").length - 1;
+    expect(sources.filter((path) => !path.includes("/migrations/") && lines(path) > 300)).to.deep.equal([]);
+  });
+
+  it("speaks of the product alone", () => {
+    const words =
+      /\b(todo|fixme|xxx|issue #?\d+|mocha|chai|spec\/|design\.md|conventions\.md|\/work\/|for (the )?tests?\b)/i;
+    const lines = [...sources, ...files("src", ".graphql")].flatMap((path) =>
+      read(path)
+        .split("\n")
+        .filter((line) => words.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+    expect(lines).to.deep.equal([]);
+  });
+});
+
+describe("the GraphQL schema", () => {
+  const schema = createSchema();
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()] as GraphQLObjectType[];
+  const rootFields = roots.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
+  const mutations = Object.values(schema.getMutationType()!.getFields());
+
+  it("is the one in schema.graphql (npm run schema writes it)", () => {
+    expect(read("schema.graphql")).to.equal(`${printSchema(lexicographicSortSchema(schema))}\n`);
+  });
+
+  it("describes every type, field, argument and value", () => {
+    const silent: string[] = [];
+    const check = (name: string, described: { description?: string | null }) => {
+      if (!described.description?.trim()) silent.push(name);
+    };
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (isIntrospectionType(type) || isSpecifiedScalarType(type) || roots.includes(type as GraphQLObjectType))
+        continue;
+      check(type.name, type);
+    }
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (isIntrospectionType(type)) continue;
+      if (isEnumType(type)) for (const value of type.getValues()) check(`${type.name}.${value.name}`, value);
+      if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) continue;
+      for (const field of Object.values(type.getFields())) {
+        check(`${type.name}.${field.name}`, field);
+        for (const arg of "args" in field ? field.args : []) check(`${type.name}.${field.name}(${arg.name})`, arg);
+      }
+    }
+    expect(silent).to.deep.equal([]);
+  });
+
+  it("names enum values and fields as GraphQL does", () => {
+    const odd = Object.values(schema.getTypeMap()).flatMap((type) => {
+      if (isIntrospectionType(type)) return [];
+      if (isEnumType(type))
+        return type
+          .getValues()
+          .map(({ name }) => name)
+          .filter((name) => !/^[A-Z][A-Z0-9_]*$/.test(name));
+      const fields = isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [];
+      return fields.filter((name) => !/^[a-z][a-zA-Z0-9]*$/.test(name)).map((name) => `${type.name}.${name}`);
+    });
+    expect(odd).to.deep.equal([]);
+  });
+
+  it("has mutations of one form: verbNoun(input: VerbNounInput!): VerbNounPayload!", () => {
+    const form = ({ name, args, type }: GraphQLField<unknown, unknown>) =>
+      `${name}(${args.map((arg: GraphQLArgument) => `${arg.name}: ${String(arg.type)}`).join(", ")}): ${String(type)}`;
+    const odd = mutations.filter((field) => {
+      const noun = field.name[0]!.toUpperCase() + field.name.slice(1);
+      const input = field.args.length > 0 ? `input: ${noun}Input!` : "";
+      return form(field) !== `${field.name}(${input}): ${noun}Payload!`;
+    });
+    expect(odd.map(form)).to.deep.equal([]);
+  });
+
+  it("runs every mutation in a transaction", async () => {
+    for (const field of mutations) {
+      const context = { transactional: () => Promise.resolve("in a transaction") };
+      expect(await field.resolve!({}, {}, context, undefined as never), field.name).to.equal("in a transaction");
+    }
+  });
+
+  /** An operation that selects just this root field. */
+  function alone(type: GraphQLObjectType, field: GraphQLField<unknown, unknown>) {
+    const keyword = type === roots[0] ? "query" : type === roots[1] ? "mutation" : "subscription";
+    const required = field.args.filter(isRequiredArgument);
+    const variables = required.map(({ name, type: declared }) => `$${name}: ${String(declared)}`).join(", ");
+    const values = required.map(({ name }) => `${name}: $${name}`).join(", ");
+    const selection = isLeafType(getNamedType(field.type)) ? "" : "{ __typename }";
+    return parse(
+      `${keyword} ${variables && `(${variables})`} { ${field.name}${values && `(${values})`} ${selection} }`,
+    );
+  }
+
+  it("opens nothing but these fields to nobody", () => {
+    const nobody = new Context({} as Services, anonymous, { id: "test" }, () => new AbortController());
+    const open = rootFields.filter(({ type, field }) => {
+      try {
+        prepare(schema, alone(type, field)).admit(nobody);
+        return true;
+      } catch (error) {
+        expect(error).to.be.instanceOf(DomainError).with.property("code", "UNAUTHENTICATED");
+        return false;
+      }
+    });
+    expect(open.map(({ field }) => field.name)).to.have.members(["authScopes", "serverInfo", "login"]);
+  });
+
+  it("asks for a scope everywhere, but for what every credential may do", () => {
+    const unscoped = rootFields.filter(({ type, field }) => {
+      const { open, needs } = prepare(schema, alone(type, field));
+      return !open && needs.length === 0;
+    });
+    expect(unscoped.map(({ field }) => field.name)).to.have.members(["me", "authCheck", "assignableRoles"]);
+  });
+});

@@ -1,0 +1,137 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { freshDatabase, ownerPassword, startServer } from "./support/app.js";
+import type { App } from "../src/app.js";
+import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { command, spawnServer } from "./support/process.js";
+import { transports } from "./support/watchers.js";
+import { Client } from "./support/world.js";
+
+const signIn = (url: string, email: string, password: string) =>
+  new Client(url).post("/api/v2/users/login", { email, password });
+
+/** What a command printed of somebody who can sign in now. */
+const told = (stdout: string) => {
+  const [, email = "", password = ""] = /^E-mail +(\S+)\nPassword +(\S{24})\n$/.exec(stdout) ?? [];
+  return { email, password };
+};
+
+describe("the command line", function () {
+  this.timeout(30_000);
+
+  it("explains itself", async () => {
+    const { status, stdout, stderr } = await command({}, "--help");
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
+    expect(stdout).to.include("admin reset-password --email E").and.include("STEWARD_DATABASE_URL");
+  });
+
+  const mistakes: Array<[words: string, says: RegExp]> = [
+    ["frobnicate", /^There is no command "frobnicate"\.\n.*--help\n$/],
+    ["migrated", /^There is no command "migrated"\.\n/],
+    ["admin create --email a@example.com", /^Missing: --username\.\n/],
+    ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
+    ["migrate now", /^Unexpected argument 'now'/],
+  ];
+  it("says what is wrong with a command, and does nothing", async () => {
+    const check = async ([words, says]: (typeof mistakes)[number]) => {
+      const { status, stdout, stderr } = await command({}, ...words.split(" "));
+      expect({ status, stdout }, words).to.deep.equal({ status: 1, stdout: "" });
+      expect(stderr).to.match(says);
+    };
+    await Promise.all(mistakes.map(check));
+  });
+
+  it("names faulty settings", async () => {
+    const { status, stderr } = await command({ STEWARD_DATABASE_URL: "mysql://db", STEWARD_PORT: "x" }, "migrate");
+    expect(status).to.equal(1);
+    expect(stderr)
+      .to.match(/STEWARD_DATABASE_URL must be/)
+      .and.match(/STEWARD_PORT must be/);
+  });
+
+  it("migrates an empty database, as often as one likes", async () => {
+    const empty = await createDatabase();
+    for (let time = 1; time <= 2; time++) {
+      const { status, stdout, stderr } = await command({ STEWARD_DATABASE_URL: empty.url }, "migrate");
+      expect({ status, stdout, stderr }).to.deep.equal({
+        status: 0,
+        stdout: "The database is up to date.\n",
+        stderr: "",
+      });
+    }
+    await empty.drop();
+  });
+
+  describe("beside a server with a database of its own choice", () => {
+    let database: TestDatabase;
+    let app: App;
+    before(async () => {
+      database = await freshDatabase();
+      app = await startServer(database.url);
+    });
+    after(async () => {
+      await app.close();
+      await database.drop();
+    });
+    const steward = (...words: string[]) => command({ STEWARD_DATABASE_URL: database.url }, ...words);
+
+    it("makes an administrator who can sign in with what it prints", async () => {
+      const create = () => steward("admin", "create", "--email", "grace@example.com", "--username", "grace");
+      const { status, stdout, stderr } = await create();
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
+      const { email, password } = told(stdout);
+      const { body } = await signIn(app.url, email, password);
+      const { me } = await new Client(app.url, body.session_token).graphql("{ me { username roles { name } } }");
+      expect(me).to.deep.equal({ username: "grace", roles: [{ name: "OWNER" }] });
+
+      expect(await create()).to.deep.equal({
+        status: 1,
+        stdout: "",
+        stderr: "A user of this e-mail or username exists already.\n",
+      });
+      const faulty = await steward("admin", "create", "--email", "nobody", "--username", "me");
+      expect(faulty).to.deep.include({ status: 1, stdout: "" });
+      expect(faulty.stderr)
+        .to.match(/^--email: /m)
+        .and.match(/^--username: /m);
+    });
+
+    it("lets nobody in whom it does not know", async () => {
+      const { status, stdout, stderr } = await steward("admin", "reset-password", "--email", "nobody@example.com");
+      expect({ status, stdout }).to.deep.equal({ status: 1, stdout: "" });
+      expect(stderr).to.match(/not found/);
+    });
+  });
+
+  it("gives a new password beside a running server that has its own Postgres, which ends all sessions", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "steward-cli-"));
+    await chmod(folder, 0o755);
+    const settings = { STEWARD_DATA_DIR: join(folder, "data") };
+    const server = await spawnServer(settings);
+    try {
+      const { body } = await signIn(server.url, "owner@example.com", ownerPassword);
+      const socket = await transports.WebSocket(server.url, body.session_token);
+
+      const { status, stdout, stderr } = await command(
+        settings,
+        "admin",
+        "reset-password",
+        "--email",
+        "OWNER@example.com",
+      );
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
+      const { email, password } = told(stdout);
+      expect(email).to.equal("owner@example.com");
+      expect(await socket.ended).to.equal(4403);
+      expect((await new Client(server.url, body.session_token).get("/api/v2/groups")).status).to.equal(401);
+      expect((await signIn(server.url, email, ownerPassword)).status).to.equal(401);
+      expect((await signIn(server.url, email, password)).status).to.equal(201);
+    } finally {
+      server.child.kill("SIGTERM");
+      await server.ended;
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,86 @@
+// The compiler that runs queries answers as the reference implementation of GraphQL does.
+import { expect } from "chai";
+import { OperationTypeNode } from "graphql";
+import { Context } from "../src/context.js";
+import { newId } from "../src/domain/ids.js";
+import { prepare, type Variables } from "../src/graphql/execute.js";
+import { createSchema } from "../src/graphql/index.js";
+import { storedOperations, type StoredOperation } from "../src/rest/engine/operation.js";
+import { areas } from "../src/rest/index.js";
+import { world } from "./support/world.js";
+
+describe("compiled queries", () => {
+  const w = world();
+  const schema = createSchema();
+  const queries = areas
+    .flatMap(({ name }) => [...storedOperations(schema, name).values()])
+    .filter(({ kind }) => kind === OperationTypeNode.QUERY);
+
+  let present: Variables;
+  before(async () => {
+    const [ada, bob] = await w().users("ada", "bob");
+    const { id, name } = await w().group(undefined, { members: [ada!, bob!] });
+    await w().as(w().owner).put(`/api/v2/groups/${id}/ai/budget`, { spend_limit_micros: 5 });
+    for (const title of ["one", "two"])
+      await w().as(w().owner).post("/api/v2/notifications/custom", { content: { title } });
+    present = {
+      group: id,
+      groupName: name,
+      organization: "default",
+      user: ada!.username,
+      has_member: bob!.id,
+      read_status: "UNREAD",
+      limit: 1,
+      q: "ada",
+      exclude_members: true,
+      checks: [{ key: "one", action: "read", object: { resourceType: "group", anyOrg: true } }],
+    };
+  });
+
+  const context = async () =>
+    new Context(
+      w().app.services,
+      await w().app.services.credentials.authenticate(w().owner.token),
+      { id: newId() },
+      () => new AbortController(),
+    );
+
+  const pick = ({ definition }: StoredOperation, values: Variables, onlyRequired: boolean): Variables =>
+    Object.fromEntries(
+      (definition.variableDefinitions ?? [])
+        .filter(({ type }) => !onlyRequired || type.kind === "NonNullType")
+        .map(({ variable }) => [variable.name.value, values[variable.name.value]] as const)
+        .filter(([, value]) => value !== undefined),
+    );
+
+  const plain = (result: unknown) =>
+    JSON.parse(JSON.stringify(result)) as { data: unknown; errors?: Array<{ message: string; path: unknown }> };
+
+  for (const operation of queries) {
+    it(`${operation.name} answers the same from both`, async () => {
+      const interpreted = prepare(schema, operation.document, operation.name, false);
+      const absent = { ...present, group: newId(), groupName: "absent", organization: newId(), user: newId() };
+      for (const variables of [
+        pick(operation, present, false),
+        pick(operation, present, true),
+        pick(operation, absent, true),
+      ]) {
+        const [fast, reference] = [
+          plain(await operation.run(await context(), variables)),
+          plain(await interpreted.run(await context(), variables)),
+        ];
+        expect(fast.data ?? null).to.deep.equal(reference.data ?? null);
+        const faults = ({ errors = [] }: typeof fast) => errors.map(({ message, path }) => ({ message, path }));
+        expect(faults(fast)).to.deep.equal(faults(reference));
+      }
+    });
+  }
+
+  it("are answered with data, so that the comparison means something", async () => {
+    for (const operation of queries) {
+      const { data, errors } = await operation.run(await context(), pick(operation, present, false));
+      expect(errors, operation.name).to.equal(undefined);
+      expect(Object.values(data!)[0], operation.name).to.not.equal(null);
+    }
+  });
+});

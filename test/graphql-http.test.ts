@@ -1,0 +1,258 @@
+// GraphQL over HTTP: the protocol, the form of errors, and the limits of foreign documents.
+import { expect } from "chai";
+import { serverAudits } from "graphql-http";
+import { getIntrospectionQuery } from "graphql";
+import { startServer } from "./support/app.js";
+import { Client, world } from "./support/world.js";
+
+interface GraphqlAnswer {
+  status: number;
+  headers: Headers;
+  body: {
+    data?: Record<string, unknown> | null;
+    errors?: Array<{
+      message: string;
+      extensions: { code: string; requestId?: string; validations?: Array<{ field: string; detail: string }> };
+    }>;
+  };
+}
+
+describe("GraphQL over HTTP", () => {
+  const w = world();
+  const owner = () => w().as(w().owner);
+  const ask = (body: unknown, headers?: Record<string, string>): Promise<GraphqlAnswer> =>
+    owner().post("/graphql", body, headers);
+
+  /** The one error of an answer. */
+  async function refusal(body: unknown, headers?: Record<string, string>) {
+    const answer = await ask(body, headers);
+    expect(answer.body.errors, JSON.stringify(answer.body)).to.have.length(1);
+    expect(answer.body.data ?? null).to.equal(null);
+    return { status: answer.status, ...answer.body.errors![0]! };
+  }
+
+  describe("the protocol", () => {
+    for (const { id, name } of serverAudits({ url: "" })) {
+      it(`${id}: ${name}`, async () => {
+        const audit = serverAudits({ url: `${w().url}/graphql`, fetchFn: fetch }).find((each) => each.id === id)!;
+        const result = await audit.fn();
+        expect(result.status, "reason" in result ? result.reason : "").to.not.equal("error");
+      });
+    }
+
+    it("answers queries by GET, with a header that forms cannot send, and by HEAD", async () => {
+      const path = `/graphql?query=${encodeURIComponent("{ me { username } }")}`;
+      const answer = await owner().get(path, { "Apollo-Require-Preflight": "1" });
+      expect(answer).to.include({ status: 200 });
+      expect(answer.body.data.me.username).to.equal("owner");
+      expect(await owner().get(path)).to.include({ status: 400 });
+      expect(await owner().request("HEAD", path, undefined, { "Apollo-Require-Preflight": "1" })).to.include({
+        status: 200,
+        body: "",
+      });
+    });
+
+    it("runs no mutation by GET", async () => {
+      const query = encodeURIComponent('mutation { login(input: { email: "a", password: "b" }) { sessionToken } }');
+      const answer = await owner().get(`/graphql?query=${query}`, { "Apollo-Require-Preflight": "1" });
+      expect(answer).to.include({ status: 405 });
+      expect(answer.headers.get("allow")).to.equal("POST");
+    });
+
+    it("knows no other methods", async () => {
+      for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
+        const answer = await owner().request(method, "/graphql");
+        expect(answer, method).to.include({ status: 405 });
+        expect(answer.headers.get("allow")).to.equal("GET, HEAD, POST");
+        expect(answer.body).to.deep.equal({ message: "Method not allowed." });
+      }
+    });
+
+    it("refuses what a form of another site could send", async () => {
+      for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
+        expect(await ask('{"query":"{ me { id } }"}', { "Content-Type": type }), type).to.include({ status: 415 });
+      }
+    });
+
+    it("refuses batches, bodies that are no JSON, and bodies that are too large", async () => {
+      expect(await ask('[{"query":"{ me { id } }"}]')).to.include({ status: 400 });
+      expect(await ask('{"query":')).to.include({ status: 400 });
+      expect(
+        await ask(JSON.stringify({ query: "{ me { id } }", variables: { x: "x".repeat(1024 * 1024) } })),
+      ).to.include({ status: 413 });
+    });
+
+    it("sends nothing that may be stored", async () => {
+      const { headers } = await ask({ query: "{ me { id } }" });
+      expect(headers.get("cache-control")).to.equal("no-store");
+    });
+  });
+
+  describe("failures", () => {
+    it("are 400 for what cannot be parsed, does not validate or names no operation", async () => {
+      for (const body of [
+        { query: "{ me { id }" },
+        { query: "{ nothing }" },
+        { query: "query A { me { id } }", operationName: "B" },
+        { query: "query A { me { id } } query B { me { id } }" },
+        { query: "" },
+        {},
+      ]) {
+        const answer = await ask(body);
+        expect(answer, JSON.stringify(body)).to.include({ status: 400 });
+        expect(answer.body.errors![0]!.extensions.code).to.equal("BAD_USER_INPUT");
+      }
+    });
+
+    it("carry the request's id and nothing of the machinery", async () => {
+      const answer = await ask({ query: "{ nothing }" });
+      expect(answer.body.errors![0]!.extensions).to.deep.equal({
+        code: "BAD_USER_INPUT",
+        requestId: answer.headers.get("x-request-id"),
+      });
+      expect(JSON.stringify(answer.body)).to.not.match(/stack|node_modules|Apollo/);
+    });
+
+    it("are 200 once an operation runs", async () => {
+      const nobody = await w().nobody.post("/graphql", { query: "{ me { id } }" });
+      expect(nobody).to.include({ status: 200 });
+      expect(nobody.body.errors[0].extensions).to.include({ code: "UNAUTHENTICATED" });
+      const missing = await refusal({ query: '{ group(group: "no-such-group") { id } }' });
+      expect(missing).to.include({ status: 200, message: "Resource not found or you do not have access to it." });
+      expect(missing.extensions.code).to.equal("NOT_FOUND");
+    });
+
+    it("are 401 for a bad credential, whatever is asked", async () => {
+      const answer = await w().as({ token: "nonsense" }).post("/graphql", { query: "{ serverInfo { version } }" });
+      expect(answer).to.include({ status: 401 });
+      expect(answer.headers.get("www-authenticate")).to.match(
+        /^Bearer realm="steward", resource_metadata=".*", error="invalid_token"$/,
+      );
+      expect(answer.body.errors[0].extensions.code).to.equal("UNAUTHENTICATED");
+    });
+
+    it("name every faulty variable at once, by its place in the arguments", async () => {
+      const { status, extensions } = await refusal({
+        query: "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
+        variables: {
+          input: { group: "x", name: 5, quotaAllowance: "7", addUsers: [w().owner.id, "x", 3], colour: "red" },
+        },
+      });
+      expect(status).to.equal(400);
+      expect(extensions.code).to.equal("BAD_USER_INPUT");
+      expect(extensions.validations!.map(({ field }) => field)).to.have.members([
+        "input.name",
+        "input.quotaAllowance",
+        "input.addUsers[1]",
+        "input.addUsers[2]",
+        "input.colour",
+      ]);
+    });
+
+    it("name every field that breaks a rule, in the style of GraphQL", async () => {
+      const group = await w().group();
+      const { status, extensions } = await refusal({
+        query: "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
+        variables: { input: { group: group.id, name: "-", displayName: " x", quotaAllowance: -1 } },
+      });
+      expect(status).to.equal(200);
+      expect(extensions.validations!.map(({ field }) => field)).to.deep.equal([
+        "input.name",
+        "input.displayName",
+        "input.quotaAllowance",
+      ]);
+    });
+
+    it("take one value for a list of it, as GraphQL does", async () => {
+      const query = "query($ids: [UUID!]) { groups(filter: { ids: $ids }) { nodes { id } } }";
+      const answer = await ask({ query, variables: { ids: w().defaultOrganization } });
+      expect(answer.body).to.deep.equal({ data: { groups: { nodes: [{ id: w().defaultOrganization }] } } });
+    });
+
+    it("ask only for what the operation at hand needs", async () => {
+      const query = "query Open { serverInfo { version } } query Closed { me { id } }";
+      expect((await w().nobody.post("/graphql", { query, operationName: "Open" })).body).to.not.have.property("errors");
+      expect((await w().nobody.post("/graphql", { query, operationName: "Closed" })).body).to.have.property("errors");
+    });
+  });
+
+  describe("limits", () => {
+    const refused = async (query: string, message: RegExp, variables = {}) => {
+      const { status, extensions, message: said } = await refusal({ query, variables });
+      expect(status).to.equal(400);
+      expect(extensions.code).to.equal("BAD_USER_INPUT");
+      expect(said).to.match(message);
+    };
+    const accepted = async (query: string, variables = {}) =>
+      expect((await ask({ query, variables })).body, query.slice(0, 200)).to.not.have.property("errors");
+
+    it("of depth: 12 levels", async () => {
+      const nested = (pairs: number) => `query($id: String!) {
+        group(group: $id) ${"{ aiBudget { group ".repeat(pairs)} { id } ${"} }".repeat(pairs)} }`;
+      await accepted(nested(5), { id: w().defaultOrganization });
+      await refused(nested(6), /deeper than 12 levels/, { id: w().defaultOrganization });
+    });
+
+    it("of aliases: 100", async () => {
+      const aliases = (count: number) => `{ ${Array.from({ length: count }, (_, n) => `a${n}: me { id }`).join(" ")} }`;
+      await accepted(aliases(100));
+      await refused(aliases(101), /more than 100 aliases/);
+    });
+
+    it("of cost: 50000 objects, whether the page sizes are written, in variables or in their defaults", async () => {
+      const pages = (first: string) =>
+        `groups(first: ${first}) { nodes { members(first: ${first}) { nodes { addedAt } } } }`;
+      await accepted(`{ ${pages("100")} }`);
+      await accepted("{ groups { nodes { members { nodes { user { id } } } } } }");
+      await refused(`{ ${pages("1000")} }`, /more than 50000 objects/);
+      await refused(`query($n: Int) { ${pages("$n")} }`, /more than 50000 objects/, { n: 1000 });
+      await refused(`query($n: Int = 1000) { ${pages("$n")} }`, /more than 50000 objects/);
+      await refused(`{ ...F } fragment F on Query { ${pages("1000")} }`, /more than 50000 objects/);
+    });
+
+    it("of size: 64 KiB", async () => {
+      await accepted(`{ me { id } } #${"x".repeat(64 * 1024 - 15)}`);
+      await refused(`{ me { id } } #${"x".repeat(64 * 1024)}`, /larger than 65536 bytes/);
+    });
+
+    it("of mutations: one in a request", async () => {
+      const send = 'sendCustomNotification(input: { content: { title: "x" } }) { __typename }';
+      await refused(`mutation { a: ${send} b: ${send} }`, /One mutation per request/);
+      await accepted(`mutation { a: ${send} __typename }`);
+    });
+
+    it("of fragments that spread fragments, and of fields that repeat", async () => {
+      const bombs = Array.from({ length: 30 }, (_, n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`);
+      await refused(
+        `{ me { ...F0 } } ${bombs.join(" ")} fragment F30 on User { id }`,
+        /selects more than 10000 fields/,
+      );
+      const begun = performance.now();
+      await ask({ query: `{ ${"me{id}".repeat(2400)} }` });
+      await ask({ query: `{ me { ${"id ".repeat(9000)} } }` });
+      expect(performance.now() - begun, "milliseconds").to.be.lessThan(10_000);
+    });
+
+    it("let introspection through, and keep it from growing", async () => {
+      await accepted(getIntrospectionQuery());
+      const types = "types { fields { type { fields { type { name } } } } }";
+      await refused(
+        `{ __schema { ${Array.from({ length: 100 }, (_, n) => `t${n}: ${types}`).join(" ")} } }`,
+        /more than 50000 objects/,
+      );
+    });
+  });
+
+  it("keeps the schema to itself if so configured", async () => {
+    const app = await startServer(w().database.url, { STEWARD_GRAPHQL_INTROSPECTION: "false" });
+    try {
+      const hidden = new Client(app.url, w().owner.token);
+      expect(await hidden.post("/graphql", { query: "{ __schema { types { name } } }" })).to.include({ status: 400 });
+      expect((await hidden.post("/graphql", { query: "{ __typename }" })).body).to.deep.equal({
+        data: { __typename: "Query" },
+      });
+    } finally {
+      await app.close();
+    }
+  });
+});

@@ -1,0 +1,294 @@
+// GraphQL over WebSocket: who is let in and for how long, and many operations on one socket.
+import { ApolloClient, gql, HttpLink, InMemoryCache } from "@apollo/client";
+import { ApolloLink } from "@apollo/client/link";
+import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
+import { OperationTypeNode } from "graphql";
+import { expect } from "chai";
+import { type Client as SocketClient, createClient, type ExecutionResult } from "graphql-ws";
+import { WebSocket } from "ws";
+import { startServer } from "./support/app.js";
+import { deliver } from "./support/inbox.js";
+import { eventually } from "./support/watchers.js";
+import { type Person, world } from "./support/world.js";
+
+type Result = ExecutionResult<Record<string, any>, any>; // oxlint-disable-line typescript/no-explicit-any -- results of every shape
+
+describe("GraphQL over WebSocket", () => {
+  const w = world();
+  const endings: Array<() => unknown> = [];
+  afterEach(() => endings.splice(0).forEach((end) => void end()));
+
+  const address = (url = w().url) => `${url.replace("http", "ws")}/graphql`;
+
+  function connect({ token }: Pick<Person, "token">, url?: string): SocketClient {
+    const client = createClient({
+      url: address(url),
+      webSocketImpl: WebSocket,
+      connectionParams: { sessionToken: token },
+      retryAttempts: 0,
+      lazyCloseTimeout: 1_000,
+    });
+    endings.push(() => client.dispose());
+    return client;
+  }
+
+  /** The first result of an operation. */
+  async function run(client: SocketClient, query: string, variables?: Record<string, unknown>): Promise<Result> {
+    for await (const result of client.iterate<Record<string, unknown>>({ query, variables })) return result as Result;
+    throw new Error("There was no result.");
+  }
+
+  /** A bare socket: what it is told, and the code it is closed with. */
+  async function bare(headers: Record<string, string> = {}, protocol = "graphql-transport-ws") {
+    const socket = new WebSocket(address(), protocol, { headers });
+    endings.push(() => socket.terminate());
+    const messages: Array<{ type: string; id?: string; payload?: any }> = []; // oxlint-disable-line typescript/no-explicit-any -- messages of every shape
+    socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+    const closed = new Promise<[number, string]>((resolve) =>
+      socket.once("close", (code, reason) => resolve([code, String(reason)])),
+    );
+    await new Promise((resolve) => socket.once("open", resolve));
+    return {
+      messages,
+      closed,
+      socket,
+      say: (message: unknown) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
+    };
+  }
+
+  const init = (token?: unknown) => ({
+    type: "connection_init",
+    ...(token !== undefined && { payload: { sessionToken: token } }),
+  });
+
+  describe("a client is let in", () => {
+    it("with the token of a session in its first message", async () => {
+      const result = await run(connect(w().owner), "{ me { username } }");
+      expect(result).to.deep.equal({ data: { me: { username: "owner" } } });
+    });
+
+    it("with a credential in a header of the upgrade", async () => {
+      const { messages, say } = await bare({ "Service-Session-Token": w().owner.token });
+      say(init());
+      await eventually(() => messages.length === 1, "acknowledged");
+      expect(messages[0]).to.deep.equal({ type: "connection_ack" });
+    });
+
+    for (const [what, token] of Object.entries({
+      none: undefined,
+      "a malformed one": "nonsense",
+      "an unknown one": `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`,
+      "no text": { not: "text" },
+    })) {
+      it(`not with ${what}: 4403`, async () => {
+        const { closed, say } = await bare();
+        say(init(token));
+        expect((await closed)[0]).to.equal(4403);
+      });
+    }
+
+    it("not before it introduced itself, nor with messages or protocols of another kind", async () => {
+      const early = await bare();
+      early.say({ type: "subscribe", id: "1", payload: { query: "{ me { id } }" } });
+      expect((await early.closed)[0]).to.equal(4401);
+      for (const nonsense of ["nonsense", '{"type":"nonsense"}', "[]"]) {
+        const confused = await bare();
+        confused.say(nonsense);
+        expect((await confused.closed)[0], nonsense).to.equal(4400);
+      }
+      const foreign = new WebSocket(address(), "graphql-ws");
+      foreign.on("error", () => {});
+      await new Promise((resolve) => foreign.once("close", resolve));
+    });
+  });
+
+  it("closes with 4403 within 5 s of the end of the session on another replica", async function () {
+    this.timeout(15_000);
+    const replica = await startServer(w().database.url);
+    try {
+      const [ada] = await w().users("ada");
+      const { messages, closed, say } = await bare();
+      say(init(ada!.token));
+      await eventually(() => messages.length === 1, "acknowledged");
+      const begun = Date.now();
+      const { body } = await fetch(`${replica.url}/graphql`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Service-Session-Token": ada!.token },
+        body: JSON.stringify({ query: "mutation { logout { __typename } }" }),
+      }).then(async (response) => ({ body: (await response.json()) as Result }));
+      expect(body).to.not.have.property("errors");
+      expect(await closed).to.deep.equal([4403, "Session ended"]);
+      expect(Date.now() - begun).to.be.lessThan(5_000);
+    } finally {
+      await replica.close();
+    }
+  });
+
+  it("asks for each operation anew what the caller may do", async () => {
+    const [ada] = await w().users("ada");
+    await w().grant(ada!, "user-admin");
+    const client = connect(ada!);
+    const create = (name: string) =>
+      run(client, `mutation { createGroup(input: { organization: "default", name: "${name}" }) { group { name } } }`);
+    await eventually(async () => !(await create("while-admin")).errors, "the role counts");
+    await w().grant({ id: ada!.id }, "member");
+    await eventually(
+      async () => (await create("as-member")).errors?.[0]?.extensions?.code === "FORBIDDEN",
+      "the role is gone",
+      2_000,
+    );
+  });
+
+  it("runs mutations side by side, each in a transaction of its own", async () => {
+    const client = connect(w().owner);
+    const create = (name: string) =>
+      run(
+        client,
+        `mutation($name: String!) { createGroup(input: { organization: "default", name: $name }) { group { name } } }`,
+        { name },
+      );
+    const names = Array.from({ length: 20 }, (_, n) => (n % 4 === 0 ? `-bad-${n}` : `side-${n}`));
+    const results = await Promise.all(names.map(create));
+    results.forEach((result, n) => {
+      if (n % 4 === 0) expect(result.errors![0]!.extensions).to.deep.include({ code: "BAD_USER_INPUT" });
+      else expect(result).to.deep.equal({ data: { createGroup: { group: { name: names[n] } } } });
+    });
+    const { groups } = await w().as(w().owner).graphql('{ groups(filter: { search: "side-" }) { totalCount } }');
+    expect(groups.totalCount).to.equal(15);
+  });
+
+  it("carries 100 operations at once, and no more", async () => {
+    const { messages, say } = await bare();
+    say(init(w().owner.token));
+    await eventually(() => messages.length === 1, "acknowledged");
+    for (let id = 1; id <= 120; id++)
+      say({
+        type: "subscribe",
+        id: String(id),
+        payload: { query: "{ groups { nodes { id members { totalCount } } } }" },
+      });
+    const ended = () => messages.filter(({ type }) => type === "complete" || type === "error");
+    await eventually(() => ended().length === 120, "all are answered");
+    const refused = messages.filter(({ type }) => type === "error");
+    expect(refused.length).to.be.within(1, 20);
+    for (const { payload } of refused)
+      expect(payload[0].extensions).to.include({ code: "RATE_LIMITED", retryAfter: 1 });
+    say({ type: "subscribe", id: "later", payload: { query: "{ me { id } }" } });
+    await eventually(() => messages.some(({ id, type }) => id === "later" && type === "next"), "there is room again");
+  });
+
+  it("gives up a subscription as soon as the client does", async () => {
+    const [ada] = await w().users("ada");
+    const { messages, say } = await bare();
+    say(init(ada!.token));
+    const query = "subscription { inboxEvents { __typename } }";
+    const begun = (id: string) =>
+      eventually(() => messages.some((each) => each.id === id && each.type === "next"), `${id} has begun`);
+    await eventually(() => messages.length === 1, "acknowledged");
+    for (let n = 0; n < 60; n++) {
+      // 20 at once are allowed: those given up must not count.
+      say({ type: "subscribe", id: String(n), payload: { query } });
+      await begun(String(n));
+      say({ type: "complete", id: String(n) });
+    }
+    expect(messages.filter(({ type, payload }) => type === "error" || payload?.errors)).to.deep.equal([]);
+  });
+
+  it("holds documents to the same rules as HTTP", async () => {
+    const { messages, say, socket } = await bare();
+    say(init(w().owner.token));
+    await eventually(() => messages.length === 1, "acknowledged");
+    const faults: Record<string, [string, RegExp]> = {
+      syntax: ["{ me { ", /Syntax Error/],
+      validity: ["{ nothing }", /Cannot query field/],
+      aliases: [`{ ${Array.from({ length: 101 }, (_, n) => `a${n}: me { id }`).join(" ")} }`, /more than 100 aliases/],
+      size: [`{ me { id } } #${"x".repeat(64 * 1024)}`, /larger than 65536 bytes/],
+      variables: ["query($id: UUID!) { inboxNotification(id: $id) { id } }", /Validation failed/],
+      operation: ["query A { me { id } } query B { me { id } }", /operation name/],
+    };
+    for (const [id, [query, message]] of Object.entries(faults)) {
+      say({ type: "subscribe", id, payload: { query } });
+      await eventually(() => messages.some((each) => each.id === id), id);
+      const { type, payload } = messages.find((each) => each.id === id)!;
+      expect(type, id).to.equal("error");
+      expect(payload[0].message).to.match(message);
+      expect(payload[0].extensions).to.include({ code: "BAD_USER_INPUT" }).and.to.have.property("requestId");
+    }
+    expect(socket.readyState).to.equal(WebSocket.OPEN);
+  });
+
+  it("keeps the schema to itself if so configured, and closes with 1012 when the server stops", async () => {
+    const app = await startServer(w().database.url, { STEWARD_GRAPHQL_INTROSPECTION: "false" });
+    let closed = 0;
+    const client = connect(w().owner, app.url);
+    client.on("closed", (event) => (closed = (event as { code: number }).code));
+    const error = await run(client, "{ __schema { types { name } } }").catch((thrown: unknown) => thrown);
+    expect(JSON.stringify(error)).to.match(/introspection/i);
+    await app.close();
+    await eventually(() => closed !== 0, "the socket is closed");
+    expect(closed).to.equal(1012);
+  });
+
+  it("serves Apollo Client: a query, a mutation and a subscription", async () => {
+    const [ada] = await w().users("ada");
+    const http = new HttpLink({ uri: `${w().url}/graphql`, headers: { "Service-Session-Token": ada!.token } });
+    const link = ApolloLink.split(
+      ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
+      new GraphQLWsLink(connect(ada!)),
+      http,
+    );
+    const apollo = new ApolloClient({ link, cache: new InMemoryCache() });
+    endings.push(() => apollo.stop());
+
+    const me = await apollo.query<{ me: { username: string } }>({
+      query: gql`
+        query {
+          me {
+            id
+            username
+          }
+        }
+      `,
+    });
+    expect(me.data!.me.username).to.equal(ada!.username);
+
+    const told: string[] = [];
+    let begun = false;
+    const events = apollo.subscribe<{ inboxEvents: { notification?: { title: string } } }>({
+      query: gql`
+        subscription {
+          inboxEvents {
+            __typename
+            ... on InboxNotificationAdded {
+              notification {
+                id
+                title
+              }
+            }
+          }
+        }
+      `,
+    });
+    const subscription = events.subscribe(({ data }) => {
+      begun = true;
+      if (data?.inboxEvents.notification) told.push(data.inboxEvents.notification.title);
+    });
+    endings.push(() => subscription.unsubscribe());
+    await eventually(() => begun, "the subscription has begun");
+    await apollo.mutate({
+      mutation: gql`
+        mutation {
+          sendCustomNotification(input: { content: { title: "Tea" } }) {
+            notification {
+              id
+            }
+          }
+        }
+      `,
+    });
+    await eventually(() => told.length === 1, "told");
+    await deliver(w().app, ada!.id, ["Cake"]);
+    await eventually(() => told.length === 2, "told again");
+    expect(told).to.deep.equal(["Tea", "Cake"]);
+  });
+});

@@ -1,0 +1,242 @@
+// What callers send to rows: bodies and query strings, and how their faults are reported.
+import { expect } from "chai";
+import { newId } from "../src/domain/ids.js";
+import { raw, rawRequest } from "./support/raw.js";
+import { type Answer, world } from "./support/world.js";
+
+describe("a request", () => {
+  const w = world();
+  const owner = () => w().as(w().owner);
+  const everyone = () => `/api/v2/groups/${w().defaultOrganization}`;
+  const fields = ({ body }: Answer): string[] => (body.validations ?? []).map(({ field }: { field: string }) => field);
+
+  describe("brings a body", () => {
+    const patch = (body: unknown, headers?: Record<string, string>) => owner().patch(everyone(), body, headers);
+
+    it("of JSON in UTF-8, whatever kind of JSON it calls it", async () => {
+      for (const type of [
+        "application/json",
+        "application/json; charset=utf-8",
+        'Application/JSON;charset="UTF-8"',
+        "application/merge-patch+json",
+      ]) {
+        expect(await patch({}, { "Content-Type": type }), type).to.include({ status: 200 });
+      }
+      for (const type of [
+        "text/plain",
+        "application/xml",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=latin1",
+        "json",
+        "",
+      ]) {
+        const answer = await patch("{}", { "Content-Type": type });
+        expect(answer, type).to.include({ status: 415 });
+        expect(answer.body).to.deep.equal({ message: "Unsupported media type." });
+      }
+      expect(await patch("{}", { "Content-Encoding": "gzip" })).to.include({ status: 415 });
+      const { statuses } = await raw(
+        w().url,
+        rawRequest(`PATCH ${everyone()}`, [`Service-Session-Token: ${w().owner.token}`, "Content-Length: 2"], "{}"),
+      );
+      expect(statuses, "without a type").to.deep.equal([200]);
+    });
+
+    it("of at most 1 MiB", async () => {
+      const padded = (bytes: number) => `{"unknown":"${"x".repeat(bytes - 14)}"}`;
+      expect(await patch(padded(1024 * 1024))).to.include({ status: 200 });
+      const answer = await patch(padded(1024 * 1024 + 1));
+      expect(answer).to.include({ status: 413 });
+      expect(answer.body).to.deep.equal({
+        message: "Request body too large.",
+        detail: "At most 1048576 bytes are read.",
+      });
+      const chunks = Array.from({ length: 40 }, () => `10000\r\n${"x".repeat(0x10000)}\r\n`);
+      const head = [
+        "Content-Type: application/json",
+        "Transfer-Encoding: chunked",
+        `Service-Session-Token: ${w().owner.token}`,
+      ];
+      const chunked = await raw(w().url, rawRequest(`PATCH ${everyone()}`, head), ...chunks, "0\r\n\r\n");
+      expect(chunked.statuses).to.deep.equal([413]);
+    });
+
+    it("of at most 64 levels", async () => {
+      const nested = (levels: number) => `{"unknown":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+      expect(await patch(nested(64))).to.include({ status: 200 });
+      for (const levels of [65, 100_000]) {
+        const answer = await patch(nested(levels));
+        expect(answer).to.include({ status: 400 });
+        expect(answer.body).to.deep.equal({
+          message: "Request body must be valid JSON.",
+          detail: "It is nested deeper than 64 levels.",
+        });
+      }
+    });
+
+    it("and says where broken JSON breaks, without repeating it", async () => {
+      for (const [body, position] of [
+        ['{"name": secret}', 9],
+        ['{"name": "x", }', 14],
+        ['{"name" "x"}', 8],
+        ['{"name": "x"', 12],
+        ['{"name": "x"}}', 13],
+        ['{"name": tru}', 12],
+        ['{"name": "\\x"}', 11],
+        ["", 0],
+      ] as const) {
+        const answer = await patch(body);
+        expect(answer.body, body).to.deep.equal({
+          message: "Request body must be valid JSON.",
+          detail: `It goes wrong at position ${position}.`,
+        });
+      }
+      const long = await patch(`{"name": ${"x".repeat(100_000)}}`);
+      expect(long.body).to.deep.equal({ message: "Request body must be valid JSON.", detail: "It is not JSON." });
+      for (const bytes of [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), Buffer.from('\u0000{"name":"x"}')]) {
+        const head = [`Service-Session-Token: ${w().owner.token}`, `Content-Length: ${bytes.length}`];
+        const { statuses } = await raw(w().url, rawRequest(`PATCH ${everyone()}`, head), bytes);
+        expect(statuses).to.deep.equal([400]);
+      }
+    });
+
+    it("whose unknown fields, prototypes and earlier duplicates do not count", async () => {
+      const name = (await w().group()).name;
+      const { id } = (await owner().get(`/api/v2/groups/${name}`)).body;
+      const change = `{"display_name": 5, "display_name": "last", "colour": 1, "__proto__": {"name": "polluted"}, "constructor": {"prototype": {"name": "x"}}}`;
+      const answer = await owner().patch(`/api/v2/groups/${id}`, change);
+      expect(answer).to.include({ status: 200 });
+      expect(answer.body).to.include({ display_name: "last", name });
+      const object = { resource_type: "group", organization_id: "default" };
+      const checks = `{"checks": {"__proto__": {"action": "read", "object": {}}, "constructor": 5, "toString": ${JSON.stringify({ action: "read", object })}}}`;
+      expect((await owner().post("/api/v2/authcheck", checks)).body).to.deep.equal({ toString: true });
+    });
+
+    it("in which null is absent, and nothing becomes another type", async () => {
+      const { id, name } = await w().group();
+      const path = `/api/v2/groups/${id}`;
+      expect((await owner().patch(path, '{"quota_allowance": 1.0, "name": null, "add_users": null}')).body).to.include({
+        quota_allowance: 1,
+        name,
+      });
+      for (const quota of ["5", 1.5, true, 2 ** 31, 1e400, [5], {}]) {
+        const answer = await owner().patch(path, { quota_allowance: quota });
+        if (quota === 1e400) continue;
+        expect(answer.status, JSON.stringify(quota)).to.equal(400);
+        expect(fields(answer)).to.deep.equal(["quota_allowance"]);
+      }
+      expect(await owner().patch(path, '{"quota_allowance": 1e400}')).to.include({ status: 400 });
+    });
+
+    it("of storable text: NUL and lone surrogates are 400 wherever they stand", async () => {
+      const { id } = await w().group();
+      for (const text of ["a\\u0000b", "\\ud800", "\\udc00x"]) {
+        const answer = await owner().patch(
+          `/api/v2/groups/${id}`,
+          `{"display_name": "${text}", "avatar_url": "${text}", "name": "${text}", "add_users": ["${text}"]}`,
+        );
+        expect(answer, text).to.include({ status: 400 });
+        expect(fields(answer)).to.have.members(["display_name", "avatar_url", "name", "add_users[0]"]);
+        expect(await w().nobody.post("/api/v2/users/login", `{"email": "${text}", "password": "${text}"}`)).to.include({
+          status: 400,
+        });
+      }
+      for (const path of [
+        "/api/v2/groups/%00",
+        "/api/v2/groups?organization=%00",
+        `${everyone()}/members?q=%00`,
+        "/api/v2/organizations/%00/groups/%00",
+      ]) {
+        const { status } = await owner().get(path);
+        expect(status, path).to.be.oneOf([400, 404]);
+      }
+    });
+
+    it("or ignores one where none is read", async () => {
+      expect(await owner().put("/api/v2/notifications/inbox/mark-all-as-read", "{broken")).to.include({ status: 204 });
+      expect(await owner().request("DELETE", `/api/v2/groups/${(await w().group()).id}`, "{broken")).to.include({
+        status: 200,
+      });
+    });
+
+    it("with three faulty fields, and hears of all three, on both surfaces in their own style", async () => {
+      const { id } = await w().group();
+      const rest = await owner().patch(`/api/v2/groups/${id}`, {
+        display_name: " x",
+        quota_allowance: -1,
+        add_users: [newId()],
+      });
+      expect(rest).to.include({ status: 400 });
+      expect(rest.body.message).to.equal("Validation failed.");
+      expect(fields(rest)).to.have.members(["display_name", "quota_allowance", "add_users[0]"]);
+      const { errors } = await owner().failure(
+        "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
+        { input: { group: id, displayName: " x", quotaAllowance: -1, addUsers: [newId()] } },
+      );
+      const named = (errors[0]!.extensions.validations as Array<{ field: string }>).map(({ field }) => field);
+      expect(named).to.have.members(["input.displayName", "input.quotaAllowance", "input.addUsers[0]"]);
+    });
+  });
+
+  describe("has a query", () => {
+    const invalid = "Query parameters have invalid values.";
+
+    it("whose unknown and empty parameters do not count", async () => {
+      expect(await owner().get("/api/v2/groups?nothing=1&nothing=2&organization=&group_ids=&limit=")).to.include({
+        status: 200,
+      });
+    });
+
+    it("with each parameter once, unless it is a list", async () => {
+      const answer = await owner().get(
+        "/api/v2/groups?organization=default&organization=default&has_member=me&has_member=me",
+      );
+      expect(answer).to.include({ status: 400 });
+      expect(answer.body.message).to.equal(invalid);
+      expect(fields(answer)).to.have.members(["organization", "has_member"]);
+      const [one, two] = [await w().group(), await w().group()];
+      for (const list of [
+        `group_ids=${one.id},${two.id}`,
+        `group_ids=${one.id}&group_ids=${two.id}`,
+        `group_ids=${one.id.toUpperCase()},,&group_ids=${two.id}`,
+      ]) {
+        const found = (await owner().get(`/api/v2/groups?${list}`)).body.map(({ id }: { id: string }) => id);
+        expect(found).to.have.members([one.id, two.id]);
+      }
+    });
+
+    it("with booleans in six spellings of any case", async () => {
+      const members = async (value: string) =>
+        (await owner().get(`${everyone()}?exclude_members=${value}`)).body.members;
+      for (const yes of ["true", "TRUE", "1", "t", "T"]) expect(await members(yes), yes).to.deep.equal([]);
+      for (const no of ["false", "False", "0", "f", ""]) expect(await members(no), no).to.not.be.empty;
+      for (const bad of ["yes", "2", "tru", "null"]) {
+        const answer = await owner().get(`${everyone()}?exclude_members=${bad}`);
+        expect(answer.body.message, bad).to.equal(invalid);
+        expect(fields(answer)).to.deep.equal(["exclude_members"]);
+      }
+    });
+
+    it("with limits and offsets within bounds", async () => {
+      const members = (query: string) => owner().get(`${everyone()}/members?${query}`);
+      for (const good of ["limit=0", "limit=1", "limit=1000", "offset=0", "offset=2147483647"])
+        expect(await members(good), good).to.include({ status: 200 });
+      for (const [bad, field] of [
+        ["limit=-1", "limit"],
+        ["limit=1001", "limit"],
+        ["limit=x", "limit"],
+        ["limit=1.5", "limit"],
+        ["limit=1e2", "limit"],
+        ["offset=-1", "offset"],
+        ["offset=2147483648", "offset"],
+        ["after_id=x", "after_id"],
+      ] as const) {
+        const answer = await members(bad);
+        expect(answer, bad).to.include({ status: 400 });
+        expect(answer.body.message, bad).to.equal(invalid);
+        expect(fields(answer), bad).to.deep.equal([field]);
+      }
+      expect(fields(await members("limit=x&offset=-&after_id=")), "all at once").to.have.members(["limit", "offset"]);
+    });
+  });
+});

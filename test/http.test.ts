@@ -1,0 +1,328 @@
+// What holds for every request, whatever it asks for: routes, credentials, headers, health.
+import { expect } from "chai";
+import { csrfTokenOf } from "../src/rest/engine/credentials.js";
+import { newId } from "../src/domain/ids.js";
+import { startServer } from "./support/app.js";
+import { raw, rawRequest } from "./support/raw.js";
+import { Client, world } from "./support/world.js";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("every request", () => {
+  const w = world();
+  const owner = () => w().as(w().owner);
+  const everyone = () => `/api/v2/groups/${w().defaultOrganization}`;
+
+  describe("finds its route", () => {
+    it("or is 404, or 405 with the methods there are", async () => {
+      const unknown = await owner().get("/api/v2/nothing");
+      expect(unknown).to.include({ status: 404 });
+      expect(unknown.body).to.deep.equal({ message: "Route not found." });
+      for (const [method, path, allow] of [
+        ["POST", "/api/v2/groups", "GET, HEAD"],
+        ["PUT", everyone(), "DELETE, GET, HEAD, PATCH"],
+        ["OPTIONS", "/api/v2/users/login", "POST"],
+        ["POST", "/healthz", "GET, HEAD"],
+        ["DELETE", "/openapi.json", "GET, HEAD"],
+        ["POST", "/docs", "GET, HEAD"],
+      ] as const) {
+        const answer = await w().nobody.request(method, path);
+        expect(answer, `${method} ${path}`).to.include({ status: 405 });
+        expect(answer.headers.get("allow")).to.equal(allow);
+        expect(answer.body).to.deep.equal({ message: "Method not allowed." });
+      }
+    });
+
+    it("before anybody asks for credentials", async () => {
+      expect(await w().nobody.get("/api/v2/nothing")).to.include({ status: 404 });
+      expect(await w().as({ token: "nonsense" }).post("/api/v2/groups")).to.include({ status: 405 });
+    });
+
+    it("by the very path: case and slashes count", async () => {
+      for (const path of [
+        "/api/v2/groups/",
+        "/API/v2/groups",
+        "/api/v2/Groups",
+        "//api/v2/groups",
+        "/api/v2//groups",
+        "/healthz/",
+      ]) {
+        expect(await owner().get(path), path).to.include({ status: 404 });
+      }
+    });
+
+    it("with segments decoded once, and 400 for a bad escape", async () => {
+      const { name } = await w().group("plus-and");
+      expect((await owner().get(`/api/v2/groups/${name.replace("-", "%2D")}`)).body).to.include({ name });
+      expect(await owner().get(`/api/v2/groups/${name.replace("-", "%252D")}`)).to.include({ status: 404 });
+      expect(await owner().get("/api/v2/groups/a%2Fb")).to.include({ status: 404 });
+      for (const path of ["/api/v2/groups/%", "/api/v2/groups/%zz", "/api/v2/groups/%ff", "/%c0%af"]) {
+        const answer = await owner().get(path);
+        expect(answer, path).to.include({ status: 400 });
+        expect(answer.body.message).to.equal("Validation failed.");
+      }
+    });
+
+    it("with HEAD where GET works", async () => {
+      for (const path of [
+        "/api/v2/groups",
+        everyone(),
+        "/healthz",
+        "/openapi.json",
+        "/docs",
+        "/api/v2/notifications/inbox/watch",
+      ]) {
+        const head = await owner().request("HEAD", path);
+        expect(head, path).to.include({ status: 200, body: "" });
+      }
+      const [head, get] = [await owner().request("HEAD", everyone()), await owner().get(everyone())];
+      expect(head.headers.get("content-length")).to.equal(get.headers.get("content-length"));
+      expect(await owner().request("HEAD", `/api/v2/groups/${newId()}`)).to.include({ status: 404, body: "" });
+    });
+  });
+
+  describe("shows who sent it", () => {
+    const me = '{"query":"{ me { username } }"}';
+    const send = (headers: Record<string, string>, method = "GET", path = "/api/v2/groups") =>
+      w().nobody.request(method, path, undefined, headers);
+    const unknown = `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`;
+
+    it("by a header of ours or as a bearer", async () => {
+      expect(await send({ "Service-Session-Token": w().owner.token })).to.include({ status: 200 });
+      expect(await send({ Authorization: `Bearer ${w().owner.token}` })).to.include({ status: 200 });
+      expect(await send({ Authorization: `bearer ${w().owner.token}` })).to.include({ status: 200 });
+      expect(await send({ "Service-Session-Token": "" })).to.include({ status: 401 });
+      expect((await send({ Authorization: `Basic ${w().owner.token}` })).body.detail).to.equal(
+        "No credential was sent.",
+      );
+      expect(await send({}, "GET", `/api/v2/groups?token=${w().owner.token}`)).to.include({ status: 401 });
+    });
+
+    it("by the first credential there is: a bad one is 401 whatever follows", async () => {
+      const good = `service_session_token=${w().owner.token}`;
+      const own = { Cookie: good, "Sec-Fetch-Site": "same-origin" };
+      expect(await send(own)).to.include({ status: 200 });
+      expect(await send({ ...own, "Service-Session-Token": unknown })).to.include({ status: 401 });
+      expect(await send({ ...own, Authorization: `Bearer ${unknown}` })).to.include({ status: 401 });
+      expect(await send({ Authorization: `Bearer ${unknown}`, "Service-Session-Token": w().owner.token })).to.include({
+        status: 200,
+      });
+    });
+
+    it("by a cookie only from our own pages, with their token for what changes something", async () => {
+      const Cookie = `other=1; service_session_token=${w().owner.token}`;
+      const Origin = w().app.services.config.accessUrl;
+      const change = (headers: Record<string, string>) =>
+        send({ Cookie, ...headers }, "PUT", "/api/v2/notifications/inbox/mark-all-as-read");
+      expect(await send({ Cookie })).to.include({ status: 401 });
+      expect(await send({ Cookie, "Sec-Fetch-Site": "cross-site", Origin })).to.include({ status: 401 });
+      expect(await send({ Cookie, Origin })).to.include({ status: 200 });
+      expect(await change({ Origin: "https://evil.example" })).to.include({ status: 401 });
+      expect(await change({ Origin })).to.include({ status: 403 });
+      expect(await change({ Origin, "X-CSRF-Token": "wrong" })).to.include({ status: 403 });
+      expect(await change({ Origin, "X-CSRF-Token": csrfTokenOf(w().owner.token) })).to.include({ status: 204 });
+      const graphql = (headers: Record<string, string>) => w().nobody.post("/graphql", me, { Cookie, ...headers });
+      expect((await graphql({ Origin: "https://evil.example" })).body.errors[0].extensions.code).to.equal(
+        "UNAUTHENTICATED",
+      );
+      expect(await graphql({ Origin })).to.include({ status: 403 });
+      expect((await graphql({ Origin, "X-CSRF-Token": csrfTokenOf(w().owner.token) })).body).to.deep.equal({
+        data: { me: { username: "owner" } },
+      });
+    });
+
+    it("before its body counts, and its body before its rights", async () => {
+      const member = w().as(await w().user("member"));
+      expect(await w().nobody.patch(everyone(), '{"broken')).to.include({ status: 401 });
+      expect(await member.patch(everyone(), '{"broken')).to.include({ status: 400 });
+      expect(await member.patch(everyone(), { quota_allowance: "many" })).to.include({ status: 400 });
+      expect(await member.patch(everyone(), { quota_allowance: -1, name: "-" })).to.include({ status: 403 });
+    });
+
+    it("and cannot tell what is missing from what is not for it", async () => {
+      const member = w().as(await w().user("member"));
+      const hidden = await w().group();
+      const bodies = await Promise.all(
+        [hidden.id, newId(), "no-such-group"].map(async (group) => {
+          const response = await fetch(`${w().url}/api/v2/groups/${group}`, {
+            headers: { "Service-Session-Token": member.token! },
+          });
+          return [response.status, await response.text()];
+        }),
+      );
+      expect(bodies[0]).to.deep.equal([404, '{"message":"Resource not found or you do not have access to it."}']);
+      expect(bodies).to.deep.equal([bodies[0], bodies[0], bodies[0]]);
+    });
+  });
+
+  describe("is answered with headers", () => {
+    it("that identify it, and keep it from being stored or sniffed", async () => {
+      for (const path of ["/api/v2/groups", "/api/v2/nothing", "/graphql", "/healthz", "/nothing", "/docs"]) {
+        const { headers } = await w().nobody.get(path);
+        expect(headers.get("x-request-id"), path).to.match(uuid);
+        expect(headers.get("x-content-type-options"), path).to.equal("nosniff");
+        expect(headers.get("referrer-policy"), path).to.equal("no-referrer");
+        expect(headers.get("strict-transport-security"), path).to.equal(null);
+        if (/^\/(api|graphql)/.test(path)) expect(headers.get("cache-control"), path).to.equal("no-store");
+      }
+      const { headers } = await owner().get("/api/v2/groups");
+      expect(headers.get("content-type")).to.equal("application/json; charset=utf-8");
+      expect(headers.get("cache-control")).to.equal("no-store");
+    });
+
+    it("with ids and addresses of others only from a trusted proxy", async () => {
+      const { database, owner: admin } = w();
+      const app = await startServer(database.url, {
+        STEWARD_TRUSTED_PROXIES: "127.0.0.0/8,10.0.0.0/8",
+        STEWARD_ACCESS_URL: "https://steward.example.com",
+      });
+      const address = async (url: string, headers: Record<string, string>) => {
+        const client = new Client(url, admin.token);
+        const {
+          status,
+          body,
+          headers: answered,
+        } = await client.post("/api/v2/organizations/default/groups", { name: `g-${newId()}`.slice(0, 36) }, headers);
+        expect(status, JSON.stringify(body)).to.equal(201);
+        const { auditEvents } = await client.graphql(
+          `{ auditEvents(filter: { resourceType: "group" }, first: 1) { nodes { ip requestId } } }`,
+        );
+        return { ...auditEvents.nodes[0], answered: answered.get("x-request-id") };
+      };
+      try {
+        const forwarded = {
+          "X-Request-Id": "from-the-proxy-1",
+          "X-Forwarded-For": "198.51.100.9, 203.0.113.7, 10.1.2.3",
+        };
+        expect(await address(app.url, forwarded)).to.deep.equal({
+          ip: "203.0.113.7",
+          requestId: "from-the-proxy-1",
+          answered: "from-the-proxy-1",
+        });
+        const nonsense = await address(app.url, {
+          "X-Request-Id": "short",
+          "X-Forwarded-For": "nonsense, ::1%eth0, 0x7f.1, 999.1.1.1",
+        });
+        expect(nonsense.requestId).to.match(uuid).and.to.equal(nonsense.answered);
+        const untrusted = await address(w().url, forwarded);
+        expect(untrusted.ip).to.equal("127.0.0.1");
+        expect(untrusted.requestId).to.match(uuid).and.to.equal(untrusted.answered);
+        const { headers } = await new Client(app.url).get("/healthz");
+        expect(headers.get("strict-transport-security")).to.match(/^max-age=\d{7,}/);
+      } finally {
+        await app.close();
+      }
+    });
+  });
+
+  it("by a script of another site works from the origins that were named, without cookies", async () => {
+    const app = await startServer(w().database.url, { STEWARD_CORS_ORIGINS: "https://dash.example.com" });
+    try {
+      const client = new Client(app.url, w().owner.token);
+      const preflight = {
+        "Access-Control-Request-Method": "PATCH",
+        "Access-Control-Request-Headers": "service-session-token",
+      };
+      const named = { Origin: "https://dash.example.com" };
+      const foreign = { Origin: "https://evil.example.com" };
+      const asked = await client.request("OPTIONS", "/api/v2/groups/x", undefined, { ...named, ...preflight });
+      expect(asked).to.include({ status: 204 });
+      expect(asked.headers.get("access-control-allow-origin")).to.equal(named.Origin);
+      expect(asked.headers.get("access-control-allow-methods")).to.include("PATCH");
+      expect(asked.headers.get("access-control-allow-headers")).to.include("Service-Session-Token");
+      for (const path of ["/api/v2/groups", "/api/v2/nothing", "/graphql"]) {
+        const { headers } = await client.get(path, named);
+        expect(headers.get("access-control-allow-origin"), path).to.equal(named.Origin);
+        expect(headers.get("access-control-allow-credentials"), path).to.equal(null);
+        expect((await client.get(path, foreign)).headers.get("access-control-allow-origin"), path).to.equal(null);
+      }
+      expect(await client.request("OPTIONS", "/api/v2/groups", undefined, { ...foreign, ...preflight })).to.include({
+        status: 405,
+      });
+      expect((await w().nobody.get("/api/v2/groups", named)).headers.get("access-control-allow-origin")).to.equal(null);
+    } finally {
+      await app.close();
+    }
+  });
+
+  describe("about health", () => {
+    it("needs no credential", async () => {
+      expect((await w().nobody.get("/healthz")).body).to.deep.equal({ status: "ok" });
+      expect((await w().nobody.get("/readyz")).body).to.deep.equal({ status: "ok" });
+    });
+
+    it("gets numbers on this machine, or with their token, and else not even a hint of them", async () => {
+      const { status, headers, body } = await w().nobody.get("/metrics");
+      expect(status).to.equal(200);
+      expect(headers.get("content-type")).to.match(/^text\/plain/);
+      expect(body)
+        .to.include("steward_http_request_duration_seconds_bucket")
+        .and.to.include('route="/api/v2/groups/:group"');
+      expect(body).to.not.include(w().defaultOrganization);
+      const hidden = await w().nobody.get("/metrics", { "X-Forwarded-For": "127.0.0.1" });
+      expect(hidden).to.include({ status: 404 });
+      expect(hidden.body).to.deep.equal((await w().nobody.get("/nothing")).body);
+
+      const app = await startServer(w().database.url, { STEWARD_METRICS_TOKEN: "a-token-for-metrics" });
+      try {
+        const far = { "X-Forwarded-For": "203.0.113.7" };
+        const metrics = (authorization: string) =>
+          new Client(app.url).get("/metrics", { ...far, Authorization: authorization });
+        expect(await metrics("Bearer a-token-for-metrics")).to.include({ status: 200 });
+        for (const wrong of [
+          "Bearer a-token-for-metricz",
+          "Bearer é-token-for-metrics",
+          "Bearer ",
+          "Basic a-token-for-metrics",
+        ]) {
+          expect(await metrics(wrong), wrong).to.include({ status: 404 });
+        }
+      } finally {
+        await app.close();
+      }
+    });
+  });
+
+  describe("that is no HTTP", () => {
+    it("is refused without harm", async () => {
+      const token = `Service-Session-Token: ${w().owner.token}`;
+      for (const [line, status] of [
+        ["GET http://[ ", 400],
+        ["GET //", 404],
+        ["GET ?x", 400],
+        ["GET http://other.example/api/v2/groups", 200],
+        ["OPTIONS *", 404],
+        ["BREW /coffee", 400],
+      ] as const) {
+        expect((await raw(w().url, rawRequest(line.trim(), [token]))).statuses, line).to.deep.equal([status]);
+      }
+      expect(
+        (await raw(w().url, rawRequest("GET /healthz", [`X-Long: ${"x".repeat(17 * 1024)}`]))).statuses,
+      ).to.deep.equal([431]);
+      expect((await raw(w().url, "nonsense\r\n\r\n")).statuses).to.deep.equal([400]);
+      expect(await w().nobody.get("/healthz")).to.include({ status: 200 });
+    });
+
+    it("survives upgrades that go nowhere", async () => {
+      const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
+      const key = [...upgrade, "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+      const token = `Service-Session-Token: ${w().owner.token}`;
+      const bare = (line: string, headers: string[]) =>
+        raw(w().url, [`${line} HTTP/1.1`, "Host: localhost", ...headers, "", ""].join("\r\n"));
+      expect((await bare("GET //", upgrade)).statuses).to.deep.equal([404]);
+      expect((await bare("GET http://[", upgrade)).statuses).to.deep.equal([400]);
+      expect((await bare("GET /api/v2/groups", [...key, token])).statuses).to.deep.equal([200]);
+      expect((await bare("GET /api/v2/notifications/inbox/watch", key)).statuses).to.deep.equal([401]);
+      expect((await bare("GET /api/v2/notifications/inbox/watch", [...upgrade, token])).statuses).to.deep.equal([400]);
+      expect((await bare("GET /graphql", upgrade)).statuses).to.deep.equal([400]);
+      expect((await bare("POST /graphql", key)).statuses).to.deep.equal([405]);
+      const h2c = rawRequest(
+        "POST /api/v2/authcheck",
+        ["Upgrade: h2c", token, "Content-Length: 13"],
+        '{"checks":{}}',
+      ).replace("Connection: close", "Connection: Upgrade");
+      expect((await raw(w().url, h2c)).statuses).to.deep.equal([200]);
+      expect(await w().nobody.get("/healthz")).to.include({ status: 200 });
+    });
+  });
+});

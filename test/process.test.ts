@@ -1,0 +1,318 @@
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { Client as Postgres } from "pg";
+import { freshDatabase, ownerPassword } from "./support/app.js";
+import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { type ServerProcess, spawnServer, spawnStart } from "./support/process.js";
+import { eventually, transports } from "./support/watchers.js";
+import { type Answer, Client } from "./support/world.js";
+
+const running: ServerProcess[] = [];
+const start = async (settings: NodeJS.ProcessEnv): Promise<ServerProcess> => {
+  const server = await spawnServer(settings);
+  running.push(server);
+  return server;
+};
+const refused = async (settings: NodeJS.ProcessEnv): Promise<ServerProcess> => {
+  const server = await spawnStart(settings);
+  running.push(server);
+  expect(await server.ended, server.output()).to.equal(1);
+  return server;
+};
+const stop = async ({ child, ended }: ServerProcess): Promise<number | NodeJS.Signals> => {
+  child.kill("SIGTERM");
+  return ended;
+};
+const signIn = async ({ url }: ServerProcess, email = "owner@example.com", password = ownerPassword) => {
+  const { body } = await new Client(url).post("/api/v2/users/login", { email, password });
+  return body.session_token as string;
+};
+const logLines = ({ stdout }: ServerProcess): Array<Record<string, unknown>> =>
+  stdout()
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe("the process", function () {
+  this.timeout(30_000);
+  let empty: TestDatabase;
+  let folder: string;
+
+  beforeEach(async () => {
+    empty = await createDatabase();
+    folder = await mkdtemp(join(tmpdir(), "steward-process-"));
+    // Where the tests run as root, the account of Postgres has to pass.
+    await chmod(folder, 0o755);
+  });
+  afterEach(async () => {
+    for (const { child, ended } of running.splice(0)) {
+      child.kill("SIGKILL");
+      await ended;
+    }
+    await empty.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  describe("starting", () => {
+    it("tells where it serves and, the first time only, how to sign in", async () => {
+      const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "", STEWARD_ADMIN_EMAIL: "" };
+      const first = await start(settings);
+      await eventually(() => first.stdout().includes("listening"), "the start is told");
+      const address = `http://localhost:${new URL(first.url).port}`;
+      expect(first.stdout()).to.include(`serves ${address}\n`);
+      expect(first.stdout()).to.include(`${address}/graphql\n`).and.include(`${address}/docs\n`);
+      const [, email, password] = /Sign in +(\S+)\n +Password +(\S+)/.exec(first.stdout()) ?? [];
+      expect(await signIn(first, email, password)).to.match(/^stw_se_/);
+      expect(first.output().split(password!), "printed once").to.have.length(2);
+      expect(JSON.stringify(logLines(first)), "not in the log").not.to.include(password);
+      expect(logLines(first).map(({ msg }) => msg)).to.include.members(["The database was migrated.", "listening"]);
+      expect(first.stderr()).to.equal("");
+      expect(await stop(first)).to.equal(0);
+
+      const second = await start(settings);
+      await eventually(() => second.stdout().includes("listening"), "the start is told");
+      expect(second.stdout())
+        .to.include("Steward serves")
+        .and.not.match(/Sign in|Password/);
+    });
+
+    it("does not repeat a password that was given, and warns of a setting that it does not know", async () => {
+      const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_DATABASE_POOOL: "7" });
+      await eventually(() => server.stdout().includes("listening"), "the start is told");
+      expect(server.stdout()).to.match(/Sign in +owner@example\.com\n/);
+      expect(server.output()).not.to.match(/Password/);
+      expect(server.output()).not.to.include(ownerPassword);
+      expect(logLines(server).filter(({ level }) => level === 40)).to.have.nested.property(
+        "[0].name",
+        "STEWARD_DATABASE_POOOL",
+      );
+    });
+
+    it("writes its log as text for people", async () => {
+      const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_LOG_FORMAT: "text" });
+      await eventually(() => server.stdout().includes("listening"), "the start is told");
+      expect(server.stdout()).to.match(/^\[[\d:.]+\] INFO: listening \{"url":"http:\/\/127\.0\.0\.1:\d+"\}$/m);
+      expect(logLines(server)).to.deep.equal([]);
+      expect(await stop(server)).to.equal(0);
+      expect(server.stdout(), "up to the last line").to.include("INFO: draining");
+    });
+
+    it("names everything that is wrong with the settings at once", async () => {
+      const { stdout, stderr } = await refused({
+        STEWARD_PORT: "http",
+        STEWARD_DATABASE_URL: "mysql://steward:s3cret@db",
+        STEWARD_LOG_LEVEL: "loud",
+      });
+      expect(stderr())
+        .to.match(/STEWARD_PORT must be/)
+        .and.match(/STEWARD_DATABASE_URL must be/)
+        .and.match(/STEWARD_LOG_LEVEL must be/);
+      expect(stdout() + stderr()).not.to.include("s3cret");
+      expect(stdout()).to.equal("");
+    });
+
+    it("refuses a weak password of the first administrator, by the setting's name", async () => {
+      const { output, stderr } = await refused({ STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "password" });
+      expect(stderr()).to.match(/STEWARD_ADMIN_PASSWORD: /);
+      expect(output()).not.to.include('"password"');
+    });
+
+    it("refuses a port that is taken in one sentence, before it makes anything that would be told only once", async () => {
+      const taken = createServer().listen(0, "127.0.0.1");
+      await once(taken, "listening");
+      const { port } = taken.address() as { port: number };
+      const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "" };
+      const { stderr } = await refused({ ...settings, STEWARD_PORT: String(port) });
+      expect(stderr()).to.equal(
+        `Steward does not start: Another process listens on port ${port} of 127.0.0.1. STEWARD_PORT chooses another port.\n`,
+      );
+      taken.close();
+      const server = await start(settings);
+      await eventually(() => /Password +\S{24} /.test(server.stdout()), "the password is told");
+    });
+
+    it("refuses a database that a newer version made", async () => {
+      expect(await stop(await start({ STEWARD_DATABASE_URL: empty.url }))).to.equal(0);
+      await query(empty.url, "insert into migrations (name) values ('0099-from-the-future')");
+      const { stderr } = await refused({ STEWARD_DATABASE_URL: empty.url });
+      expect(stderr()).to.match(
+        /^Steward does not start: The database is newer than this program.*0099-from-the-future/,
+      );
+    });
+
+    it("answers probes, and nothing else, while it waits for its turn to migrate", async () => {
+      const client = await connected(empty.url);
+      await client.query("select pg_advisory_lock(hashtext('steward.boot'))");
+      const server = await spawnStart({ STEWARD_DATABASE_URL: empty.url });
+      running.push(server);
+      const nobody = new Client(server.url);
+      await eventually(
+        () =>
+          fetch(`${server.url}/healthz`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        "it is alive",
+        15_000,
+      );
+      expect(await nobody.get("/readyz")).to.deep.include({
+        status: 503,
+        body: { status: "unavailable", failed: ["migrations"] },
+      });
+      for (const path of ["/api/v2/groups", "/graphql", "/docs"]) await expectUnavailable(nobody.get(path));
+      await client.end();
+      await eventually(() => fetch(`${server.url}/readyz`).then(({ ok }) => ok), "it is ready");
+      expect((await nobody.get("/api/v2/groups")).status).to.equal(401);
+    });
+
+    it("of three replicas at once on an empty database makes one administrator and one organization", async () => {
+      const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "" };
+      const replicas = await Promise.all([start(settings), start(settings), start(settings)]);
+      for (const { url } of replicas) expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+      await eventually(() => replicas.every(({ stdout }) => stdout().includes("listening")), "all starts are told");
+      expect(replicas.filter(({ stdout }) => stdout().includes("Password"))).to.have.length(1);
+      expect(await query(empty.url, "select username from users where not is_system")).to.deep.equal([
+        { username: "admin" },
+      ]);
+      expect(await query(empty.url, "select name from organizations")).to.deep.equal([{ name: "main" }]);
+    });
+  });
+
+  describe("ending", () => {
+    let database: TestDatabase;
+    let locks: Postgres;
+
+    beforeEach(async () => {
+      database = await freshDatabase();
+      locks = await connected(database.url);
+    });
+    afterEach(async () => {
+      await locks.end();
+      await database.drop();
+    });
+
+    /** A server that is at work on a request, which `release` lets finish. */
+    async function busyServer(settings: NodeJS.ProcessEnv = {}) {
+      const server = await start({ STEWARD_DATABASE_URL: database.url, ...settings });
+      const token = await signIn(server);
+      await locks.query("begin; lock table groups in access exclusive mode");
+      const slow = new Client(server.url, token).post("/api/v2/organizations/default/groups", { name: "slow" });
+      const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await eventually(async () => (await locks.query(waiting)).rowCount === 1, "the request waits");
+      return { server, token, slow, release: () => locks.query("commit") };
+    }
+
+    it("lets running requests finish, takes no others, and ends streams so that they resume elsewhere", async () => {
+      const { server, token, slow, release } = await busyServer();
+      const watchers = await Promise.all(Object.values(transports).map((connect) => connect(server.url, token)));
+      server.child.kill("SIGTERM");
+
+      const nobody = new Client(server.url);
+      await eventually(async () => (await nobody.get("/readyz")).status === 503, "it is not ready", 1_000);
+      expect((await nobody.get("/readyz")).body).to.deep.equal({ status: "unavailable", failed: ["draining"] });
+      expect((await nobody.get("/healthz")).status).to.equal(200);
+      await expectUnavailable(nobody.get("/api/v2/groups"));
+      expect(await Promise.all(watchers.map(({ ended }) => ended))).to.deep.equal([1012, 0, 0, 1012]);
+      const late = transports.WebSocket(server.url, token).catch((error: Error) => error.message);
+      expect(await late).to.equal("Refused with 503.");
+      expect(server.child.exitCode, "waits for the slow request").to.equal(null);
+
+      await release();
+      expect((await slow).status).to.equal(201);
+      expect(await server.ended).to.equal(0);
+      expect(server.stderr()).to.equal("");
+    });
+
+    it("gives up on requests that outlast the grace", async () => {
+      const { server, slow } = await busyServer({ STEWARD_SHUTDOWN_GRACE: "1s" });
+      const cut = slow.then(String, () => "cut");
+      server.child.kill("SIGINT");
+      expect(await server.ended).to.equal(0);
+      expect(await cut).to.equal("cut");
+    });
+
+    it("ends at once on a second signal", async () => {
+      const { server, slow } = await busyServer();
+      const cut = slow.then(String, () => "cut");
+      server.child.kill("SIGTERM");
+      await eventually(() => server.stdout().includes("draining"), "it drains");
+      server.child.kill("SIGTERM");
+      expect(await server.ended).to.equal(1);
+      expect(await cut).to.equal("cut");
+    });
+
+    it("logs a defect that nobody caught, and ends with status 1", async () => {
+      for (const defect of ["throw new Error('boom')", "Promise.reject(new Error('boom'))"]) {
+        const preloaded = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(defect)}})`;
+        const server = await start({ STEWARD_DATABASE_URL: database.url, NODE_OPTIONS: `--import=${preloaded}` });
+        server.child.kill("SIGUSR2");
+        expect(await server.ended).to.equal(1);
+        expect(logLines(server).at(-1)).to.deep.include({ level: 60, msg: "uncaught exception" });
+        expect(logLines(server).at(-1)).to.have.nested.property("err.message", "boom");
+      }
+    });
+  });
+
+  it("runs a Postgres of its own where no database is set, which outlives a killed server and keeps its data", async () => {
+    const settings = { STEWARD_DATA_DIR: join(folder, "data") };
+    const first = await start(settings);
+    const token = await signIn(first);
+    const made = await new Client(first.url, token).post("/api/v2/organizations/default/groups", { name: "kept" });
+    expect(made.status).to.equal(201);
+
+    const second = await refused(settings);
+    expect(second.stderr()).to.match(
+      /^Steward does not start: Another Steward server \(process \d+\) uses the data in .*STEWARD_DATA_DIR/,
+    );
+    expect(second.stderr()).to.include(`process ${first.child.pid}`);
+
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const third = await start(settings);
+    const kept = await new Client(third.url, token).get(`/api/v2/groups/${made.body.id}`);
+    expect(kept).to.deep.include({ status: 200 });
+    expect(await stop(third)).to.equal(0);
+    const left = await readdir(join(folder, "data", "postgres"), { recursive: true });
+    expect(
+      left.filter((name) => /postmaster\.pid$|\.lock$/.test(name)),
+      "Postgres ends with its server",
+    ).to.deep.equal([]);
+  });
+
+  it("hashes as many passwords at once as it is told, and has threads left for files and names", async function () {
+    if (process.platform !== "linux") this.skip();
+    const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_HASH_CONCURRENCY: "5" });
+    await Promise.all(Array.from({ length: 12 }, () => signIn(server)));
+    const tasks = `/proc/${server.child.pid}/task`;
+    const names = await Promise.all((await readdir(tasks)).map((id) => readFile(`${tasks}/${id}/comm`, "utf8")));
+    expect(names.filter((name) => name === "libuv-worker\n")).to.have.length(9);
+  });
+});
+
+async function expectUnavailable(answer: Promise<Answer>): Promise<void> {
+  const { status, headers, body } = await answer;
+  expect({ status, retry: headers.get("retry-after"), message: body.message }).to.deep.equal({
+    status: 503,
+    retry: "1",
+    message: "The service is temporarily unavailable.",
+  });
+}
+
+async function connected(url: string): Promise<Postgres> {
+  const client = new Postgres(url);
+  await client.connect();
+  return client;
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = await connected(url);
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
