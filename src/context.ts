@@ -137,17 +137,21 @@ export class Context {
    * Called around every root mutation field, and by background work.
    */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
-    const transaction = this.services.database.transaction();
-    this.transaction = transaction;
+    const transaction = (this.transaction = this.services.database.transaction());
+    const result = await this.committing(transaction, work);
+    this.transaction = undefined;
+    this.loaders = undefined;
+    for (const action of this.committed.splice(0)) action();
+    return result;
+  }
+
+  /** After a failure the context keeps the transaction, which refuses statements that come late. */
+  private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
       await transaction.commit();
-      this.transaction = undefined;
-      this.loaders = undefined;
-      for (const action of this.committed.splice(0)) action();
       return result;
     } catch (error) {
-      this.transaction = undefined;
       this.loaders = undefined;
       this.committed.length = 0;
       await transaction.rollback();

@@ -31,9 +31,9 @@ function settings(env: Environment): Config {
   }
 }
 
-function giveUp(error: unknown): never {
-  if (explainsItself(error)) process.stderr.write(`Steward does not start: ${error.message}\n`);
-  else log.fatal({ err: error }, "Steward does not start.");
+function giveUp(error: Error): never {
+  process.stderr.write(`Steward does not start: ${error.message}\n`);
+  if (!explainsItself(error)) log.fatal({ err: error }, "start failed");
   process.exit(1);
 }
 
@@ -62,8 +62,9 @@ function stopOnSignals(started: Promise<App>): void {
     if (isStopping) process.exit(1);
     isStopping = true;
     log.info({ signal }, "draining");
-    const app = await started.catch(giveUp);
+    // Should a start or a goodbye hang, it still ends.
     setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();
+    const app = await started.catch(giveUp);
     await app.close();
     process.exit(0);
   };

@@ -136,6 +136,7 @@ const own: Record<string, string> = {
   provisioner_job: "R",
   oauth2_grant: "*",
   notification_preference: "*",
+  notification_message: "C",
   inbox_notification: "*",
 };
 /** Own objects of a foreign organization are not own; a group member is one of an organization. */
@@ -160,13 +161,6 @@ const userAdminsWrites = (resource: string, role: string) =>
 const situations: Situation[] = [
   { what: "an ordinary object of somebody else", facts: {} },
   { what: "an own object", facts: { ownerId: me }, gains: ownGains },
-  {
-    what: "an own custom notification",
-    facts: { ownerId: me, isCustom: true },
-    gains: (resource, place) =>
-      resource === "notification_message" && place !== "away" ? "C" : ownGains(resource, place),
-  },
-  { what: "somebody else's custom notification", facts: { isCustom: true } },
   {
     what: "of a user with a site role",
     facts: { siteRoles: ["auditor"] },
@@ -306,7 +300,7 @@ describe("authorization", () => {
     const nobody: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: ["all"] };
     for (const { permission } of permissions) {
       expect(
-        may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true, isCustom: true }),
+        may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }),
         permission,
       ).to.equal(false);
     }

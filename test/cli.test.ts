@@ -19,7 +19,7 @@ const told = (stdout: string) => {
 };
 
 describe("the command line", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
 
   it("explains itself", async () => {
     const { status, stdout, stderr } = await command({}, "--help");

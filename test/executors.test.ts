@@ -1,6 +1,6 @@
 // The compiler that runs queries answers as the reference implementation of GraphQL does.
 import { expect } from "chai";
-import { OperationTypeNode } from "graphql";
+import { Kind, OperationTypeNode } from "graphql";
 import { Context } from "../src/context.js";
 import { newId } from "../src/domain/ids.js";
 import { prepare, type Variables } from "../src/graphql/execute.js";
@@ -48,7 +48,7 @@ describe("compiled queries", () => {
   const pick = ({ definition }: StoredOperation, values: Variables, onlyRequired: boolean): Variables =>
     Object.fromEntries(
       (definition.variableDefinitions ?? [])
-        .filter(({ type }) => !onlyRequired || type.kind === "NonNullType")
+        .filter(({ type }) => !onlyRequired || type.kind === Kind.NON_NULL_TYPE)
         .map(({ variable }) => [variable.name.value, values[variable.name.value]] as const)
         .filter(([, value]) => value !== undefined),
     );

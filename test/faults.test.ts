@@ -18,7 +18,11 @@ const unavailable = { message: "The service is temporarily unavailable." };
 async function ask(url: string, sql: string) {
   const database = new Postgres(url);
   await database.connect();
-  return database.query<{ name: string }>(sql).finally(() => database.end());
+  try {
+    return await database.query<{ name: string }>(sql);
+  } finally {
+    await database.end();
+  }
 }
 
 describe("without its database", function () {

@@ -34,7 +34,7 @@ describe("GraphQL over WebSocket", () => {
 
   /** The first result of an operation. */
   async function run(client: SocketClient, query: string, variables?: Record<string, unknown>): Promise<Result> {
-    for await (const result of client.iterate<Record<string, unknown>>({ query, variables })) return result as Result;
+    for await (const result of client.iterate({ query, variables })) return result as Result;
     throw new Error("There was no result.");
   }
 
@@ -43,7 +43,7 @@ describe("GraphQL over WebSocket", () => {
     const socket = new WebSocket(address(), protocol, { headers });
     endings.push(() => socket.terminate());
     const messages: Array<{ type: string; id?: string; payload?: any }> = []; // oxlint-disable-line typescript/no-explicit-any -- messages of every shape
-    socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+    socket.on("message", (data) => messages.push(JSON.parse((data as Buffer).toString())));
     const closed = new Promise<[number, string]>((resolve) =>
       socket.once("close", (code, reason) => resolve([code, String(reason)])),
     );

@@ -119,9 +119,8 @@ describe("a request", () => {
         quota_allowance: 1,
         name,
       });
-      for (const quota of ["5", 1.5, true, 2 ** 31, 1e400, [5], {}]) {
+      for (const quota of ["5", 1.5, true, 2 ** 31, [5], {}]) {
         const answer = await owner().patch(path, { quota_allowance: quota });
-        if (quota === 1e400) continue;
         expect(answer.status, JSON.stringify(quota)).to.equal(400);
         expect(fields(answer)).to.deep.equal(["quota_allowance"]);
       }
@@ -209,7 +208,7 @@ describe("a request", () => {
       const members = async (value: string) =>
         (await owner().get(`${everyone()}?exclude_members=${value}`)).body.members;
       for (const yes of ["true", "TRUE", "1", "t", "T"]) expect(await members(yes), yes).to.deep.equal([]);
-      for (const no of ["false", "False", "0", "f", ""]) expect(await members(no), no).to.not.be.empty;
+      for (const no of ["false", "False", "0", "f", ""]) expect(await members(no), no).to.have.length.greaterThan(0);
       for (const bad of ["yes", "2", "tru", "null"]) {
         const answer = await owner().get(`${everyone()}?exclude_members=${bad}`);
         expect(answer.body.message, bad).to.equal(invalid);

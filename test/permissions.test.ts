@@ -1,35 +1,29 @@
 import { expect } from "chai";
+import { covers, type Permission, scopeCatalogue } from "../src/domain/authorization.js";
 import { newId } from "../src/domain/ids.js";
-import { scopeCatalogue } from "../src/domain/authorization.js";
-import { covers } from "../src/domain/authorization/scopes.js";
-import type { Permission } from "../src/domain/authorization.js";
-import { userHint } from "../src/domain/tokens/credentials.js";
-import { newToken } from "../src/domain/tokens/text.js";
-import { Client, GraphqlFailure, world } from "./support/world.js";
+import { enter, type Part, type Stage } from "./support/stage.js";
+import { type Client, GraphqlFailure, world } from "./support/world.js";
 
-/** Everybody who tries, by one letter: holders of site roles, of roles in the organisation of the object, and outsiders. */
-const roles: Record<string, string[]> = {
-  O: ["owner"],
-  T: ["template-admin"],
-  U: ["user-admin"],
-  A: ["auditor"],
-  o: ["organization-admin"],
-  t: ["organization-template-admin"],
-  u: ["organization-user-admin"],
-  a: ["organization-auditor"],
-  m: [],
-  // All roles of an organisation, but of another one; and none at all.
-  x: ["organization-admin", "organization-template-admin", "organization-user-admin", "organization-auditor"],
-  n: [],
+const organizationRoles = ["admin", "template-admin", "user-admin", "auditor"].map((role) => `organization-${role}`);
+const [admin, templateAdmin, userAdmin, auditor] = organizationRoles as [string, string, string, string];
+
+/** Everybody who tries, by a letter: holders of site roles, members of the organisation, outsiders. */
+const parts: Record<string, Part> = {
+  O: { siteRoles: ["owner"] },
+  T: { siteRoles: ["template-admin"] },
+  U: { siteRoles: ["user-admin"] },
+  A: { siteRoles: ["auditor"] },
+  o: { roles: [admin] },
+  t: { roles: [templateAdmin] },
+  u: { roles: [userAdmin] },
+  a: { roles: [auditor] },
+  m: { roles: [] },
+  // All roles, but in another organisation; and none at all.
+  x: { rolesElsewhere: organizationRoles },
+  n: {},
 };
-const everybody = Object.keys(roles).join("");
+const everybody = Object.keys(parts).join("");
 const members = "otuam";
-
-/** What an attempt is about: a small organisation of its own, so that nothing that succeeds is in another's way. */
-type Stage = Record<
-  "actor" | "organization" | "group" | "team" | "victim" | "holder" | "newcomer" | "bot" | "key" | "ownKey" | "note" | "ownNote",
-  string
->;
 
 /** GraphQL as a document, REST as method, path and body. */
 type Request = string | [method: string, path: string, body?: unknown];
@@ -55,14 +49,19 @@ const mine = () => ({ owner_id: "me" });
 const victims = ({ victim }: Stage) => ({ owner_id: victim });
 const stored = (what: keyof Stage) => (stage: Stage) => ({ resource_id: stage[what] });
 const is = (what: keyof Stage) => (stage: Stage) => stage[what];
+const actor = is("actor");
 const change = (verb: string, input: (stage: Stage) => string) => (stage: Stage) =>
   `mutation { ${verb}(input: { ${input(stage)} }) { __typename } }`;
 const setRoles = (holder: keyof Stage, role: string) =>
   change("setUserRoles", (s) => `user: "${s[holder]}", roles: [${role}]`);
 const setMemberRoles = (member: keyof Stage, role: string) =>
-  change("setOrganizationMemberRoles", (s) => `organization: "${s.organization}", user: "${s[member]}", roles: [${role}]`);
-const api = (method: string, path: (stage: Stage) => string, body?: unknown) => (stage: Stage): Request =>
-  [method, `/api/v2${path(stage)}`, body];
+  change(
+    "setOrganizationMemberRoles",
+    (s) => `organization: "${s.organization}", user: "${s[member]}", roles: [${role}]`,
+  );
+const api =
+  (method: string, path: (stage: Stage) => string, body?: unknown) =>
+  (stage: Stage): Request => [method, `/api/v2${path(stage)}`, body];
 const title = () => `t${newId().slice(-12)}`;
 
 // The permission table of what there is to be done today, one line for each cell that an operation stands behind.
@@ -76,7 +75,7 @@ const cells: Cell[] = [
   { permission: "user:update", may: "O", asked: stored("holder"), tried: change("resetUserPassword", (s) => `user: "${s.holder}", password: "seven-lamps-beside-the-old-canal"`), about: "the password of a holder of a site role" },
   { permission: "user:delete", may: "OU", asked: stored("victim"), tried: change("deleteUser", (s) => `user: "${s.victim}"`) },
   { permission: "user:delete", may: "O", asked: stored("holder"), tried: change("deleteUser", (s) => `user: "${s.holder}"`), about: "a holder of a site role" },
-  { permission: "user:read", may: everybody, asked: mine, tried: () => `{ me { id email } }`, shows: is("actor"), about: "oneself" },
+  { permission: "user:read", may: everybody, asked: mine, tried: () => `{ me { id email } }`, shows: actor, about: "oneself" },
   { permission: "user:update_personal", may: everybody, asked: mine, tried: change("updateProfile", () => `name: "${title()}"`), about: "oneself" },
 
   { permission: "assign_role:assign", may: "O", asked: everywhere, tried: setRoles("victim", "AUDITOR") },
@@ -84,7 +83,7 @@ const cells: Cell[] = [
   { permission: "assign_role:unassign", may: "O", asked: everywhere, tried: setRoles("holder", "") },
   { permission: "assign_role:read", may: "OUA", asked: everywhere, tried: () => "{ assignableRoles { name } }", shows: () => "AUDITOR" },
   { permission: "assign_org_role:assign", may: "OUou", asked: there, tried: setMemberRoles("victim", "ORGANIZATION_USER_ADMIN") },
-  { permission: "assign_org_role:unassign", may: "OUou", asked: there, tried: setMemberRoles("holder", "") },
+  { permission: "assign_org_role:unassign", may: "OUou", asked: there, tried: setMemberRoles("bot", "") },
   { permission: "assign_org_role:read", may: "OTUAotuam", asked: there, tried: (s) => `{ assignableRoles(organization: "${s.organization}") { name } }`, shows: () => "ORGANIZATION_ADMIN" },
 
   { permission: "organization:create", may: "O", asked: everywhere, tried: change("createOrganization", () => `name: "${title()}"`) },
@@ -103,7 +102,7 @@ const cells: Cell[] = [
   { permission: "group:update", may: "OUou", asked: stored("group"), tried: api("PATCH", (s) => `/groups/${s.group}`, { display_name: "Changed" }) },
   { permission: "group:delete", may: "OUou", asked: stored("group"), tried: api("DELETE", (s) => `/groups/${s.group}`) },
   { permission: "group_member:read", may: "OTUAotua", asked: (s) => ({ ...there(s), ...victims(s) }), tried: api("GET", (s) => `/groups/${s.team}/members`), shows: is("victim") },
-  { permission: "group_member:read", may: members, asked: (s) => ({ ...there(s), ...mine() }), tried: api("GET", (s) => `/groups/${s.team}/members`), shows: is("actor"), by: members, about: "oneself" },
+  { permission: "group_member:read", may: members, asked: (s) => ({ ...there(s), ...mine() }), tried: api("GET", (s) => `/groups/${s.team}/members`), shows: actor, by: members, about: "oneself" },
   { permission: "group_ai_budget:create", may: "OUou", asked: there, tried: api("PUT", (s) => `/groups/${s.group}/ai/budget`, { spend_limit_micros: 7 }) },
   { permission: "group_ai_budget:read", may: "OUAoua", asked: there, tried: api("GET", (s) => `/groups/${s.team}/ai/budget`), shows: is("team") },
   { permission: "group_ai_budget:update", may: "OUou", asked: there, tried: api("PUT", (s) => `/groups/${s.team}/ai/budget`, { spend_limit_micros: 7 }) },
@@ -131,6 +130,7 @@ const cells: Cell[] = [
 /** What came of a request. Whatever is no refusal of permission is a fault of the test or a defect. */
 interface Outcome {
   isAllowed: boolean;
+  refusal?: "FORBIDDEN" | "NOT_FOUND";
   /** What the credential lacks. */
   missingScope?: string;
 }
@@ -139,12 +139,16 @@ async function outcomeOf(client: Client, request: Request, shown = ""): Promise<
   if (typeof request === "string") return outcomeOfDocument(client, request, shown);
   const [method, path, body] = request;
   const answer = await client.request(method, path, body);
-  if (answer.status === 403 || answer.status === 404) {
-    const challenge = answer.headers.get("www-authenticate") ?? "";
-    return { isAllowed: false, missingScope: /error="insufficient_scope", scope="(.*)"/.exec(challenge)?.[1] };
+  if (answer.status !== 403 && answer.status !== 404) {
+    expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 204);
+    return { isAllowed: JSON.stringify(answer.body).includes(shown) };
   }
-  expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 204);
-  return { isAllowed: JSON.stringify(answer.body).includes(shown) };
+  const challenge = answer.headers.get("www-authenticate") ?? "";
+  return {
+    isAllowed: false,
+    refusal: answer.status === 403 ? "FORBIDDEN" : "NOT_FOUND",
+    missingScope: /error="insufficient_scope", scope="(.*)"/.exec(challenge)?.[1],
+  };
 }
 
 async function outcomeOfDocument(client: Client, document: string, shown: string): Promise<Outcome> {
@@ -152,56 +156,64 @@ async function outcomeOfDocument(client: Client, document: string, shown: string
     return { isAllowed: JSON.stringify(await client.graphql(document)).includes(shown) };
   } catch (error) {
     if (!(error instanceof GraphqlFailure) || !["FORBIDDEN", "NOT_FOUND"].includes(error.code)) throw error;
-    return { isAllowed: false, missingScope: (error.errors[0]!.extensions.requiredScopes as string[] | undefined)?.[0] };
+    const scopes = error.errors[0]!.extensions.requiredScopes as string[] | undefined;
+    return { isAllowed: false, refusal: error.code as Outcome["refusal"], missingScope: scopes?.[0] };
   }
 }
 
-describe("the permission table", () => {
+const titleOf = ({ permission, about }: Cell) => (about ? `${permission}, ${about}` : permission);
+
+describe("permissions", () => {
   const the = world();
 
-  /** A stage with somebody of these roles on it. */
-  async function enter(letter: string, scopes = ["all"]): Promise<{ client: Client; stage: Stage }> {
-    const w = the();
-    const { text, id: tokenId, secretHash } = newToken("session");
-    const names = ["actor", "organization", "group", "team", "victim", "holder", "newcomer", "bot", "note", "ownNote"] as const;
-    const ids = Object.fromEntries(names.map((name) => [name, newId()])) as Record<(typeof names)[number], string>;
-    const stage: Stage = { ...ids, key: randomText(10), ownKey: randomText(10) };
-    const { actor, organization, group, team, victim, holder, newcomer, bot, note, ownNote } = ids;
-    const isMember = members.includes(letter);
-    const held = `{${roles[letter]}}`;
-    const name = (id: string) => id.replaceAll("-", "");
-    const now = "now(), now()";
-    const person = (id: string, siteRoles = "{}", loginType = "password") =>
-      `('${id}', ${now}, '${id}@example.com', '${name(id)}', '${loginType}', ${loginType === "none"}, '${siteRoles}')`;
-    const key = (id: string, userId: string, kind: string, hash = "") =>
-      `('${id}', '\\x${hash}', '${userId}', '${kind}', '${id}', '{${scopes}}', ${now}, now() + interval '1 hour')`;
-    const notification = (id: string, userId: string) =>
-      `('${id}', '${userId}', 1, '${newId()}', '{}', 'Hello', '', '', '[]', now())`;
-    await w.app.services.database.pool.query(`
-      insert into organizations (id, created_at, updated_at, name) values ('${organization}', ${now}, '${name(organization)}');
-      insert into users (id, created_at, updated_at, email, username, login_type, is_service_account, site_roles)
-        values ${person(actor, /[OTUA]/.test(letter) ? held : "{}")}, ${person(victim)}, ${person(holder, "{auditor}")},
-          ${person(newcomer)}, ${person(bot, "{}", "none")};
-      insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, last_used_at, expires_at)
-        values ${key(tokenId, actor, "session", secretHash.toString("hex"))}, ${key(stage.ownKey, actor, "token")},
-          ${key(stage.key, victim, "token")};
-      insert into organization_members (organization_id, user_id, roles, created_at)
-        select '${organization}', id, '{}', now() from unnest('{${[victim, holder, bot]}}'::uuid[]) id;
-      insert into organization_members (organization_id, user_id, roles, created_at)
-        select id, '${actor}', '${held}', now()
-        from unnest('{${isMember ? organization : letter === "x" ? w.defaultOrganization : ""}}'::uuid[]) id;
-      insert into groups (id, created_at, updated_at, organization_id, name)
-        select id, ${now}, '${organization}', right(id::text, 12) from unnest('{${[group, team]}}'::uuid[]) id;
-      insert into group_members (group_id, organization_id, user_id) values
-        ('${group}', '${organization}', '${victim}'), ('${team}', '${organization}', '${isMember ? actor : holder}');
-      insert into group_ai_budgets (group_id, spend_limit_micros, created_at, updated_at) values ('${team}', 5, ${now});
-      insert into inbox_cursors (user_id, last_seq, unread_count) values ('${actor}', 1, 1), ('${victim}', 1, 1);
-      insert into inbox_notifications
-        (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
-        values ${notification(note, victim)}, ${notification(ownNote, actor)};
-      insert into audit_events
-        (id, time, actor_kind, action, resource_type, resource_id, organization_id, diff, request_id)
-        values ('${newId()}', now(), 'system', 'create', 'organization', '${organization}', '${organization}', '{}', 'stage')`);
-    return { client: w.as({ token: text }), stage };
+  /** What `authcheck` says: of the permission, and of reading the same object. */
+  async function ask(client: Client, { permission, asked }: Cell, stage: Stage) {
+    const [resource_type, action] = permission.split(":");
+    const object = { resource_type, ...asked(stage) };
+    const checks = { it: { action, object }, read: { action: "read", object } };
+    const { status, body } = await client.post("/api/v2/authcheck", { checks });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body as { it: boolean; read: boolean };
+  }
+
+  for (const cell of cells) {
+    it(`${titleOf(cell)}: ${cell.may || "nobody"}`, async () => {
+      const { may, tried, shows, by = everybody } = cell;
+      const answers = await Promise.all(
+        Array.from(by, async (letter) => {
+          const { client, stage } = await enter(the(), parts[letter]!);
+          const said = await ask(client, cell, stage);
+          const { isAllowed, refusal } = await outcomeOf(client, tried(stage), shows?.(stage));
+          if (refusal && "resource_id" in cell.asked(stage)) {
+            expect(refusal, letter).to.equal(said.read ? "FORBIDDEN" : "NOT_FOUND");
+          }
+          return { asked: said.it ? letter : "", tried: isAllowed ? letter : "" };
+        }),
+      );
+      const lettersOf = (way: "asked" | "tried") => answers.map((answer) => answer[way]).join("");
+      expect({ asked: lettersOf("asked"), tried: lettersOf("tried") }).to.deep.equal({ asked: may, tried: may });
+    });
+  }
+
+  // Everybody may read their own user, whatever the scopes.
+  for (const cell of cells.filter(({ may, shows }) => may.startsWith("O") && shows !== actor)) {
+    it(`${titleOf(cell)}: credentials without its scope are told so; with all they are told, it is done`, async () => {
+      const { permission, tried, shows } = cell;
+      const attempt = async (scopes: string[]) => {
+        const { client, stage } = await enter(the(), { ...parts.O, scopes });
+        return outcomeOf(client, tried(stage), shows?.(stage));
+      };
+      const { missingScope } = await attempt(scopeCatalogue.filter((scope) => !covers([scope], permission)));
+      expect(missingScope).to.satisfy((scope?: string) => scope && covers([scope], permission));
+
+      const scopes = ["file:read"];
+      let outcome = await attempt(scopes);
+      while (outcome.missingScope) {
+        expect(scopes).to.not.include(outcome.missingScope);
+        scopes.push(outcome.missingScope);
+        outcome = await attempt(scopes);
+      }
+      expect(outcome.isAllowed, `with ${scopes.join(", ")}`).to.equal(true);
+    });
   }
 });

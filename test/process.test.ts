@@ -38,7 +38,7 @@ const logLines = ({ stdout }: ServerProcess): Array<Record<string, unknown>> =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("the process", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let empty: TestDatabase;
   let folder: string;
 
@@ -212,7 +212,7 @@ describe("the process", function () {
       server.child.kill("SIGTERM");
 
       const nobody = new Client(server.url);
-      await eventually(async () => (await nobody.get("/readyz")).status === 503, "it is not ready", 1_000);
+      await eventually(async () => (await nobody.get("/readyz")).status === 503, "it is not ready");
       expect((await nobody.get("/readyz")).body).to.deep.equal({ status: "unavailable", failed: ["draining"] });
       expect((await nobody.get("/healthz")).status).to.equal(200);
       await expectUnavailable(nobody.get("/api/v2/groups"));

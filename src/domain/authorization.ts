@@ -31,6 +31,13 @@ export { covers, isScope, narrowed, scopeCatalogue } from "./authorization/scope
 export const may = (actor: Actor, permission: Permission, target: Target = {}): boolean =>
   usable(actor, permission).some((grant) => gives(grant, actor, target));
 
+/**
+ * Whether the actor gets to know that the object is there, by roles, ownership and access lists alone: what the
+ * credential's scopes must cover is asked before any object is looked up.
+ */
+export const sees = (actor: Actor, permission: Permission, target: Target): boolean =>
+  (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target));
+
 /** Throws unless the actor may. For objects the caller can see: what they cannot see is "not found". */
 export function authorize(actor: Actor, permission: Permission, target?: Target): void {
   if (may(actor, permission, target)) return;

@@ -64,6 +64,7 @@ export class Transaction {
   #client: Promise<PoolClient> | undefined;
   #em: EntityManager | undefined;
   readonly #last: Array<[Statement<unknown>, unknown[]]> = [];
+  #isOver = false;
 
   constructor(private readonly database: Database) {}
 
@@ -89,7 +90,7 @@ export class Transaction {
 
   async commit(): Promise<void> {
     await this.#em?.flush();
-    if (!this.#client && this.#last.length === 0) return;
+    if (!this.#client && this.#last.length === 0) return void (this.#isOver = true);
     const client = await this.connection();
     this.database.executed += this.#last.length;
     // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.
@@ -105,6 +106,7 @@ export class Transaction {
   /** Undoes everything. Safe after a failed commit and when nothing was begun. */
   async rollback(): Promise<void> {
     this.#em?.clear();
+    this.#isOver = true;
     if (!this.#client) return;
     const client = await this.#client.catch(() => undefined);
     if (!client) return;
@@ -116,7 +118,8 @@ export class Transaction {
     }
   }
 
-  connection(): Promise<PoolClient> {
+  async connection(): Promise<PoolClient> {
+    if (this.#isOver) throw new Error("The transaction is over.");
     this.#client ??= this.database.pool.connect().then((client) => {
       // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
       client.query("begin").catch(() => {});
@@ -126,6 +129,7 @@ export class Transaction {
   }
 
   #release(client: PoolClient, failure?: Error): void {
+    this.#isOver = true;
     this.#client = undefined;
     client.release(failure);
   }

@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { may, reach } from "./authorization.js";
+import { reach, sees } from "./authorization.js";
 import { statement } from "./database.js";
 import { conflict, notFound } from "./errors.js";
 import { isUuid } from "./text.js";
@@ -42,7 +42,7 @@ export const lockOrganization = (ctx: Context, ref: string): Promise<Organizatio
 
 async function find(ctx: Context, ref: string, statements: typeof reading): Promise<OrganizationRow> {
   const organization = await lookUp(ctx, ref, statements);
-  if (!organization || !may(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
+  if (!organization || !sees(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
   return organization;
 }
 

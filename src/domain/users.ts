@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { authorize, may, type OrganizationRole, type Permission, type SiteRole, type Target } from "./authorization.js";
+import { authorize, type OrganizationRole, type Permission, sees, type SiteRole, type Target } from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
 import { isUuid } from "./text.js";
@@ -71,7 +71,7 @@ async function find(ctx: Context, ref: string, { byId, byName }: typeof reading)
   const idOrName = ref === "me" ? ctx.actor.userId : ref;
   if (idOrName === undefined) throw notFound();
   const user = await ctx.row(isUuid(idOrName) ? byId : byName, idOrName);
-  if (!user || !may(ctx.actor, "user:read", userTarget(user))) throw notFound();
+  if (!user || !sees(ctx.actor, "user:read", userTarget(user))) throw notFound();
   return user;
 }
 

@@ -108,7 +108,7 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
 function compile(schema: GraphQLSchema, document: DocumentNode) {
   const query = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true });
   if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
-  return (ctx: Context, variables: Variables) => query.query(undefined, ctx, variables) as Result | Promise<Result>;
+  return (ctx: Context, variables: Variables) => query.query(undefined, ctx, variables);
 }
 
 /** The fields that a document selects, and those of them that are root fields. What tells of the schema is open to all. */

@@ -108,7 +108,7 @@ export class GroupBudgetsResolver {
     return readGroupAiBudget(ctx, group);
   }
 
-  @Needs("group_ai_budget:update")
+  @Needs("group_ai_budget:create", "group_ai_budget:update", "group:read")
   @Mutation(() => SetGroupAiBudgetPayload, { description: "Gives a group an AI budget, or another one." })
   async setGroupAiBudget(
     @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudgetInput,
@@ -117,7 +117,7 @@ export class GroupBudgetsResolver {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
   }
 
-  @Needs("group_ai_budget:delete")
+  @Needs("group_ai_budget:delete", "group:read")
   @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Takes the AI budget from a group." })
   async deleteGroupAiBudget(
     @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: DeleteGroupAiBudgetInput,

@@ -100,15 +100,8 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
     requestDidStart: async () => ({
       async responseForOperation({ document, operation: definition, queryHash, request, contextValue }) {
         if (!definition) return null;
-        const operation = documents.operation(queryHash!, document!, request.operationName ?? undefined);
+        const operation = documents.operation(queryHash!, document, request.operationName ?? undefined);
         const variables = request.variables ?? {};
-        const answer = (
-          status: number,
-          singleResult: { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] },
-        ) => ({
-          http: { status, headers: new HeaderMap() },
-          body: { kind: "single" as const, singleResult },
-        });
         try {
           operation.check(variables);
         } catch (error) {
@@ -128,6 +121,13 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
     }),
   };
 }
+
+type SingleResult = { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] };
+
+const answer = (status: number, singleResult: SingleResult) => ({
+  http: { status, headers: new HeaderMap() },
+  body: { kind: "single" as const, singleResult },
+});
 
 /** What Apollo finds wrong with a document or request is the caller's input, whatever Apollo calls it. */
 function oneCode({ message, locations, extensions }: GraphQLFormattedError): GraphQLFormattedError {

@@ -122,6 +122,7 @@ export class LogoutPayload {
 
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
+  @Needs("user:read")
   @FieldResolver(() => UserType, { description: "Whose it is." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);

@@ -11,7 +11,7 @@ import {
   isNonNullType,
   isRequiredInputField,
   Kind,
-  type ObjectValueNode,
+  type ValueNode,
   visit,
 } from "graphql";
 import type { Problems } from "../domain/errors.js";
@@ -59,7 +59,7 @@ function readers(spelling: Spelling) {
     if (isNonNullType(type)) return required(read(type.ofType));
     if (isListType(type)) return nullable(list(type.ofType));
     if (isInputObjectType(type)) return nullable(object(type));
-    return nullable(isEnumType(type) ? member(type) : scalar(type as GraphQLScalarType));
+    return nullable(isEnumType(type) ? member(type) : scalar(type));
   }
 
   const required =
@@ -181,11 +181,9 @@ function scalar(type: GraphQLScalarType): Reader {
 /** Where each variable of a document goes: its name → the argument path it fills, such as `input` or `input.cron`. */
 export function argumentPaths(document: DocumentNode): Map<string, string> {
   const paths = new Map<string, string>();
-  const note = (value: { kind: string }, path: string) => {
-    if (value.kind === Kind.VARIABLE) paths.set((value as unknown as { name: { value: string } }).name.value, path);
-    if (value.kind === Kind.OBJECT) {
-      for (const field of (value as ObjectValueNode).fields) note(field.value, `${path}.${field.name.value}`);
-    }
+  const note = (value: ValueNode, path: string) => {
+    if (value.kind === Kind.VARIABLE) paths.set(value.name.value, path);
+    if (value.kind === Kind.OBJECT) for (const field of value.fields) note(field.value, `${path}.${field.name.value}`);
   };
   visit(document, {
     Argument: ({ name, value }) => note(value, name.value),

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import getRawBody from "raw-body";
+import { getRawBody } from "raw-body";
 import { TransportError } from "./answers.js";
 import { faultIn } from "./json-fault.js";
 

@@ -13,24 +13,30 @@ const farewell = 2_000;
 
 /** Everything that is going on, so that a server that drains can end what would last and wait for the rest. */
 export class Lifetimes {
-  readonly #connections = new Set<Connection>();
-  readonly #lives = new Set<AbortController>();
+  /** What is not over yet, with its life if it asked for one. */
+  readonly #lives = new Map<Connection, AbortController | undefined>();
+  readonly #onClose: (this: Connection) => void;
   #isDraining = false;
+
+  constructor() {
+    const end = (connection: Connection) => this.#end(connection);
+    // One listener for all: ten thousand open streams would have ten thousand closures.
+    this.#onClose = function () {
+      end(this);
+    };
+  }
 
   /** Notes a request or a socket until it is over. */
   begin(connection: Connection): void {
-    this.#connections.add(connection);
-    connection.once("close", () => this.#connections.delete(connection));
+    this.#lives.set(connection, undefined);
+    connection.on("close", this.#onClose);
   }
 
-  /** A life that ends when the connection closes; made only for requests that ask for it. */
+  /** A life that ends when the connection closes, which may have happened; made only for requests that ask for it. */
   of(connection: Connection): AbortController {
     const life = new AbortController();
-    this.#lives.add(life);
-    connection.once("close", () => {
-      this.#lives.delete(life);
-      life.abort("gone" satisfies End);
-    });
+    if (this.#lives.has(connection)) this.#lives.set(connection, life);
+    else life.abort("gone" satisfies End);
     if (this.#isDraining) life.abort("restart" satisfies End);
     return life;
   }
@@ -38,9 +44,9 @@ export class Lifetimes {
   /** Ends streams now, waits for everything else for `grace` milliseconds at most, and cuts what is left then. */
   async drain(grace: number): Promise<void> {
     this.#isDraining = true;
-    for (const life of this.#lives) life.abort("restart" satisfies End);
+    for (const life of this.#lives.values()) life?.abort("restart" satisfies End);
     const begun = performance.now();
-    for (let spent = 0; spent < grace && this.#connections.size > 0; spent = performance.now() - begun) {
+    for (let spent = 0; spent < grace && this.#lives.size > 0; spent = performance.now() - begun) {
       if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
       await delay(10);
     }
@@ -48,6 +54,12 @@ export class Lifetimes {
   }
 
   #cut(which: (connection: Connection) => boolean): void {
-    for (const connection of this.#connections) if (which(connection)) connection.destroy();
+    for (const connection of this.#lives.keys()) if (which(connection)) connection.destroy();
+  }
+
+  #end(connection: Connection): void {
+    const life = this.#lives.get(connection);
+    this.#lives.delete(connection);
+    life?.abort("gone" satisfies End);
   }
 }

@@ -1,5 +1,5 @@
-import Router from "@koa/router";
-import type { GraphQLSchema } from "graphql";
+import { Router } from "@koa/router";
+import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../context.js";
 import { version } from "../domain/deployment.js";
 import { json, methodNotAllowed, send, TransportError } from "../http/answers.js";
@@ -36,14 +36,19 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
       unused.delete(operationName);
       const endpoint = endpointOf(services, schema, contextOf, row, operation);
       endpoints.push(endpoint);
-      const handler = operation.kind === "subscription" ? streamWith(schema, services, endpoint) : respondWith(schema, endpoint);
+      const handler =
+        operation.kind === OperationTypeNode.SUBSCRIPTION
+          ? streamWith(schema, services, endpoint)
+          : respondWith(schema, endpoint);
       router.register(path, [method], handler as never);
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
     described.push({ name, endpoints });
   }
   const description = JSON.stringify(openApiOf(schema, described, version, services.config.accessUrl));
-  router.get("/openapi.json", (http) => send(http as unknown as Http, { status: 200, headers: json, body: description }));
+  router.get("/openapi.json", (http) =>
+    send(http as unknown as Http, { status: 200, headers: json, body: description }),
+  );
   return router;
 }
 

@@ -31,9 +31,10 @@ describe("the contract", () => {
       it("succeeds with the contract's status and shape", async () => {
         const answer = await examples[name]!(w());
         expect(answer.status, JSON.stringify(answer.body)).to.equal(operation!.status);
-        if (!operation!.schema) return expect(answer.body).to.equal("");
-        const accepts = answerOf(name);
-        expect(accepts(answer.body), JSON.stringify([accepts.errors, answer.body])).to.equal(true);
+        if (operation!.schema) {
+          const accepts = answerOf(name);
+          expect(accepts(answer.body), JSON.stringify([accepts.errors, answer.body])).to.equal(true);
+        } else expect(answer.body).to.equal("");
       });
 
       if (operation?.open) {

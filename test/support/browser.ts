@@ -22,7 +22,7 @@ export async function launchBrowser(): Promise<Browser> {
   return launch().catch(async (error: Error) => {
     if (!/error while loading shared libraries/.test(error.message)) throw error;
     const folder = unpackLibraries();
-    const browser = await launch(join(folder, "al2023", "lib"));
+    const browser = await launch(join(folder, "lib"));
     browser.on("disconnected", () => rmSync(folder, { recursive: true, force: true }));
     return browser;
   });

@@ -114,7 +114,7 @@ export class Random {
     let result = text;
     for (let times = 1 + this.below(4); times > 0; times--) {
       const place = this.below(result.length + 1);
-      const inserted = this.chance(0.5) ? this.one([..."{}[]()\"':,\\$!@#\0é"]) : "";
+      const inserted = this.chance(0.5) ? this.one("{}[]()\"':,\\$!@#\0é".split("")) : "";
       result = result.slice(0, place) + inserted + result.slice(place + this.below(3));
     }
     return result;

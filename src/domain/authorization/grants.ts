@@ -27,8 +27,6 @@ export interface Target {
   isAdminMade?: boolean;
   /** Whether the caller has granted access to the OAuth2 application. */
   isGranted?: boolean;
-  /** Whether the notification is one that users write themselves. */
-  isCustom?: boolean;
 }
 
 const holdsNoSiteRole = ({ siteRoles, ownerId }: Target) =>
@@ -53,7 +51,6 @@ const conditions = {
     daemonScope === "user" && actor.organizations.has(organizationId),
   adminMade: ({ isAdminMade }: Target) => isAdminMade === true,
   granted: ({ isGranted }: Target) => isGranted === true,
-  ownCustom: (target: Target, actor: Actor) => target.isCustom === true && isOwn(target, actor),
 } satisfies Record<string, (target: Target, actor: Actor) => boolean>;
 
 export type Condition = keyof typeof conditions;

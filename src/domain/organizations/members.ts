@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { authorize, may, mayAssign, organizationRoles, type OrganizationRole, reach } from "../authorization.js";
+import { authorize, mayAssign, organizationRoles, type OrganizationRole, reach, sees } from "../authorization.js";
 import { statement } from "../database.js";
 import { conflict, forbidden, notFound, Problems } from "../errors.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
@@ -133,7 +133,7 @@ const lockedMember = statement<MemberRow>(`
 async function lockMember(ctx: Context, { organization, user: userRef }: MemberRef): Promise<MemberRow> {
   const user = userRef === "me" ? ctx.actor.userId : userRef;
   const member = await ctx.row(lockedMember, ...idOrName(organization), organization === "default", ...idOrName(user));
-  if (!member || !may(ctx.actor, "organization_member:read", member)) throw notFound();
+  if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
   return member;
 }
 

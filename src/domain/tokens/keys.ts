@@ -1,7 +1,7 @@
 import type { Context } from "../../context.js";
-import { authorize, isScope, may, narrowed, type Permission } from "../authorization.js";
+import { authorize, isScope, narrowed, type Permission, scopeCatalogue, sees } from "../authorization.js";
 import { statement } from "../database.js";
-import { conflict, forbidden, notFound, Problems, quote, violatedUnique } from "../errors.js";
+import { conflict, forbidden, notFound, Problems, quote, unauthenticated, violatedUnique } from "../errors.js";
 import { displayNameProblem } from "../text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users.js";
 import { keyHint } from "./credentials.js";
@@ -63,17 +63,20 @@ export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promis
 /** API tokens of a user at most, ended ones not counted. */
 const tokensPerUser = 100;
 
-// Whoever runs it has locked the user, so the count holds until the commit.
-const insertToken = statement<{ held: number; isCreated: boolean }>(`
-  with living as (
+// Whoever runs it has locked the user, so the count holds until the commit. The credential in use must still be there:
+// what has just been revoked, or ended with a password, must not leave a token behind.
+const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boolean }>(`
+  with giver as (
+    select from api_keys where id = $9 for key share
+  ), living as (
     select count(*) as held from api_keys where user_id = $3 and kind = 'token' and expires_at > now()
   ), created as (
     insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at, ip, user_agent)
-    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living where held < ${tokensPerUser}
+    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living, giver where held < ${tokensPerUser}
     on conflict (user_id, lower(name)) where kind = 'token' do nothing
     returning id
   )
-  select held, exists (select from created) as "isCreated" from living`);
+  select held, exists (select from giver) as "isGiven", exists (select from created) as "isCreated" from living`);
 
 /**
  * Makes an API token, for the caller or for a service account. Through a scoped credential it gets at most the scopes
@@ -87,8 +90,10 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   const { name = "", scopes = ["all"] } = withoutNulls(input);
   const problems = new Problems();
   problems.add("name", keyNameProblem(name));
-  if (scopes.length === 0) problems.add("scopes", "Must name at least one scope.");
-  for (const [index, scope] of scopes.entries()) {
+  const mostScopes = scopeCatalogue.length;
+  const isFew = scopes.length > 0 && scopes.length <= mostScopes;
+  problems.add("scopes", isFew ? undefined : `Must name 1 to ${mostScopes} scopes.`);
+  for (const [index, scope] of scopes.slice(0, mostScopes).entries()) {
     if (!isScope(scope)) problems.add(`scopes[${index}]`, `There is no scope ${quote(scope)}.`);
   }
   const expiresAt = endOf(ctx, input.expiresAt, problems);
@@ -98,9 +103,11 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   const given = givable(ctx, [...new Set(scopes)]);
   const token = newToken("token");
   const { ip = null, userAgent = null } = ctx.request;
-  const result = await ctx.row(insertToken, token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent);
-  if (result && result.held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
-  if (!result?.isCreated) throw nameTaken();
+  const values = [token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent, ctx.actor.credential?.id];
+  const result = await ctx.row(insertToken, ...values);
+  if (!result?.isGiven) throw unauthenticated("The token is not valid.");
+  if (result.held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
+  if (!result.isCreated) throw nameTaken();
   const diff = { user: { new: user.username }, scopes: { new: given }, expiresAt: { new: expiresAt } };
   ctx.audit({ action: "create", resourceType: "api_key", resourceId: token.id, resourceLabel: name, diff });
   return { id: token.id, token: token.text };
@@ -142,10 +149,8 @@ async function findKey(ctx: Context, id: string, permission: Permission): Promis
   if (!key) throw notFound();
   const user = await findUser(ctx, key.userId);
   const target = userTarget(user);
-  if (!may(ctx.actor, permission, target)) {
-    if (!may(ctx.actor, "api_key:read", target)) throw notFound();
-    authorize(ctx.actor, permission, target);
-  }
+  if (!sees(ctx.actor, "api_key:read", target)) throw notFound();
+  authorize(ctx.actor, permission, target);
   return { key, user };
 }
 

@@ -8,7 +8,7 @@ import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.
 import { passwordProblem } from "../passwords.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../text.js";
 import { userHint } from "../tokens/credentials.js";
-import { authorizeOn, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "../users.js";
+import { authorizeOn, findUser, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "../users.js";
 import { requireAnotherOwner } from "./owners.js";
 
 export interface CreateUser {
@@ -57,7 +57,7 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   problems.add("password", await firstPasswordProblem(input.password ?? undefined, account));
   if (input.organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organisation.");
   problems.throwIfAny();
-  if (new Set(input.organizationIds).size > maxOrganizationsPerUser) throw tooManyOrganizations();
+  if ((input.organizationIds?.length ?? 0) > maxOrganizationsPerUser) throw tooManyOrganizations();
 
   const id = newId();
   const hash = input.password ? await ctx.services.passwords.hash(input.password) : null;
@@ -83,8 +83,10 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
 
 async function firstPasswordProblem(password: string | undefined, account: UserNames & { loginType: LoginType }) {
   if (account.loginType === "password") return passwordProblem(password ?? "", account);
-  return password === undefined ? undefined : "Only users who sign in with a password have one.";
+  return password === undefined ? undefined : hasNoPassword;
 }
+
+const hasNoPassword = "Only users who sign in with a password have one.";
 
 function requireAll(wanted: string[], found: string[]): void {
   const problems = new Problems();
@@ -214,16 +216,26 @@ export async function resetUserPassword(
   { user: ref, password }: { user: string; password?: string | null },
 ): Promise<string> {
   if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change passwords.");
+  const hash = await newPasswordHash(ctx.afresh(), ref, password ?? "");
   const user = await lockUser(ctx, ref);
   authorizeOn(ctx, "user:update", user);
-  const problems = new Problems();
-  problems.add("password", await passwordProblem(password ?? "", user));
-  problems.throwIfAny();
-  if (user.loginType !== "password")
-    throw badInput([{ field: "password", detail: "Only users who sign in with a password have one." }]);
+  if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 
-  await ctx.row(replacePassword, user.id, await ctx.services.passwords.hash(password ?? ""));
+  await ctx.row(replacePassword, user.id, hash);
   ctx.audit({ action: "update", ...identified(user), diff: { password: { old: "***", new: "***" } } });
   ctx.publish(userHint(user.id));
   return user.id;
+}
+
+/**
+ * The hash of somebody's new password, for those who may set it. Takes a context without a transaction: neither a
+ * connection nor the lock on the user must be held while passwords wait for their turn.
+ */
+async function newPasswordHash(ctx: Context, ref: string, password: string): Promise<string> {
+  const user = await findUser(ctx, ref);
+  authorizeOn(ctx, "user:update", user);
+  const problems = new Problems();
+  problems.add("password", await passwordProblem(password, user));
+  problems.throwIfAny();
+  return ctx.services.passwords.hash(password);
 }

@@ -5,6 +5,7 @@ import {
   mayAssign,
   type OrganizationRole,
   organizationRoles,
+  requireScope,
   roleNames,
   type SiteRole,
   siteRoles,
@@ -91,9 +92,10 @@ export interface AssignableRole extends Omit<HeldRole, "organizationId"> {
 
 /** The roles of an organisation, or of the deployment if none is named. */
 export async function listAssignableRoles(ctx: Context, ref: string | null | undefined): Promise<AssignableRole[]> {
+  const permission = ref == null ? "assign_role:read" : "assign_org_role:read";
+  requireScope(ctx.actor, permission);
   const organizationId = ref == null ? undefined : (await findOrganization(ctx, ref)).id;
-  if (organizationId) authorize(ctx.actor, "assign_org_role:read", { organizationId });
-  else authorize(ctx.actor, "assign_role:read");
+  authorize(ctx.actor, permission, { organizationId });
   const roles = organizationId ? organizationRoles : siteRoles;
   return roles.map((name) => ({
     name,

@@ -6,6 +6,7 @@ import {
   isInputObjectType,
   isListType,
   isNonNullType,
+  OperationTypeNode,
 } from "graphql";
 import { entryKeyOf } from "../../graphql/variables.js";
 import { answerOf, eventShapes, type Field, type Shape } from "./render.js";
@@ -104,11 +105,10 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
 }
 
 function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "row" | "operation">): Json {
-  if (operation.kind === "subscription") {
+  if (operation.kind === OperationTypeNode.SUBSCRIPTION) {
     const stream = row[4]?.stream;
-    const [item] = [...eventShapes(schema, operation, stream?.id ? [stream.id] : [])].filter(
-      ([type]) => !stream?.events?.[type],
-    );
+    const shapes = [...eventShapes(schema, operation, stream?.id ? [stream.id] : [])];
+    const item = shapes.find(([type]) => !stream?.events?.[type]);
     const items = schemaOf(item![1]);
     return {
       description: "A stream of these: WebSocket frames after an upgrade, server-sent events, or JSON lines.",

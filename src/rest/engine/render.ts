@@ -198,11 +198,12 @@ export function writer(shape: Shape): Write {
       return listWriter(writer(shape.item), shape.nodes);
     case "map":
       return mapWriter(shape.key, shape.item);
-    case "object":
+    default:
       return objectWriter(shape.fields);
   }
 }
 
+// oxlint-disable-next-line no-control-regex -- JSON escapes control characters
 const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
 const textOf = (text: string) => (needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`);
 

@@ -106,7 +106,7 @@ function open(http: Http): Promise<Channel> | Channel {
   // HTTP ends here. Whoever waits for the end of the answer lets go, and the request can be forgotten.
   http.res.emit("finish");
   return new Promise((resolve) => {
-    sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(frames(peer)));
+    sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(new Frames(peer)));
   });
 }
 
@@ -116,35 +116,49 @@ function spellerOf(schema: GraphQLSchema, { operation }: Endpoint, { events = {}
   );
   return ({ data, errors }: Result): Outgoing => {
     if (errors) throw errors[0];
-    const [event] = Object.values(data!) as [Record<string, unknown> & { __typename: string }];
+    const [event] = Object.values(data!) as [{ __typename: string; [field: string]: unknown }];
     return {
       json: writers.get(event.__typename)!(event),
-      id: id && event[id] !== undefined ? String(event[id]) : undefined,
+      id: id && (event[id] as string | undefined),
       event: events[event.__typename],
     };
   };
 }
 
-const sockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false });
+const sockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false, autoPong: false });
 
 /** WebSocket: a text frame per item; client frames are ignored; extras are not sent. */
-function frames(peer: WebSocket): Channel {
-  let unanswered = 0;
-  peer.on("pong", () => (unanswered = 0));
-  peer.on("error", () => peer.terminate());
-  return {
-    write: ({ json, event }) => (event ? Promise.resolve(true) : patiently((done) => peer.send(json, done))),
-    beat() {
-      // A peer that takes nothing cannot answer either: `write` loses patience with it.
-      if (peer.bufferedAmount > 0) return;
-      if (unanswered * keepAlive >= patience) return peer.terminate();
-      unanswered++;
-      peer.ping();
-    },
-    end(reason) {
-      peer.close(ended[reason]);
-    },
-  };
+class Frames implements Channel {
+  readonly #peer: WebSocket;
+  #unanswered = 0;
+
+  constructor(peer: WebSocket) {
+    this.#peer = peer;
+    peer.on("pong", () => (this.#unanswered = 0));
+    peer.on("ping", answerPing);
+    peer.on("error", () => peer.terminate());
+  }
+
+  async write({ json, event }: Outgoing): Promise<boolean> {
+    return event !== undefined || patiently((done) => this.#peer.send(json, done));
+  }
+
+  beat(): void {
+    // A peer that takes nothing cannot answer either: `write` loses patience with it.
+    if (this.#peer.bufferedAmount > 0) return;
+    if (this.#unanswered * keepAlive >= patience) return this.#peer.terminate();
+    this.#unanswered++;
+    this.#peer.ping();
+  }
+
+  end(reason: keyof typeof ended): void {
+    this.#peer.close(ended[reason]);
+  }
+}
+
+/** A peer that takes nothing gets no pongs: they would pile up (RFC 6455 §5.5.3 lets us answer the latest ping alone). */
+function answerPing(this: WebSocket, payload: Buffer): void {
+  if (this.bufferedAmount === 0) this.pong(payload);
 }
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */

@@ -1,0 +1,160 @@
+// Somebody with given roles in a small organisation of their own, written straight into the tables: hundreds of them
+// cost no password hash, and nothing that one of them does is in another's way.
+import { newId } from "../../src/domain/ids.js";
+import { newToken, randomText } from "../../src/domain/tokens/text.js";
+import type { Client, World } from "./world.js";
+
+/** Ids of what there is on a stage. */
+export interface Stage {
+  actor: string;
+  organization: string;
+  /** A member without roles. */
+  victim: string;
+  /** Holds a site role. Belongs to no organisation, as the newcomer. */
+  holder: string;
+  newcomer: string;
+  /** A service account that is a user admin of the organisation. */
+  bot: string;
+  /** The victim is in both groups, and whoever acts in the team, if that is a member. The team has a budget. */
+  group: string;
+  team: string;
+  /** API tokens and unread notifications, of the victim and of whoever acts. */
+  key: string;
+  ownKey: string;
+  note: string;
+  ownNote: string;
+}
+
+export interface Part {
+  siteRoles?: string[];
+  /** In the organisation of the stage, if a member at all. */
+  roles?: string[];
+  /** In another organisation. */
+  rolesElsewhere?: string[];
+  /** Of the credential. */
+  scopes?: string[];
+}
+
+/** Sets up a stage. `client` has the credential of whoever acts on it. */
+export async function enter(w: World, part: Part): Promise<{ client: Client; stage: Stage }> {
+  const { siteRoles = [], roles, rolesElsewhere, scopes = ["all"] } = part;
+  const stage: Stage = {
+    actor: newId(),
+    organization: newId(),
+    victim: newId(),
+    holder: newId(),
+    newcomer: newId(),
+    bot: newId(),
+    group: newId(),
+    team: newId(),
+    key: randomText(10),
+    ownKey: randomText(10),
+    note: newId(),
+    ownNote: newId(),
+  };
+  const session = newToken("session");
+  const { actor, organization, victim, holder, newcomer, bot, group, team } = stage;
+  const times = { created_at: "now", updated_at: "now" };
+  const user = (id: string, site_roles: string[] = [], is_service_account = false) => ({
+    ...times,
+    id,
+    email: `${id}@example.com`,
+    username: nameOf(id),
+    login_type: is_service_account ? "none" : "password",
+    is_service_account,
+    site_roles,
+  });
+  const key = (id: string, user_id: string, kind: string, secretHash: Buffer = Buffer.alloc(32)) => ({
+    id,
+    user_id,
+    kind,
+    name: kind === "token" ? id : "",
+    scopes,
+    secret_hash: `\\x${secretHash.toString("hex")}`,
+    created_at: "now",
+    expires_at: "tomorrow",
+  });
+  const member = (user_id: string, held: string[], organization_id = organization) => ({
+    organization_id,
+    user_id,
+    roles: held,
+    created_at: "now",
+  });
+  const groupMember = (group_id: string, user_id: string) => ({
+    group_id,
+    organization_id: organization,
+    user_id,
+    created_at: "now",
+  });
+  const note = (id: string, user_id: string) => ({
+    id,
+    user_id,
+    seq: 1,
+    template_id: newId(),
+    targets: [],
+    title: "Hello",
+    content: "",
+    icon: "",
+    actions: [],
+    created_at: "now",
+  });
+  await insert(w, {
+    organizations: [{ ...times, id: organization, name: nameOf(organization) }],
+    users: [user(actor, siteRoles), user(victim), user(holder, ["auditor"]), user(newcomer), user(bot, [], true)],
+    api_keys: [
+      key(session.id, actor, "session", session.secretHash),
+      key(stage.ownKey, actor, "token"),
+      key(stage.key, victim, "token"),
+    ],
+    organization_members: [
+      member(victim, []),
+      member(bot, ["organization-user-admin"]),
+      ...(roles ? [member(actor, roles)] : []),
+      ...(rolesElsewhere ? [member(actor, rolesElsewhere, w.defaultOrganization)] : []),
+    ],
+    groups: [group, team].map((id) => ({ ...times, id, organization_id: organization, name: nameOf(id) })),
+    group_members: [
+      groupMember(group, victim),
+      groupMember(team, victim),
+      ...(roles ? [groupMember(team, actor)] : []),
+    ],
+    group_ai_budgets: [{ ...times, group_id: team, spend_limit_micros: 5 }],
+    inbox_notifications: [note(stage.note, victim), note(stage.ownNote, actor)],
+    inbox_cursors: [actor, victim].map((user_id) => ({ user_id, last_seq: 1, unread_count: 1 })),
+    audit_events: [
+      {
+        id: newId(),
+        time: "now",
+        actor_kind: "system",
+        action: "create",
+        resource_type: "organization",
+        resource_id: organization,
+        organization_id: organization,
+        diff: {},
+        request_id: "stage",
+      },
+    ],
+  });
+  return { client: w.as({ token: session.text }), stage };
+}
+
+/** A name that nobody else has: the random end of the id. */
+const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;
+
+/** Inserts rows in the order of the tables, in one round trip. What a row leaves out takes its default. */
+async function insert(w: World, tables: Record<string, object[]>): Promise<void> {
+  const connection = await w.app.services.database.pool.connect();
+  try {
+    await Promise.all(
+      Object.entries(tables).map(([table, rows]) => {
+        const columns = Object.keys(rows[0]!).join(", ");
+        return connection.query(
+          `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1)`,
+          [JSON.stringify(rows)],
+        );
+      }),
+    );
+  } finally {
+    connection.release();
+  }
+}

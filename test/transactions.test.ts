@@ -1,0 +1,213 @@
+import { expect } from "chai";
+import { Client } from "pg";
+import { Context } from "../src/context.js";
+import { statement } from "../src/domain/database.js";
+import { newId } from "../src/domain/ids.js";
+import { deliver } from "./support/inbox.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, world } from "./support/world.js";
+
+describe("transactions", () => {
+  const pool = 3;
+  const the = world({ STEWARD_DATABASE_POOL: String(pool) });
+  let other: Client;
+
+  before(async () => {
+    other = new Client(the().database.url);
+    // The database is dropped under it.
+    other.on("error", () => {});
+    await other.connect();
+  });
+  after(() => other.end());
+
+  /** Every connection of the pool is free again and outside of a transaction. */
+  const isWhole = async () => {
+    const { rows } = await other.query<{ state: string }>(
+      "select state from pg_stat_activity where application_name = 'steward' and datname = current_database()",
+    );
+    const { pool: connections } = the().app.services.database;
+    return (
+      rows.every(({ state }) => state === "idle") &&
+      connections.idleCount === connections.totalCount &&
+      connections.waitingCount === 0
+    );
+  };
+  const whole = () => eventually(isWhole, "the pool is whole");
+
+  /** Lets nobody change a group until the result is called. */
+  const holding = async (groupId: string) => {
+    const holder = new Client(the().database.url);
+    await holder.connect();
+    holder.on("error", () => {});
+    await holder.query("begin");
+    await holder.query("select from groups where id = $1 for update", [groupId]);
+    return () => holder.end();
+  };
+
+  const waiting = (number: number) => () =>
+    other
+      .query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
+      .then(({ rowCount }) => rowCount === number);
+
+  const rename = (id: string, name: string): Promise<Answer> =>
+    the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
+
+  const nameOf = async (id: string) => (await the().as(the().owner).get(`/api/v2/groups/${id}`)).body.name as string;
+
+  it("answer 503 when their connection is lost, change nothing, and the server goes on", async () => {
+    const { id, name } = await the().group();
+    const release = await holding(id);
+    const answer = rename(id, "renamed-1");
+    await eventually(waiting(1), "the change waits");
+    await other.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    expect((await answer).status).to.equal(503);
+    await release();
+    await whole();
+    expect(await nameOf(id)).to.equal(name);
+  });
+
+  it("answer 503 with Retry-After when the pool is exhausted, and pass when it is not any more", async function () {
+    this.timeout(30_000);
+    const { id } = await the().group();
+    const release = await holding(id);
+    const running = Array.from({ length: pool }, (_, n) => rename(id, `renamed-2-${n}`));
+    await eventually(waiting(pool), "all connections wait");
+    const refused = await the().as(the().owner).get(`/api/v2/groups/${id}`);
+    expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+    await release();
+    expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+    await whole();
+  });
+
+  it("fail as a whole when the commit fails", async () => {
+    await other.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused' using errcode = '40001'; end $$;
+      create constraint trigger refuse after update on groups deferrable initially deferred
+        for each row when (new.name = 'refused') execute function refuse()`);
+    const { id, name } = await the().group();
+    const before = await other.query("select from audit_events");
+    expect((await rename(id, "refused")).status).to.equal(503);
+    await whole();
+    expect(await nameOf(id)).to.equal(name);
+    expect((await other.query("select from audit_events")).rowCount).to.equal(before.rowCount);
+  });
+
+  it("fail as a whole when the audit event cannot be written", async () => {
+    const { id, name } = await the().group();
+    await other.query("alter table audit_events add constraint refused check (resource_label <> 'unheard') not valid");
+    expect((await rename(id, "heard")).status).to.equal(200);
+    await other.query("update groups set name = 'unheard' where id = $1", [id]);
+    expect((await rename(id, name)).status).to.equal(500);
+    await whole();
+    expect(await nameOf(id)).to.equal("unheard");
+  });
+
+  it("end when the caller is gone, and give their connection back", async () => {
+    const { id } = await the().group();
+    const release = await holding(id);
+    const caller = new AbortController();
+    const answer = fetch(`${the().url}/api/v2/groups/${id}`, {
+      method: "PATCH",
+      headers: { "Content-Type": "application/json", "Service-Session-Token": the().owner.token },
+      body: JSON.stringify({ name: "renamed-by-nobody" }),
+      signal: caller.signal,
+    }).catch((error: Error) => error.name);
+    await eventually(waiting(1), "the change waits");
+    caller.abort();
+    expect(await answer).to.equal("AbortError");
+    await release();
+    await whole();
+    expect(await nameOf(id)).to.equal("renamed-by-nobody");
+  });
+
+  describe("in the domain", () => {
+    const failing = statement("select 1 / $1::int");
+    const insertKey = statement<{ key: string }>(
+      "insert into idempotency_keys (user_id, key, request_hash, created_at) values ($1, $2, '', now()) returning key",
+    );
+    const keys = async (key: string) =>
+      (await other.query("select from idempotency_keys where key = $1", [key])).rowCount;
+    const make = () => {
+      const actor = { kind: "system", siteRoles: [], organizations: new Map(), scopes: [] } as const;
+      return new Context(the().app.services, actor, { id: newId() }, () => new AbortController());
+    };
+    const fault = (work: Promise<unknown>) =>
+      work.then(
+        () => "none",
+        (error: Error) => error.message,
+      );
+
+    it("undo what went before the statement that failed", async () => {
+      const ctx = make();
+      const failed = ctx.transactional(async () => {
+        await ctx.rows(insertKey, the().owner.id, "undone");
+        await ctx.rows(failing, 0);
+      });
+      expect(await fault(failed)).to.equal("division by zero");
+      await whole();
+      expect(await keys("undone")).to.equal(0);
+    });
+
+    it("refuse what still comes when they are over", async () => {
+      const ctx = make();
+      let late: Promise<unknown> | undefined;
+      const slow = async () => {
+        await ctx.rows(statement("select pg_sleep(0.1)")).catch(() => {});
+        await ctx.rows(insertKey, the().owner.id, "late");
+      };
+      const failed = ctx.transactional(() => Promise.all([ctx.rows(failing, 0), (late = slow())]));
+      expect(await fault(failed)).to.equal("division by zero");
+      expect(await fault(late!)).to.equal("The transaction is over.");
+      await whole();
+      expect(await keys("late")).to.equal(0);
+    });
+
+    it("are done when they are committed, even if what comes after fails", async () => {
+      const ctx = make();
+      const done: string[] = [];
+      const result = await ctx.transactional(async () => {
+        ctx.afterCommit(() => void done.push("after the commit"));
+        return ctx.row(insertKey, the().owner.id, "done");
+      });
+      expect(result).to.deep.equal({ key: "done" });
+      expect(done).to.deep.equal(["after the commit"]);
+      await whole();
+    });
+  });
+});
+
+describe("the unread count", () => {
+  const the = world();
+
+  it("stays the number of unread notifications under parallel arrivals and marks", async function () {
+    this.timeout(60_000);
+    const w = the();
+    const [ada] = await w.users("ada");
+    const inbox = "/api/v2/notifications/inbox";
+    const known = await deliver(w.app, ada!.id, Array.from({ length: 20 }, (_, n) => `n${n}`));
+    const any = () => known[Math.floor(Math.random() * known.length)]!;
+    const mark = async (isRead: boolean) =>
+      (await w.as(ada!).put(`${inbox}/${any()}/read-status`, { is_read: isRead })).status;
+    const moves = [
+      () => mark(true),
+      () => mark(false),
+      () => deliver(w.app, ada!.id, ["more"]).then((ids) => void known.push(...ids)),
+      async () => (await w.as(ada!).put(`${inbox}/mark-all-as-read`)).status,
+    ];
+    const walk = async () => {
+      const statuses = new Set<unknown>();
+      for (let step = 0; step < 60; step++) statuses.add(await moves[Math.floor(Math.random() * 10) % 4]!());
+      return [...statuses].filter((status) => Number(status) >= 400);
+    };
+    expect((await Promise.all(Array.from({ length: 12 }, walk))).flat()).to.deep.equal([]);
+
+    const counted = `select unread_count, (select count(*)::int from inbox_notifications i where i.user_id = c.user_id and read_at is null) as unread,
+      last_seq::int, (select count(*)::int from inbox_notifications i where i.user_id = c.user_id) as items
+      from inbox_cursors c where user_id = $1`;
+    const { rows } = await w.app.services.database.pool.query(counted, [ada!.id]);
+    expect(rows[0].unread_count).to.equal(rows[0].unread);
+    expect(rows[0].last_seq).to.equal(rows[0].items);
+  });
+});
