@@ -34,6 +34,12 @@ export function judge(value: number, { limit, aim }: Goal, unit: string): Pick<R
   return { goal: `≤ ${limit} ${unit}`.trimEnd() + `, aim ${aim}`, verdict };
 }
 
+/** How a value stands against the range it must be in. */
+export function judgeWithin(value: number, least: number, most: number): Pick<Row, "goal" | "verdict"> {
+  const goal = most === Infinity ? `≥ ${least}` : `${least}–${most}`;
+  return { goal, verdict: value >= least && value <= most ? "met" : "missed" };
+}
+
 const digits = (value: number) => (value < 10 ? value.toFixed(2) : value.toFixed(1));
 
 const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = [

@@ -4,12 +4,19 @@ import Koa from "koa";
 import type { Logger } from "pino";
 import { type Config, ConfigError, listeningOn } from "./config.js";
 import { Context, type Services } from "./context.js";
-import { type Administrator, firstBoot, StartRefused } from "./domain/boot.js";
+import { type Administrator, firstBoot } from "./domain/boot.js";
 import { runInBackground } from "./domain/background.js";
 import { Database } from "./domain/database.js";
+import { Errands } from "./domain/errands.js";
+import { StartRefused } from "./domain/errors.js";
+import { createIdentityProviders } from "./domain/outside/identity-providers.js";
+import { outsideFetch } from "./domain/outside/http.js";
 import { InProcessEvents } from "./domain/outside/in-process-events.js";
 import { createPasswords } from "./domain/outside/passwords.js";
 import { PostgresEvents } from "./domain/outside/postgres-events.js";
+import { createMailer } from "./domain/outside/smtp.js";
+import { Vault } from "./domain/outside/vault.js";
+import { RateLimits } from "./domain/rate-limits.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { freePort } from "./embedded-postgres/folder.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
@@ -23,6 +30,7 @@ import { baseline, type ContextOf, type Http, type State } from "./http/baseline
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
+import { countVisitors } from "./http/quotas.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./rest/engine/credentials.js";
 import { notRouted, restRouter } from "./rest/index.js";
@@ -92,7 +100,13 @@ export async function openServices(
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
   const passwords = createPasswords(config.hashConcurrency);
-  return { config, database, events, passwords, credentials, log };
+  const limits = new RateLimits({ config, database });
+  const identityProviders = createIdentityProviders(config);
+  const errands = new Errands(log);
+  closers.push(() => errands.close());
+  const fetch = outsideFetch({ allow: config.outboundAllow });
+  const outside = { fetch, passwords, vault: new Vault(), identityProviders, mailer: createMailer(config) };
+  return { config, database, events, credentials, limits, errands, ...outside, log };
 }
 
 /** Listens, and answers health probes alone until it is told to serve. */
@@ -119,6 +133,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   koa.use(health(services, ready, metrics));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
   koa.use(cors(config.corsOrigins));
+  koa.use(countVisitors(services));
   koa.use(explorer());
   koa.use((http, next) => (http.path === graphqlPath ? graphql.answer(http as Http) : next()));
   koa.use(router.routes() as never);

@@ -8,7 +8,11 @@ import { Context, type Services } from "./context.js";
 import { newId } from "./domain/ids.js";
 import { type Administrator, createAdministrator, recoverAccess, systemActor } from "./domain/administrators.js";
 import { migrate } from "./domain/boot.js";
-import { DomainError } from "./domain/errors.js";
+import { configuredKeys } from "./domain/encryption/keys.js";
+import { rotateEncryption } from "./domain/encryption/rotation.js";
+import { encryptionStatus, type EncryptionKeyStatus } from "./domain/encryption/status.js";
+import { DomainError, StartRefused } from "./domain/errors.js";
+import { progressBar } from "./cli/progress.js";
 import { borrowCluster } from "./embedded-postgres/index.js";
 import { createLog } from "./log.js";
 
@@ -39,6 +43,26 @@ const commands: Record<string, Command> = {
     options: ["email"],
     run: async (services, { email }) => shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
   },
+  "encryption status": {
+    usage: "encryption status",
+    does: "Tell how much is encrypted with which key.",
+    options: [],
+    run: async (services) => {
+      await unlock(services);
+      const { activeKeyId, keys } = await encryptionStatus(services);
+      return keys.map((key) => keyLine(key, activeKeyId)).join("\n") || "There is no key.";
+    },
+  },
+  "encryption rotate": {
+    usage: "encryption rotate",
+    does: "Encrypt everything with the first key. May run beside the servers, and be stopped and started again.",
+    options: [],
+    run: async (services) => {
+      if (!(await unlock(services))) throw new StartRefused("There are no encryption keys.");
+      const { activeKeyId, rotated, left } = await rotateEncryption(services, progressBar(process.stderr, "values"));
+      return `${rotated} values are encrypted with ${activeKeyId} now; ${left} are left under other keys.`;
+    },
+  },
 };
 
 const help = () => `Usage: npm run steward -- <command>
@@ -56,6 +80,18 @@ function table(rows: Array<[string, string]>): string {
 }
 
 const shown = ({ email, password }: Administrator) => `E-mail    ${email}\nPassword  ${password}`;
+
+/** Gives the vault the keys of the settings, whatever else is missing; says whether there are any. */
+async function unlock({ config, vault }: Services): Promise<boolean> {
+  const keys = await configuredKeys({ config });
+  if (keys) vault.unlock(keys);
+  return keys !== undefined;
+}
+
+function keyLine({ id, present, rows }: EncryptionKeyStatus, activeKeyId: string | null): string {
+  const state = id === activeKeyId ? "writes" : present ? "reads" : "missing";
+  return `${id}  ${state.padEnd(7)}  ${rows.map(({ table: name, count }) => `${name} ${count}`).join(", ")}`;
+}
 
 /** A mistake of the person at the keyboard. */
 class UsageError extends Error {}

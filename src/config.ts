@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Setting, settings } from "./config/settings.js";
 import { quote } from "./domain/errors.js";
 
@@ -7,10 +8,14 @@ export type { Cidr } from "./config/rules.js";
 type Settings = typeof settings;
 type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 
-/** What the server runs with. */
-export type Config = { readonly [Key in Exclude<keyof Settings, "accessUrl">]: ValueOf<Settings[Key]> } & {
+/** Settings whose default follows from other settings. */
+interface Derived {
   readonly accessUrl: string;
-};
+  readonly encryptionKeysFile: string;
+}
+
+/** What the server runs with. */
+export type Config = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> } & Derived;
 
 /** The environment a process starts with. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -22,6 +27,14 @@ export class ConfigError extends Error {
     this.name = "ConfigError";
   }
 }
+
+/** Settings that, where the first is set, need the others. */
+const together = [
+  ["oidcIssuerUrl", "oidcClientId", "oidcClientSecret"],
+  ["githubClientId", "githubClientSecret"],
+  ["smtpHost", "smtpFrom"],
+  ["smtpUsername", "smtpPassword"],
+] as const;
 
 /** Reads the settings. Throws a `ConfigError` with all their faults. */
 export function readConfig(env: Environment): Config {
@@ -36,13 +49,25 @@ export function readConfig(env: Environment): Config {
   ] as const)
     if (values[short] > values[long])
       faults.push(`${settings[short].name} must not be longer than ${settings[long].name}.`);
+  for (const [first, ...others] of together)
+    if (values[first] !== undefined)
+      for (const other of others)
+        if (values[other] === undefined)
+          faults.push(`${settings[other].name} must be set where ${settings[first].name} is.`);
   if (faults.length > 0) throw new ConfigError(faults);
-  return { ...values, accessUrl: values.accessUrl ?? local(values.port) };
+  return {
+    ...values,
+    accessUrl: values.accessUrl ?? local(values.port),
+    encryptionKeysFile: values.encryptionKeysFile ?? join(values.dataDir, "encryption.keys"),
+  };
 }
 
-function readSetting({ name, rule, usual, or, secret }: Setting<unknown>, env: Environment, faults: string[]): unknown {
+function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
+  const { name, rule, usual, or, secret, file } = setting;
   const source = env[name] || !or || !env[or] ? name : or;
-  const given = secret && env[`${name}_FILE`] ? readSecretFile(name, env, faults) : env[source] || undefined;
+  const isInFile = secret && !file && env[`${name}_FILE`];
+  const given = isInFile ? readSecretFile(name, env, faults) : env[source] || undefined;
+  if (file && env[name] && env[file]) faults.push(bothSet(name));
   const value = given ?? usual;
   if (value === undefined) return undefined;
   const read = rule.read(value);
@@ -51,7 +76,7 @@ function readSetting({ name, rule, usual, or, secret }: Setting<unknown>, env: E
 }
 
 function readSecretFile(name: string, env: Environment, faults: string[]): string | undefined {
-  if (env[name]) faults.push(`${name} and ${name}_FILE must not both be set.`);
+  if (env[name]) faults.push(bothSet(name));
   try {
     return readFileSync(env[`${name}_FILE`] ?? "", "utf8").replace(/\r?\n$/, "");
   } catch (error) {
@@ -59,6 +84,8 @@ function readSecretFile(name: string, env: Environment, faults: string[]): strin
     return undefined;
   }
 }
+
+const bothSet = (name: string) => `${name} and ${name}_FILE must not both be set.`;
 
 const local = (port: number) => `http://localhost:${port}`;
 
@@ -81,8 +108,8 @@ export function unknownSettings(env: Environment): string[] {
 
 /** The settings as people read about them, in documentation and on the command line. */
 export const settingsManual = (): Array<{ name: string; usual: string; rule: string; meaning: string }> =>
-  Object.values(settings).map(({ name, or, usual, usualInWords, rule, meaning, secret }: Setting<unknown>) => ({
-    name: [name, ...(secret ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
+  Object.values(settings).map(({ name, or, usual, usualInWords, rule, meaning, secret, file }: Setting<unknown>) => ({
+    name: [name, ...(secret && !file ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
     usual: usualInWords ?? usual ?? "unset",
     rule: rule.rule,
     meaning,

@@ -5,8 +5,15 @@ import type { Config } from "./config.js";
 import { type AuditEntry, auditStatement } from "./domain/audit.js";
 import type { OrganizationRole, SiteRole } from "./domain/authorization.js";
 import type { Database, Statement, Transaction } from "./domain/database.js";
+import type { Errands } from "./domain/errands.js";
 import type { Events, Hint } from "./domain/events.js";
+import type { IdentityProviders } from "./domain/outside/identity-providers.js";
+import type { Fetch } from "./domain/outside/http.js";
 import type { Passwords } from "./domain/outside/passwords.js";
+import type { Mailer } from "./domain/outside/smtp.js";
+import type { Vault } from "./domain/outside/vault.js";
+import type { RateLimits } from "./domain/rate-limits.js";
+import type { Quota } from "./domain/rate-limits/window.js";
 import type { Credentials } from "./domain/tokens/credentials.js";
 
 /** Who acts. Roles and scopes are as of at most a second ago. */
@@ -42,6 +49,8 @@ export interface RequestFacts {
   id: string;
   ip?: string;
   userAgent?: string;
+  /** The limits that it counted under so far. */
+  quotas?: Quota[];
 }
 
 /** What the process offers to every request, wired together in `app.ts`. */
@@ -49,8 +58,16 @@ export interface Services {
   config: Config;
   database: Database;
   events: Events;
+  /** Calls URLs that others chose. */
+  fetch: Fetch;
   passwords: Passwords;
+  vault: Vault;
   credentials: Credentials;
+  limits: RateLimits;
+  identityProviders: IdentityProviders;
+  /** Where a mail server is configured. */
+  mailer?: Mailer;
+  errands: Errands;
   log: Logger;
 }
 

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type Koa from "koa";
 import { statement } from "./domain/database.js";
+import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./context.js";
 import { json, methodNotAllowed, send, TransportError } from "./http/answers.js";
 import type { Http } from "./http/baseline.js";
@@ -16,12 +17,18 @@ export type Stage = "migrations" | "serving" | "draining";
 /** Whether the replica should get requests: what of it fails. */
 export type Readiness = () => Promise<string[]>;
 
-/** Ready when the database answers and the server serves. */
+/** Ready when the database answers, this server can decrypt what is in it, and it serves. */
 export const readiness =
-  ({ database }: Services, stage: () => Stage): Readiness =>
+  (services: Services, stage: () => Stage): Readiness =>
   async () => {
-    const answers = await withTimeout(database.query(probe, []));
-    return [...(answers ? [] : ["database"]), ...(stage() === "serving" ? [] : [stage()])];
+    const isServing = stage() === "serving";
+    const work = isServing ? hasAllKeys(services) : services.database.query(probe, []).then(() => true);
+    const hasKeys = await withTimeout(work);
+    return [
+      ...(hasKeys === undefined ? ["database"] : []),
+      ...(hasKeys === false ? ["encryption_keys"] : []),
+      ...(isServing ? [] : [stage()]),
+    ];
   };
 
 /** Refuses what comes before the server serves or after: another replica, or this one in a moment, will take it. */
@@ -30,15 +37,11 @@ export function notServing(): never {
   throw new TransportError(503, "The service is temporarily unavailable.", "The server starts or stops.", headers);
 }
 
-const withTimeout = (work: Promise<unknown>) =>
-  new Promise<boolean>((resolve) => {
-    const timer = setTimeout(resolve, probeTimeout, false);
-    work
-      .then(
-        () => resolve(true),
-        () => resolve(false),
-      )
-      .finally(() => clearTimeout(timer));
+/** What the work gives; nothing if it fails or takes too long. */
+const withTimeout = <Result>(work: Promise<Result>) =>
+  new Promise<Result | undefined>((resolve) => {
+    const timer = setTimeout(resolve, probeTimeout, undefined);
+    work.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer));
   });
 
 /** `/healthz`, `/readyz` and `/metrics`: no credential, no rate limit. */

@@ -171,9 +171,15 @@ describe("the GraphQL schema", () => {
   });
 
   it("runs every mutation in a transaction", async () => {
+    const limits = { countTry: () => Promise.resolve() };
+    const context = {
+      actor: anonymous,
+      services: { limits, passwords: { requireRoom: () => {} } },
+      transactional: () => Promise.resolve("in a transaction"),
+    };
     for (const field of mutations) {
-      const context = { transactional: () => Promise.resolve("in a transaction") };
-      expect(await field.resolve!({}, {}, context, undefined as never), field.name).to.equal("in a transaction");
+      const resolved = await field.resolve!({}, { input: {} }, context, undefined as never);
+      expect(resolved, field.name).to.equal("in a transaction");
     }
   });
 
@@ -201,6 +207,18 @@ describe("the GraphQL schema", () => {
       }
     });
     expect(open.map(({ field }) => field.name)).to.have.members(["authScopes", "serverInfo", "login"]);
+  });
+
+  it("counts what could be used to guess at secrets", () => {
+    const tries = rootFields.filter(({ type, field }) => prepare(schema, alone(type, field)).triesSecrets);
+    expect(tries.map(({ field }) => field.name)).to.have.members([
+      "login",
+      "changePassword",
+      "validatePassword",
+      "convertLogin",
+      "requestOneTimePasscode",
+      "changePasswordWithPasscode",
+    ]);
   });
 
   it("asks for a scope everywhere, but for what every credential may do", () => {

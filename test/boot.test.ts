@@ -7,8 +7,11 @@ import { type BootServices, firstBoot } from "../src/domain/boot.js";
 import { newId } from "../src/domain/ids.js";
 import { Database } from "../src/domain/database.js";
 import { createPasswords } from "../src/domain/outside/passwords.js";
+import { Vault } from "../src/domain/outside/vault.js";
+import { migrations } from "../src/entities/migrations/index.js";
 import { createOrm } from "../src/entities/orm.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { encryptionKeys } from "./support/app.js";
 import { world } from "./support/world.js";
 
 /** What a server has before it boots, on a database of its own; `run` gives it back at the end. */
@@ -17,13 +20,18 @@ async function booting<Result>(
   settings: NodeJS.ProcessEnv,
   run: (services: BootServices) => Promise<Result>,
 ): Promise<Result> {
-  const config: Config = readConfig({ STEWARD_DATABASE_URL: database.url, ...settings });
+  const config: Config = readConfig({
+    STEWARD_DATABASE_URL: database.url,
+    STEWARD_ENCRYPTION_KEYS: encryptionKeys,
+    ...settings,
+  });
   const { orm, pool } = createOrm({ url: database.url, pool: 3, statementTimeout: 15_000 });
   try {
     const services = {
       config,
       database: new Database(orm, pool),
       passwords: createPasswords(1),
+      vault: new Vault(),
       log: pino({ enabled: false }),
     };
     return await run(services);
@@ -109,7 +117,9 @@ describe("first boot", () => {
     const { name, message } = await refusal();
     expect(name).to.equal("StartRefused");
     expect(message).to.contain("0099-from-the-future").and.contain("newer");
-    expect(await rows("select count(*)::int as count from migrations")).to.deep.equal([{ count: 2 }]);
+    expect(await rows("select count(*)::int as count from migrations")).to.deep.equal([
+      { count: migrations.length + 1 },
+    ]);
   });
 });
 

@@ -2,6 +2,9 @@ import type { Bench } from "../run.js";
 import { bootBench } from "./boot.js";
 import { customNotificationBench } from "./custom-notification.js";
 import { fanOutBench } from "./fan-out.js";
+import { loginBench } from "./login.js";
+import { loginFloodBench } from "./login-flood.js";
+import { loginTimingBench } from "./login-timing.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
 import { statementsBench } from "./statements.js";
@@ -18,4 +21,7 @@ export const benches: Bench[] = [
   watcherMemoryBench,
   bootBench,
   statementsBench,
+  loginBench,
+  loginTimingBench,
+  loginFloodBench,
 ];

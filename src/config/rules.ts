@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
 /** What the text of a setting may be: `read` gives its value, or `undefined` where the rule is broken. */
 export interface Rule<Value> {
@@ -69,6 +71,12 @@ export const retention: Rule<number> = {
   rule: "0 for ever, or a duration such as 24h or 90d, from 1m to 36500d",
 };
 
+/** A time of day in a time zone. */
+export const dailySchedule: Rule<DailySchedule> = {
+  read: (given) => (scheduleProblem(given) === undefined ? scheduleOf(given) : undefined),
+  rule: "minute and hour as cron in an IANA time zone, such as CRON_TZ=Europe/Berlin 30 2 * * *",
+};
+
 /** The base of http addresses: scheme, host and port. */
 export const origin: Rule<string> = {
   read: (given) => {
@@ -77,6 +85,37 @@ export const origin: Rule<string> = {
     return isBare && /^https?:\/\//i.test(given) ? url.origin : undefined;
   },
   rule: "an http or https URL without path",
+};
+
+/** Whether what is sent there in clear stays on this machine. */
+const isLocal = ({ hostname }: URL) => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+
+/** A service that is told secrets: https, or http on this machine. */
+export const trustedUrl: Rule<string> = {
+  read: (given) => {
+    const url = URL.parse(given);
+    const isSafe = url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url)));
+    return isSafe && url.username === "" && url.password === "" && !/[?#\s\\]/.test(given) ? given : undefined;
+  },
+  rule: "an https URL, or http on this machine, without query",
+};
+
+/** What is in a file, by its name. */
+export const file: Rule<string> = {
+  read: (given) => {
+    try {
+      return readFileSync(given, "utf8");
+    } catch {
+      return undefined;
+    }
+  },
+  rule: "the name of a readable file",
+};
+
+/** The part of e-mail addresses behind the `@`, in lower case. */
+export const mailDomain: Rule<string> = {
+  read: (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? given.toLowerCase() : undefined),
+  rule: "a domain such as example.com",
 };
 
 export const databaseUrl: Rule<string> = {

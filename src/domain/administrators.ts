@@ -67,7 +67,7 @@ const userByEmail = statement<{
   where lower(email) = lower($1) and deleted_at is null and not is_system for no key update`);
 
 const giveAccess = statement(`
-  with ended as (delete from api_keys where user_id = $1)
+  with ended as (delete from api_keys where user_id = $1), unlinked as (delete from user_links where user_id = $1)
   update users set password_hash = $2, login_type = 'password', status = 'active', updated_at = now() where id = $1`);
 
 /**

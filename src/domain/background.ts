@@ -2,6 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../context.js";
 import { deleteOldAuditEvents } from "./audit/retention.js";
 import { deleteOldIdempotencyKeys } from "./notifications/custom.js";
+import { deleteOldAddresses } from "./login/failures.js";
+import { deleteExpiredCounts } from "./rate-limits/shared.js";
+import { deleteEndedSignIns } from "./provider-sign-in.js";
 import { deleteExpiredKeys } from "./tokens.js";
 
 /** Work that comes round by itself. Every replica runs it; each job is safe on all of them at once. */
@@ -12,11 +15,15 @@ interface Job {
   run(services: Services): Promise<void>;
 }
 
-const hour = 3_600_000;
+const minute = 60_000;
+const hour = 60 * minute;
 
 const jobs: readonly Job[] = [
   { name: "delete expired keys", every: hour, run: deleteExpiredKeys },
   { name: "delete old idempotency keys", every: hour, run: deleteOldIdempotencyKeys },
+  { name: "delete expired rate counters", every: minute, run: deleteExpiredCounts },
+  { name: "delete old login addresses", every: hour, run: deleteOldAddresses },
+  { name: "delete ended sign-ins", every: hour, run: deleteEndedSignIns },
   { name: "delete old audit events", every: hour, run: deleteOldAuditEvents },
 ];
 

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import { ConfigError } from "../config.js";
@@ -6,21 +7,17 @@ import { newId } from "./ids.js";
 import { migrations } from "../entities/migrations/index.js";
 import { type Administrator, createAdministrator, systemActor } from "./administrators.js";
 import { statement } from "./database.js";
-import { DomainError } from "./errors.js";
+import { unlockVault } from "./encryption/keys.js";
+import { DomainError, StartRefused } from "./errors.js";
 
 export type { Administrator } from "./administrators.js";
 
-/** A reason why the server does not start, told to the person who starts it. */
-export class StartRefused extends Error {
-  override readonly name = "StartRefused";
-}
-
 /** What there is before the first request: everything but the bus and those who listen on it. */
-export type BootServices = Pick<Services, "config" | "database" | "passwords" | "log">;
+export type BootServices = Pick<Services, "config" | "database" | "passwords" | "vault" | "log">;
 
 /**
- * Makes the database ready for this program: waits for it, migrates it, and fills an empty one. Servers that start at
- * once take turns. Gives the first administrator, if this start made one.
+ * Makes the database ready for this program: waits for it, migrates it, checks the encryption keys, and fills an empty
+ * database. Servers that start at once take turns. Gives the first administrator, if this start made one.
  */
 export async function firstBoot(services: BootServices): Promise<Administrator | undefined> {
   await migrate(services);
@@ -28,6 +25,7 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
     await ctx.rows(lockBoot);
+    await unlockVault(ctx);
     await createDeployment(ctx);
     return createFirstAdministrator(ctx);
   });
@@ -88,7 +86,7 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
 const lockBoot = statement(`select pg_advisory_xact_lock(hashtext('steward.boot'))`);
 
 const insertDeployment = statement<{ id: string }>(`
-  insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);
+  insert into deployment (id, page_key, created_at) values ($1, $2, now()) on conflict do nothing returning id`);
 
 // The group Everyone has the id of its organisation.
 const insertDefaultOrganization = statement(`
@@ -111,7 +109,7 @@ const systemIdentities = [
 
 /** Fills an empty database with what every deployment has. */
 async function createDeployment(ctx: Context): Promise<void> {
-  const isNew = await ctx.row(insertDeployment, newId());
+  const isNew = await ctx.row(insertDeployment, newId(), randomBytes(32));
   if (!isNew) return;
   const id = newId();
   const name = ctx.config.defaultOrganization;

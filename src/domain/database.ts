@@ -2,9 +2,10 @@ import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import { Kysely, PostgresDialect } from "kysely";
 import { type Pool, type PoolClient, types as pgTypes } from "pg";
 
-/** SQL with `$1…` parameters that every connection prepares once. `Row` is the shape of its rows. */
+/** SQL with `$1…` parameters. `Row` is the shape of its rows. */
 export interface Statement<Row> {
-  readonly name: string;
+  /** Under which every connection prepares it once; without a name it is planned anew each time. */
+  readonly name?: string;
   readonly text: string;
   /** Only for the compiler. */
   readonly row?: Row;
@@ -16,6 +17,12 @@ let statements = 0;
 export function statement<Row = never>(text: string): Statement<Row> {
   return { name: `s${++statements}`, text };
 }
+
+/**
+ * Declares a statement that is planned for its values each time: where conditions come and go with the values, one plan
+ * for all of them would use no index.
+ */
+export const plannedEachTime = <Row = never>(text: string): Statement<Row> => ({ text });
 
 /** `2026-11-21 08:15:30.12+00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds. */
 const rfc3339 = (text: string) =>

@@ -21,3 +21,12 @@ export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
   if (!row) throw new Error("The deployment has no id: it was never booted.");
   return { version, accessUrl: ctx.config.accessUrl, deploymentId: row.id };
 }
+
+const pageKey = statement<{ pageKey: Buffer }>(`select page_key as "pageKey" from deployment`);
+
+/** The key by which every replica knows again what pages left with a browser. It stays the same for good. */
+export async function readPageKey(ctx: Context): Promise<Buffer> {
+  const row = await ctx.row(pageKey);
+  if (!row) throw new Error("The deployment has no key for pages: it was never booted.");
+  return row.pageKey;
+}

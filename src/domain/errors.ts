@@ -45,6 +45,11 @@ export class DomainError extends Error {
   }
 }
 
+/** A reason why the server does not start, told to the person who starts it. */
+export class StartRefused extends Error {
+  override readonly name = "StartRefused";
+}
+
 export const badInput = (validations: Validation[], message = "Validation failed.") =>
   new DomainError("BAD_USER_INPUT", message, { validations });
 
@@ -64,6 +69,10 @@ export const notFound = () =>
 
 export const conflict = (message: string, validations?: Validation[]) =>
   new DomainError("CONFLICT", message, validations && { validations });
+
+/** `retryAfter` in seconds. */
+export const rateLimited = (retryAfter: number, detail?: string) =>
+  new DomainError("RATE_LIMITED", "Too many requests.", { detail, retryAfter: Math.max(1, Math.ceil(retryAfter)) });
 
 export const unavailable = (detail?: string, retryAfter = 1) =>
   new DomainError("UNAVAILABLE", "The service is temporarily unavailable.", { detail, retryAfter });

@@ -1,4 +1,7 @@
-import type { ZxcvbnFactory } from "@zxcvbn-ts/core";
+import type { Context } from "../context.js";
+import { Problems } from "./errors.js";
+import { strengthOf } from "./outside/password-strength.js";
+import { findUser } from "./users.js";
 
 /** What is known of the person a password belongs to, and so makes it easy to guess. */
 export interface PasswordOwner {
@@ -16,12 +19,6 @@ export interface PasswordCheck {
 /** Longest password in bytes of UTF-8. */
 export const longestPassword = 1024;
 
-/** How many characters count for the strength; the estimator's time grows with the square of them. */
-const estimatedCharacters = 128;
-
-/** Spellings of one password with digits for letters that are looked up. The default of 100 takes a second at 128 characters. */
-const spellings = 8;
-
 /** Strength from 0 to 4 that a password needs. */
 const requiredScore = 3;
 
@@ -32,9 +29,9 @@ export const isTooLong = (password: string) => Buffer.byteLength(password) > lon
 export async function checkPassword(password: string, owner: PasswordOwner = {}): Promise<PasswordCheck> {
   if (isTooLong(password)) return { valid: false, details: `Must be at most ${longestPassword} bytes long.` };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
-  const { score, feedback } = (await estimator()).check(password, known as string[]);
+  const { score, advice } = await strengthOf({ password, known: known as string[] });
   const valid = score >= requiredScore;
-  return { valid, details: valid ? "" : sentences(feedback.warning, feedback.suggestions) };
+  return { valid, details: valid ? "" : advice.join(" ") || "Must be harder to guess." };
 }
 
 /** The fault of a new password, if it has one, as a sentence. */
@@ -43,28 +40,15 @@ export async function passwordProblem(password: string, owner?: PasswordOwner): 
   return valid ? undefined : details;
 }
 
-const sentences = (warning: string | null, suggestions: string[]) =>
-  [warning, ...suggestions].filter((text) => !!text).join(" ") || "Must be harder to guess.";
-
-let loading: Promise<ZxcvbnFactory> | undefined;
-
-/** The dictionaries weigh some megabytes: they are loaded for the first new password, not at start. */
-function estimator(): Promise<ZxcvbnFactory> {
-  loading ??= loadEstimator();
-  return loading;
-}
-
-async function loadEstimator(): Promise<ZxcvbnFactory> {
-  const [core, common, english] = await Promise.all([
-    import("@zxcvbn-ts/core"),
-    import("@zxcvbn-ts/language-common"),
-    import("@zxcvbn-ts/language-en"),
-  ]);
-  return new core.ZxcvbnFactory({
-    dictionary: { ...common.dictionary, ...english.dictionary },
-    graphs: common.adjacencyGraphs,
-    translations: english.translations,
-    maxLength: estimatedCharacters,
-    l33tMaxSubstitutions: spellings,
-  });
+/** Whether the caller could take the password. Looks at it and forgets it. */
+export async function validatePassword(
+  ctx: Context,
+  { password }: { password?: string | null },
+): Promise<PasswordCheck> {
+  const problems = new Problems();
+  problems.add("password", password == null ? "Is required." : undefined);
+  problems.throwIfAny();
+  // Read without a transaction: no connection is held while passwords wait for their turn.
+  const owner = ctx.actor.userId === undefined ? undefined : await findUser(ctx.afresh(), "me");
+  return checkPassword(password ?? "", owner);
 }

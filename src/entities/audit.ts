@@ -10,6 +10,7 @@ const AuditEventSchema = defineEntity({
     { name: "audit_events_organization_index", properties: ["organizationId", "time"] },
     { name: "audit_events_resource_index", properties: ["resourceType", "resourceId", "time"] },
     { name: "audit_events_actor_index", properties: ["actorId", "time"] },
+    { name: "audit_events_action_index", properties: ["action", "time"] },
   ],
   properties: {
     id: p.uuid().primary(),

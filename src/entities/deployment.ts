@@ -9,6 +9,8 @@ const DeploymentSchema = defineEntity({
     /** Always true: there is one. */
     singleton: p.boolean().primary().default(true),
     id: p.uuid(),
+    /** Signs what pages leave with browsers that are not signed in. */
+    pageKey: p.type("bytea").$type<Buffer>().lazy(),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

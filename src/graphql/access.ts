@@ -1,5 +1,6 @@
 import { type GraphQLField } from "graphql";
 import { Extensions } from "type-graphql";
+import type { Actor } from "../context.js";
 import type { Permission } from "../domain/authorization.js";
 
 /**
@@ -11,6 +12,16 @@ export const Needs = (...needs: Permission[]) => Extensions({ needs });
 /** Marks a root field that anybody may ask for, signed in or not. */
 export const Open = () => Extensions({ open: true });
 
+/** Names the account that a root field tries a secret of, out of its arguments: an e-mail, or an id. */
+export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
+
+/**
+ * Counts the uses of a root field by address, and by address and account, on every surface: whoever guesses at secrets
+ * gets few tries. Fields without it count by their caller.
+ */
+export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>) =>
+  Extensions({ rateLimit: { limit, accountOf } });
+
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
@@ -18,3 +29,7 @@ export const neededBy = (field: GraphQLField<unknown, unknown>): readonly Permis
   (field.extensions.needs as Permission[] | undefined) ?? [];
 
 export const isOpen = (field: GraphQLField<unknown, unknown>): boolean => field.extensions.open === true;
+
+/** How to name the account that a field of class `credential` tries; nothing for other fields. */
+export const accountTriedBy = (field: GraphQLField<unknown, unknown>): AccountOf<unknown> | undefined =>
+  (field.extensions.rateLimit as { accountOf: AccountOf<unknown> } | undefined)?.accountOf;

@@ -13,12 +13,22 @@ const unstorable = /^(22021|22P05)$/;
 export function translate(error: unknown): DomainError {
   const cause = rootCause(error);
   if (cause instanceof DomainError) return cause;
-  if (cause instanceof GraphQLError) return new DomainError("BAD_USER_INPUT", cause.message);
+  if (cause instanceof GraphQLError) return new DomainError("BAD_USER_INPUT", withoutLiterals(cause.message));
   const { code = "", message = "" } = (cause ?? {}) as { code?: string; message?: string };
   if (passing.test(code) || passingMessage.test(message)) return unavailable();
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }
+
+/**
+ * What is wrong with a document, without the literals in it: one of them may be a secret. The parser quotes the token it
+ * stops at, and the checks quote the literal behind `value:` or `found`.
+ */
+export const withoutLiterals = (message: string): string =>
+  message
+    .replace(/^(Syntax Error: .*?\b(?:Name|Int|Float|String|BlockString)) ".*"/s, "$1")
+    .replace(/( cannot represent [\w -]*value): .*/s, "$1.")
+    .replace(/^(Expected value of type ".*?"), found .*/s, "$1.");
 
 function rootCause(error: unknown): unknown {
   let cause = error;
@@ -28,8 +38,13 @@ function rootCause(error: unknown): unknown {
 
 /** Writes what operators need to see to the log: defects with their stack, outages with their reason. */
 export function report(ctx: Pick<Context, "log" | "request">, failure: DomainError, thrown: unknown): void {
-  if (failure.code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: rootCause(thrown), requestId: ctx.request.id }, "defect");
-  else if (failure.code === "UNAVAILABLE") ctx.log.warn({ err: rootCause(thrown), requestId: ctx.request.id }, "unavailable");
+  const cause = rootCause(thrown);
+  const { code, facts } = failure;
+  const requestId = ctx.request.id;
+  if (code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: cause, requestId }, "defect");
+  // What the domain refuses says why by itself: in a flood, stacks of it would be a flood of their own.
+  else if (code === "UNAVAILABLE" && cause === failure) ctx.log.warn({ detail: facts.detail, err: failure.cause, requestId }, "unavailable");
+  else if (code === "UNAVAILABLE") ctx.log.warn({ err: cause, requestId }, "unavailable");
 }
 
 /** Fields are named from the argument: `input.addUsers[2]`. The domain does not know that mutations have an input. */

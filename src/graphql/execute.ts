@@ -17,7 +17,7 @@ import { compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../context.js";
 import { type Permission, requireScope } from "../domain/authorization.js";
 import { unauthenticated } from "../domain/errors.js";
-import { isOpen, neededBy } from "./access.js";
+import { accountTriedBy, isOpen, neededBy } from "./access.js";
 import { oneOperation } from "./one-operation.js";
 
 export type Variables = Record<string, unknown>;
@@ -33,6 +33,10 @@ export interface Operation {
   readonly needs: readonly Permission[];
   /** Whether it runs without a credential. */
   readonly open: boolean;
+  /** Whether somebody could use it to guess at secrets: it counts by address and account, not by its caller. */
+  readonly triesSecrets: boolean;
+  /** Throws for nobodies. */
+  authenticate(ctx: Context): void;
   /** Throws for nobodies and too narrow scopes, before any object is looked up. `run` and `start` do it too. */
   admit(ctx: Context): void;
   /** Runs a query or mutation. Faults are in `errors`, never thrown. */
@@ -66,9 +70,12 @@ export function prepare(
       ? compile(schema, document)
       : (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
           execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
+  const authenticate = ({ actor }: Context) => {
+    if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+  };
   const admit = (ctx: Context) => {
     if (open) return;
-    if (ctx.actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+    authenticate(ctx);
     for (const permission of needs) requireScope(ctx.actor, permission);
   };
   return {
@@ -77,6 +84,8 @@ export function prepare(
     document,
     needs,
     open,
+    triesSecrets: [...selected.roots].some(accountTriedBy),
+    authenticate,
     admit,
     run: (ctx, variables) => refused(admit, ctx) ?? run(ctx, variables),
     start: async (ctx, variables) => {

@@ -1,5 +1,6 @@
 import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
+import { limitTries } from "./rate-limits.js";
 import { resolvers } from "./resolvers.js";
 import { transactMutations } from "./transaction.js";
 
@@ -13,6 +14,7 @@ export function createSchema(): GraphQLSchema {
   });
   resolveTypesByName(schema);
   transactMutations(schema);
+  limitTries(schema);
   return schema;
 }
 

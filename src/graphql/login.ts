@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from
 import type { Context } from "../context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../domain/login.js";
 import { usersById } from "../domain/users.js";
-import { Needs, Open } from "./access.js";
+import { Needs, Open, RateLimit } from "./access.js";
 import { UserType } from "./users.js";
 
 @InputType({ description: "Who signs in." })
@@ -47,6 +47,7 @@ export class ChangePasswordPayload {
 export class LoginResolver {
   @Mutation(() => LoginPayload, { description: "Signs in with e-mail and password." })
   @Open()
+  @RateLimit<{ input: LoginInput }>("credential", ({ input }) => input.email)
   login(
     @Arg("input", () => LoginInput, { description: "E-mail and password." }) input: LoginInput,
     @Ctx() ctx: Context,
@@ -58,6 +59,7 @@ export class LoginResolver {
     description: "Changes the caller's own password. All other sessions of the caller end.",
   })
   @Needs("user:update_personal")
+  @RateLimit("credential", (_, { userId }) => userId)
   async changePassword(
     @Arg("input", () => ChangePasswordInput, { description: "The old and the new password." })
     input: ChangePasswordInput,

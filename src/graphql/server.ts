@@ -11,7 +11,7 @@ import { readBody } from "../http/body.js";
 import { challengeOf } from "../http/challenge.js";
 import { statusOf } from "../http/statuses.js";
 import type { Documents } from "./documents.js";
-import { formatError, translate } from "./errors.js";
+import { formatError, translate, withoutLiterals } from "./errors.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
@@ -58,6 +58,7 @@ export class GraphqlOverHttp {
     let body: Record<string, unknown> | undefined;
     try {
       context = await this.contextOf(http.req, http.state);
+      this.services.limits.countCaller(context);
       body = method === "POST" ? await readBody(http.req, limits.requestBytes) : undefined;
       checkSize(body?.query);
     } catch (error) {
@@ -132,6 +133,6 @@ const answer = (status: number, singleResult: SingleResult) => ({
 /** What Apollo finds wrong with a document or request is the caller's input, whatever Apollo calls it. */
 function oneCode({ message, locations, extensions }: GraphQLFormattedError): GraphQLFormattedError {
   const code = extensions?.code === "INTERNAL_SERVER_ERROR" ? "INTERNAL_SERVER_ERROR" : "BAD_USER_INPUT";
-  const said = code === "INTERNAL_SERVER_ERROR" ? "An internal error occurred." : message;
+  const said = code === "INTERNAL_SERVER_ERROR" ? "An internal error occurred." : withoutLiterals(message);
   return { message: said, ...(locations && { locations }), extensions: { code } };
 }

@@ -4,12 +4,12 @@ import { type ExecutionArgs, GraphQLError, type GraphQLSchema, parse, specifiedR
 import { CloseCode } from "graphql-ws";
 import { useServer } from "graphql-ws/use/ws";
 import { type WebSocket, WebSocketServer } from "ws";
-import { Context, type RequestFacts, type Services } from "../context.js";
+import { anonymous, Context, type RequestFacts, type Services } from "../context.js";
 import { DomainError } from "../domain/errors.js";
 import type { ContextOf } from "../http/baseline.js";
 import { factsOf } from "../http/facts.js";
 import type { Documents, ForeignOperation } from "./documents.js";
-import { formatError } from "./errors.js";
+import { formatError, translate } from "./errors.js";
 import type { Result } from "./execute.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
@@ -25,6 +25,8 @@ interface Extra extends Record<PropertyKey, unknown> {
   /** Makes the context of one operation: as on HTTP, each asks anew who the caller is and what they may do. */
   enter(life: AbortController): Context | Promise<Context>;
 }
+
+type Decide = (isWelcome: boolean, status?: number, message?: string, headers?: Record<string, string>) => void;
 
 /** What our hooks hand from one to the next. */
 interface Admitted extends ExecutionArgs {
@@ -42,7 +44,23 @@ export function graphqlOverSockets(
   contextOf: ContextOf,
 ) {
   const { credentials, log } = services;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.requestBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.requestBytes,
+    perMessageDeflate: false,
+    verifyClient: ({ req }: { req: IncomingMessage }, decide: Decide) => decideOn(req, decide),
+  });
+
+  /** A new connection counts by its address: who asks may be said in the first message only. */
+  function decideOn(request: IncomingMessage, decide: Decide): void {
+    try {
+      services.limits.countCaller({ actor: anonymous, request: factsOf(request, services.config) });
+      decide(true);
+    } catch (error) {
+      const { message, facts } = translate(error);
+      decide(false, 429, message, { "Retry-After": String(facts.retryAfter) });
+    }
+  }
   const rules = [...specifiedRules, ...rulesFor(services.config)];
 
   /** Lets a client in who shows a credential, in its first message or with the upgrade. */
@@ -50,10 +68,11 @@ export function graphqlOverSockets(
     const { socket, request } = extra;
     const facts = factsOf(request, services.config);
     extra.facts = facts;
+    // Each operation with facts of its own: what one of them counts is not counted for the next.
     extra.enter =
       typeof given === "string"
-        ? async (life) => new Context(services, await credentials.authenticate(given), facts, () => life)
-        : (life) => contextOf(request, { facts, lifetime: () => life });
+        ? async (life) => new Context(services, await credentials.authenticate(given), { ...facts }, () => life)
+        : (life) => contextOf(request, { facts: { ...facts }, lifetime: () => life });
     try {
       const { actor } = await extra.enter(new AbortController());
       if (actor.kind === "anonymous") return false;

@@ -6,6 +6,7 @@ import { json, send, TransportError, transportFailure } from "./answers.js";
 import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";
 import type { Lifetimes } from "./lifetimes.js";
+import { quotaHeaders } from "./quotas.js";
 
 /** What is known of a request on its way through Koa. */
 export interface State {
@@ -54,6 +55,7 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
       send(http as Http, { status: 500, headers: json, body });
     } finally {
       clearTimeout(timer);
+      http.set(quotaHeaders(facts));
       const { _matchedRoute: route = "other" } = http as { _matchedRoute?: string };
       metrics.answered(http.method, route, http.status, (performance.now() - begun) / 1000);
     }
@@ -77,5 +79,5 @@ function timeOut({ res, state }: Http, { log }: Services): void {
     message: "The service is temporarily unavailable.",
     detail: "The request took too long.",
   });
-  res.writeHead(503, { ...json, "Retry-After": "1", "X-Request-Id": state.facts.id }).end(body);
+  res.writeHead(503, { ...json, "Retry-After": "1", "X-Request-Id": state.facts.id, ...quotaHeaders(state.facts) }).end(body);
 }

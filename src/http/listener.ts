@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../config.js";
-import { StartRefused } from "../domain/boot.js";
+import { StartRefused } from "../domain/errors.js";
 import { upgrades } from "./baseline.js";
 
 /** An HTTP server that bounds how much a peer may send before it says what it wants, and how long that may take. */
@@ -11,7 +11,7 @@ export const createListener = (): Server =>
     maxHeaderSize: 16 * 1024,
     headersTimeout: 10_000,
     requestTimeout: 60_000,
-    connectionsCheckingInterval: 5_000,
+    connectionsCheckingInterval: 1_000,
     // Clients also offer upgrades that nobody here takes, such as h2c: those requests stay plain HTTP.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });

@@ -13,9 +13,12 @@ import authorization from "./authorization.js";
 import groups from "./groups.js";
 import login from "./login.js";
 import notifications from "./notifications.js";
+import { routePages } from "./pages/index.js";
+import quietHours from "./quiet-hours.js";
+import userSecrets from "./user-secrets.js";
 
 /** Every area of the contract. */
-export const areas: readonly Area[] = [authorization, login, groups, notifications];
+export const areas: readonly Area[] = [authorization, login, groups, notifications, quietHours, userSecrets];
 
 /** Puts every row of every area on a router. Throws at boot for what could not work later. */
 export function restRouter(services: Services, schema: GraphQLSchema, contextOf: ContextOf): Router {
@@ -49,6 +52,7 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
   router.get("/openapi.json", (http) =>
     send(http as unknown as Http, { status: 200, headers: json, body: description }),
   );
+  routePages(router, services, schema);
   return router;
 }
 

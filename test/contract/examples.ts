@@ -46,6 +46,15 @@ async function firstLine(url: string, token: string, cause: () => Promise<unknow
   return { status: response.status, headers: response.headers, body: JSON.parse(text.trim().split("\n")[0]!) };
 }
 
+/** A user with a secret, and where it is. */
+async function withSecret(w: World) {
+  const person = await w.user("ada");
+  const ada = w.as(person);
+  const secret = { name: "key", description: "To the lab", env_name: "LAB_KEY", file_path: "~/.lab/key" };
+  const made = await ada.post(`/api/v2/users/${person.username}/secrets`, { ...secret, value: "hush" });
+  return { ada, secret, made, path: `/api/v2/users/${person.id}/secrets/key` };
+}
+
 export const examples: Record<string, Example> = {
   "GET /api/v2/auth/scopes": async (w) => {
     const answer = await w.nobody.get("/api/v2/auth/scopes");
@@ -65,6 +74,44 @@ export const examples: Record<string, Example> = {
     const answer = await w.nobody.post("/api/v2/users/login", { email: w.owner.email, password: ownerPassword });
     expect(await w.as({ token: answer.body.session_token }).get(groups)).to.include({ status: 200 });
     expect(answer.headers.get("set-cookie")).to.equal(null);
+    return answer;
+  },
+
+  "GET /api/v2/users/{user}/secrets": async (w) => {
+    const { ada, made } = await withSecret(w);
+    const answer = await ada.get("/api/v2/users/me/secrets");
+    expect(answer.body).to.deep.equal([made.body]);
+    return answer;
+  },
+
+  "POST /api/v2/users/{user}/secrets": async (w) => {
+    const { ada, secret, made, path } = await withSecret(w);
+    expect(made.body).to.include(secret);
+    expect((await ada.get(path)).body).to.deep.equal(made.body);
+    return made;
+  },
+
+  "GET /api/v2/users/{user}/secrets/{name}": async (w) => {
+    const { ada, secret, path } = await withSecret(w);
+    const answer = await ada.get(path);
+    expect(answer.body).to.include(secret);
+    return answer;
+  },
+
+  "PATCH /api/v2/users/{user}/secrets/{name}": async (w) => {
+    const { ada, secret, path } = await withSecret(w);
+    const change = { description: "", env_name: "LAB", file_path: "/lab/key", value: "hush-2" };
+    const answer = await ada.patch(path, change);
+    const { value: _, ...shown } = change;
+    expect(answer.body).to.include({ name: secret.name, ...shown });
+    expect((await ada.get(path)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "DELETE /api/v2/users/{user}/secrets/{name}": async (w) => {
+    const { ada, path } = await withSecret(w);
+    const answer = await ada.delete(path);
+    expect(await ada.get(path)).to.include({ status: 404 });
     return answer;
   },
 
@@ -231,6 +278,23 @@ export const examples: Record<string, Example> = {
     );
     expect(answer.body).to.include({ unread_count: 1 });
     expect(answer.body.notification).to.include({ title: "Tea", content: "is ready" });
+    return answer;
+  },
+
+  "GET /api/v2/users/{user}/quiet-hours": async (w) => {
+    const ada = await w.user("ada");
+    const answer = await w.as(ada).get("/api/v2/users/me/quiet-hours");
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0]).to.include({ raw_schedule: "CRON_TZ=UTC 0 0 * * *", user_set: false, user_can_set: true });
+    return answer;
+  },
+
+  "PUT /api/v2/users/{user}/quiet-hours": async (w) => {
+    const path = `/api/v2/users/${(await w.user("ada")).username}/quiet-hours`;
+    const answer = await owner(w).put(path, { schedule: "CRON_TZ=Europe/Berlin 30 2 * * *" });
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0]).to.include({ time: "02:30", timezone: "Europe/Berlin", user_set: true });
+    expect((await owner(w).get(path)).body).to.deep.equal(answer.body);
     return answer;
   },
 };

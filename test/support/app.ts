@@ -6,13 +6,22 @@ import { cloneDatabase, createTemplate } from "./cluster.js";
 
 export const ownerPassword = "correct-horse-battery-staple-9";
 
+/** For servers that are not asked to make a key of their own. */
+export const encryptionKeys = `test:${Buffer.alloc(32, "test").toString("base64")}`;
+
 const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_DATABASE_URL: databaseUrl,
   STEWARD_PORT: "0",
   STEWARD_ADMIN_EMAIL: "owner@example.com",
   STEWARD_ADMIN_USERNAME: "owner",
   STEWARD_ADMIN_PASSWORD: ownerPassword,
+  STEWARD_ENCRYPTION_KEYS: encryptionKeys,
   STEWARD_LOG_LEVEL: "error",
+  // All of a test comes from one address.
+  STEWARD_RATE_LIMIT_CREDENTIAL: "0",
+  STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0",
+  STEWARD_RATE_LIMIT_API: "0",
+  STEWARD_LOGIN_FAILURES_PER_HOUR: "0",
 });
 
 /** What a started server logs from `warn` on, as parsed lines. */

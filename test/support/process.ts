@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "../../src/embedded-postgres/folder.js";
-import { ownerPassword } from "./app.js";
+import { encryptionKeys, ownerPassword } from "./app.js";
 
 export interface Program {
   child: ChildProcess;
@@ -29,15 +29,20 @@ export async function spawnServer(settings: NodeJS.ProcessEnv): Promise<ServerPr
 export async function spawnStart(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
   const port = settings.STEWARD_PORT ?? String(await freePort());
   const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
-  const server = spawnProgram("src/main.ts", [], { ...administrator, ...settings, STEWARD_PORT: port });
+  const usual = { ...administrator, STEWARD_ENCRYPTION_KEYS: encryptionKeys };
+  const server = spawnProgram("src/main.ts", [], { ...usual, ...settings, STEWARD_PORT: port });
   return { ...server, url: `http://127.0.0.1:${port}` };
 }
 
 /** Runs a command of the command line to its end. */
 export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
-  const { ended, stdout, stderr } = spawnProgram("src/cli.ts", words, settings);
+  const { ended, stdout, stderr } = spawnCommand(settings, ...words);
   return { status: await ended, stdout: stdout(), stderr: stderr() };
 }
+
+/** Starts a command of the command line. */
+export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
+  spawnProgram("src/cli.ts", words, settings);
 
 function spawnProgram(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
   const child = spawn(process.execPath, ["--import", "./tools/ts-loader.mjs", script, ...words], {

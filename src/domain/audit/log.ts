@@ -1,7 +1,7 @@
 import type { Context } from "../../context.js";
 import type { AuditAction, Diff } from "../audit.js";
 import { requireAnyReach } from "../authorization.js";
-import { statement } from "../database.js";
+import { plannedEachTime } from "../database.js";
 import { Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
 import type { Page } from "../page.js";
@@ -52,7 +52,7 @@ const matching = `from audit_events e
     and ($8::timestamptz is null or e.time >= $8)
     and ($9::timestamptz is null or e.time <= $9)`;
 
-const newestFirst = statement<AuditEventRow>(`
+const newestFirst = plannedEachTime<AuditEventRow>(`
   select e.id, e.time, e.actor_id as "actorId", (select username from users where id = e.actor_id) as "actorUsername",
     e.actor_kind as "actorKind", e.api_key_id as "apiKeyId", e.action, e.resource_type as "resourceType",
     e.resource_id as "resourceId", e.resource_label as "resourceLabel", e.organization_id as "organizationId", e.diff,
@@ -62,7 +62,7 @@ const newestFirst = statement<AuditEventRow>(`
       (e.time, e.id) < (coalesce($10::timestamptz, (select time from audit_events where id = $11)), $11))
   order by e.time desc, e.id desc limit $12`);
 
-const countMatching = statement<{ count: number }>(`select count(*) ${matching}`);
+const countMatching = plannedEachTime<{ count: number }>(`select count(*) ${matching}`);
 
 /** What happened, newest first: everything to those who audit the deployment, else what concerns their organisations. */
 export async function listAuditEvents(
@@ -75,15 +75,26 @@ export async function listAuditEvents(
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny();
   const { actor, action, resourceType, resourceId, organization, after, before } = filter;
-  const actorId = actor && (isUuid(actor) ? actor : (await findUser(ctx, actor)).id);
-  const organizationId =
-    organization && (isUuid(organization) ? organization : (await findOrganization(ctx, organization)).id);
-  const narrowing = [actorId, action, resourceType, resourceId, organizationId, after, before];
-  const values = [everywhere, organizations, ...narrowing];
+  const actorId = await idOf(ctx, actor, findUser);
+  // A list of one would not be read by its index in the order of time.
+  const only = everywhere || organizations.length > 1 ? undefined : organizations[0];
+  const organizationId = (await idOf(ctx, organization, findOrganization)) ?? only;
+  const resource = resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId;
+  const values = [everywhere, organizations, actorId, action, resourceType, resource, organizationId, after, before];
   const { place, limit } = range;
   const rows = await ctx.rows(newestFirst, ...values, place?.keys?.[0], place?.id, limit + 1);
   return pageOf(range, rows, {
     cursor: ({ id, time }) => cursor(id, time),
     count: async () => (await ctx.row(countMatching, ...values))?.count ?? 0,
   });
+}
+
+/** An id stands for itself, whether or not there is something that has it. */
+async function idOf(
+  ctx: Context,
+  ref: string | null | undefined,
+  find: (ctx: Context, ref: string) => Promise<{ id: string }>,
+): Promise<string | undefined> {
+  if (!ref) return undefined;
+  return isUuid(ref) ? ref : (await find(ctx, ref)).id;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
-import { unavailable } from "../errors.js";
+import { boundedPool } from "./bounded-pool.js";
 
 /** argon2id: 19 MiB, two passes, one lane (RFC 9106). Memory in KiB. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -13,6 +13,8 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** Whether the password is the one that was hashed. Without a hash the work is the same, and the answer no. */
   verify(hash: string | undefined, password: string): Promise<boolean>;
+  /** Throws UNAVAILABLE if there is too much to hash now: before a request spends anything else. */
+  requireRoom(): void;
   /** Whether the hash was made at another cost than today's. */
   needsRehash(hash: string): boolean;
 }
@@ -24,6 +26,7 @@ export function createPasswords(concurrency: number): Passwords {
   return {
     hash: (password) => run(() => argon2.hash(password, cost)),
     verify: (hash, password) => run(async () => (await argon2.verify(hash ?? dummy, password)) && hash !== undefined),
+    requireRoom: () => run.requireRoom(),
     needsRehash: (hash) => argon2.needsRehash(hash, cost),
   };
 }
@@ -32,23 +35,4 @@ export function createPasswords(concurrency: number): Passwords {
 function dummyHash(): string {
   const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString("base64").replaceAll("=", ""));
   return `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${salt}$${digest}`;
-}
-
-/** Runs at most `atOnce` jobs at a time and lets `waiting` more queue up; refuses the rest. */
-function boundedPool(atOnce: number, waiting: number) {
-  let free = atOnce;
-  const queue: Array<() => void> = [];
-  return async <Result>(job: () => Promise<Result>): Promise<Result> => {
-    if (free > 0) free--;
-    else if (queue.length >= waiting) throw unavailable("Too many passwords are being checked.");
-    // The slot of a finished job goes to the one that waits longest.
-    else await new Promise<void>((turn) => queue.push(turn));
-    try {
-      return await job();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else free++;
-    }
-  };
 }

@@ -54,13 +54,12 @@ export const hashSecret = (secret: string): Buffer => hash("sha256", secret, "bu
 export const isSecret = (secret: string, secretHash: Buffer): boolean =>
   timingSafeEqual(hashSecret(secret), secretHash);
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Bytes from here on would make some characters likelier than others. */
-const unbiased = 256 - (256 % alphabet.length);
-
-/** Characters of `[0-9A-Za-z]` from the system's generator, each equally likely. */
-export function randomText(length: number): string {
+/** Characters of `[0-9A-Za-z]`, or of another alphabet, from the system's generator, each equally likely. */
+export function randomText(length: number, alphabet = alphanumerics): string {
+  /** Bytes from here on would make some characters likelier than others. */
+  const unbiased = 256 - (256 % alphabet.length);
   let text = "";
   while (text.length < length) {
     for (const byte of randomBytes(length - text.length)) if (byte < unbiased) text += alphabet[byte % alphabet.length];

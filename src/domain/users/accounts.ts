@@ -190,7 +190,11 @@ export async function activateUser(ctx: Context, ref: string): Promise<string> {
 
 const markDeleted = statement(`
   with ended as (delete from api_keys where user_id = $1),
-    left_organizations as (delete from organization_members where user_id = $1)
+    left_organizations as (delete from organization_members where user_id = $1),
+    unlinked as (delete from user_links where user_id = $1),
+    unasked as (delete from one_time_passcodes where user_id = $1),
+    unconverted as (delete from login_conversions where user_id = $1),
+    forgotten_secrets as (delete from user_secrets where user_id = $1)
   update users set deleted_at = now(), updated_at = now(), password_hash = null where id = $1`);
 
 /** Deletes somebody for good, with keys and memberships. The names are free again. Gives the user as it was. */

@@ -1,5 +1,15 @@
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
+import { Secrets } from "./0002-secrets.js";
+import { RateLimits } from "./0003-rate-limits.js";
+import { SignIn } from "./0004-sign-in.js";
+import { QuietHours } from "./0005-quiet-hours.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
-export const migrations: MigrationObject[] = [{ name: "0001-foundation", class: Foundation }];
+export const migrations: MigrationObject[] = [
+  { name: "0001-foundation", class: Foundation },
+  { name: "0002-secrets", class: Secrets },
+  { name: "0003-rate-limits", class: RateLimits },
+  { name: "0004-sign-in", class: SignIn },
+  { name: "0005-quiet-hours", class: QuietHours },
+];

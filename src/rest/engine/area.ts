@@ -6,6 +6,8 @@ export interface RowOptions {
   successor?: string;
   /** What the answer says of itself in `message`, before its other fields. */
   message?: string;
+  /** The contract has an array where there is always one object. */
+  oneElementArray?: boolean;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
 }

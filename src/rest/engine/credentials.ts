@@ -2,25 +2,32 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Actor, anonymous, type Services } from "../../context.js";
 import { forbidden } from "../../domain/errors.js";
+import { cookieOf } from "../../http/cookies.js";
 
 export const sessionHeader = "service-session-token";
 export const sessionCookie = "service_session_token";
 
 /** Finds the text of a credential in a request; the first that is there counts, and if it is bad no later one is tried. */
-type Reader = (request: IncomingMessage, accessUrl: string) => string | undefined;
+type Reader = (request: IncomingMessage, accessUrl: string, page?: PageRequest) => string | undefined;
+
+/** A request for a page. Other sites may link to it; its forms carry the CSRF token in a field. */
+export interface PageRequest {
+  csrfToken?: string;
+}
 
 const readers: Reader[] = [
   ({ headers }) => (headers[sessionHeader] as string | undefined) || undefined,
   ({ headers }) => /^bearer +(.*)$/i.exec(headers.authorization ?? "")?.[1],
-  (request, accessUrl) => (fromOurPages(request, accessUrl) ? cookieOf(request) : undefined),
+  (request, accessUrl, page) =>
+    (page && isNavigation(request)) || fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined,
 ];
 
 /** Who sent a request: at once while the snapshot of the credential is fresh. Throws UNAUTHENTICATED for a bad one. */
-export function actorOf(services: Services, request: IncomingMessage): Actor | Promise<Actor> {
+export function actorOf(services: Services, request: IncomingMessage, page?: PageRequest): Actor | Promise<Actor> {
   for (const read of readers) {
-    const token = read(request, services.config.accessUrl);
+    const token = read(request, services.config.accessUrl, page);
     if (token === undefined) continue;
-    if (read === readers[2]) checkCsrf(request, token);
+    if (read === readers[2]) checkCsrf(request, token, page?.csrfToken ?? request.headers["x-csrf-token"]);
     return services.credentials.authenticate(token);
   }
   return anonymous;
@@ -28,12 +35,6 @@ export function actorOf(services: Services, request: IncomingMessage): Actor | P
 
 export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
   readers.some((read) => read(request, accessUrl) !== undefined);
-
-const cookieOf = ({ headers }: IncomingMessage) =>
-  headers.cookie
-    ?.split(/; */)
-    .find((pair) => pair.startsWith(`${sessionCookie}=`))
-    ?.slice(sessionCookie.length + 1);
 
 /** Browsers send cookies with requests that other sites cause; only our own pages may use them. */
 function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
@@ -44,13 +45,17 @@ function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean 
 
 const safe = new Set(["GET", "HEAD", "OPTIONS"]);
 
+/** Somebody goes to a page, whatever led there. */
+const isNavigation = ({ method = "", headers }: IncomingMessage) =>
+  safe.has(method) && (headers["sec-fetch-mode"] ?? "navigate") === "navigate";
+
 /** The token that pages of a session put into their forms. */
 export const csrfTokenOf = (sessionToken: string) =>
   createHmac("sha256", sessionToken).update("csrf").digest("base64url");
 
-function checkCsrf({ method = "", headers }: IncomingMessage, sessionToken: string): void {
+function checkCsrf({ method = "" }: IncomingMessage, sessionToken: string, csrfToken: unknown): void {
   if (safe.has(method)) return;
-  const given = Buffer.from(String(headers["x-csrf-token"] ?? ""));
+  const given = Buffer.from(String(csrfToken ?? ""));
   const expected = Buffer.from(csrfTokenOf(sessionToken));
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw forbidden("Forbidden.", { detail: "The CSRF token is missing or wrong." });

@@ -119,7 +119,10 @@ function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "ro
   if (!answer) return { description: "Done." };
   const schemaOfAnswer = schemaOf(answer.shape);
   if (row[4]?.message) Object.assign(schemaOfAnswer.properties as Json, { message: { type: "string" } });
-  return { description: "The answer.", content: { "application/json": { schema: schemaOfAnswer } } };
+  const body = row[4]?.oneElementArray
+    ? { type: "array", items: schemaOfAnswer, minItems: 1, maxItems: 1 }
+    : schemaOfAnswer;
+  return { description: "The answer.", content: { "application/json": { schema: body } } };
 }
 
 function schemaOf(shape: Shape): Json {

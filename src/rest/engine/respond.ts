@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly row: Row;
   readonly operation: StoredOperation;
   readonly binding: Binding;
-  /** Lets the request in and reads it, in the order of the contract: credential, scope, path, query, body. */
+  /** Lets the request in and reads it, in the order of the contract: limits, credential, scope, path, query, body. */
   admit(http: Http): Promise<{ ctx: Context; variables: Variables }>;
   /** Spells a failure as the row's surface does. */
   fail(http: Http, error: unknown, variables?: Variables): Answered;
@@ -35,8 +35,14 @@ export function endpointOf(
   const nobody = ({ state }: Http) => new Context(services, anonymous, state.facts, state.lifetime);
 
   async function admit(http: Http) {
+    if (operation.triesSecrets) {
+      services.passwords.requireRoom();
+      await services.limits.countAddress(http.state.facts);
+    }
     const found = operation.open ? nobody(http) : contextOf(http.req, http.state);
     const ctx = found instanceof Promise ? await found : found;
+    operation.authenticate(ctx);
+    if (!operation.triesSecrets) services.limits.countCaller(ctx);
     operation.admit(ctx);
     const body = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
     const query = new URLSearchParams(http.querystring);
@@ -63,12 +69,19 @@ export function endpointOf(
 const saying = (message: string | undefined, write: Write): Write =>
   message === undefined ? write : (data) => `{"message":${JSON.stringify(message)},${write(data).slice(1)}`;
 
+/** Puts what is written into an array of its own. */
+const alone =
+  (write: Write): Write =>
+  (data) =>
+    `[${write(data)}]`;
+
 /** Answers a row's requests with the result of its query or mutation. */
 export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: Http) => Promise<void> {
   const { row, operation } = endpoint;
   const [, , , status, options] = row;
   const answer = answerOf(schema, operation);
-  const write = answer && saying(options?.message, writerOf(answer));
+  const content = answer && saying(options?.message, writerOf(answer));
+  const write = content && options?.oneElementArray ? alone(content) : content;
 
   return async (http) => {
     let variables: Variables | undefined;

@@ -6,6 +6,7 @@ import type { Result } from "../../graphql/execute.js";
 import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";
+import { quotaHeaders } from "../../http/quotas.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
 import { eventShapes, type Write, writer } from "./render.js";
@@ -178,14 +179,15 @@ function lines(http: Http): Channel {
 }
 
 function body(
-  { res, response }: Http,
+  { res, response, state }: Http,
   type: string,
   first: string,
   beat: string,
   encode: (event: Outgoing) => string,
 ): Channel {
   const { headers } = response;
-  res.writeHead(200, { ...(headers as Record<string, string>), "Content-Type": type, "X-Accel-Buffering": "no" });
+  const own = { "Content-Type": type, "X-Accel-Buffering": "no", ...quotaHeaders(state.facts) };
+  res.writeHead(200, { ...(headers as Record<string, string>), ...own });
   res.flushHeaders();
   if (first) res.write(first);
   return {

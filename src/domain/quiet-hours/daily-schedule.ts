@@ -1,0 +1,75 @@
+import { offsetAt, timeZoneNamed } from "./time-zones.js";
+
+/** A time of day by the clocks of a time zone. */
+export interface DailySchedule {
+  zone: string;
+  hour: number;
+  minute: number;
+}
+
+/** What a text says, part by part: `CRON_TZ=<zone> <minute> <hour> <day of month> <month> <weekday>`. */
+function partsOf(text: string) {
+  const [first = "", ...rest] = text.trim().split(/\s+/);
+  const named = /^CRON_TZ=(.*)$/.exec(first);
+  return { zone: named ? named[1]! : "UTC", fields: named ? rest : [first, ...rest] };
+}
+
+const isNumberTo = (most: number, field: string) => /^\d{1,2}$/.test(field) && Number(field) <= most;
+
+/** The rule of daily schedules that `text` breaks. Says which part is wrong. */
+export function scheduleProblem(text: string): string | undefined {
+  const { zone, fields } = partsOf(text);
+  if (timeZoneNamed(zone) === undefined) return "The time zone must be an IANA name such as Europe/Berlin.";
+  if (fields.length !== 5)
+    return "Must be the five fields minute, hour, day of month, month and weekday, after CRON_TZ=<time zone> if not in UTC.";
+  const [minute, hour, ...days] = fields as [string, string, string, string, string];
+  if (!isNumberTo(59, minute)) return "The minute must be one number from 0 to 59.";
+  if (!isNumberTo(23, hour)) return "The hour must be one number from 0 to 23.";
+  const odd = days.findIndex((field) => field !== "*");
+  return odd < 0 ? undefined : `The ${["day of month", "month", "weekday"][odd]} must be *.`;
+}
+
+/** The schedule that a text without problems means. */
+export function scheduleOf(text: string): DailySchedule {
+  const { zone, fields } = partsOf(text);
+  return { zone: timeZoneNamed(zone)!, minute: Number(fields[0]), hour: Number(fields[1]) };
+}
+
+/** The one way in which a schedule is written. */
+export const scheduleText = ({ zone, hour, minute }: DailySchedule): string =>
+  `CRON_TZ=${zone} ${minute} ${hour} * * *`;
+
+/** `HH:MM`. */
+export const timeOfDay = ({ hour, minute }: DailySchedule): string =>
+  [hour, minute].map((part) => String(part).padStart(2, "0")).join(":");
+
+const day = 86_400_000;
+
+/** The first start of a schedule after an instant; both in milliseconds. */
+export function nextStart({ zone, hour, minute }: DailySchedule, now: number): number {
+  const today = Math.floor((now + offsetAt(zone, now)) / day) * day;
+  for (let time = today + (hour * 60 + minute) * 60_000; ; time += day) {
+    const start = firstAt(zone, time);
+    if (start > now) return start;
+  }
+}
+
+/**
+ * The first instant at which clocks of the zone show `time` or, if they skip it, more: local times are written as if
+ * they were UTC. Clocks change at most once within a day to either side.
+ */
+function firstAt(zone: string, time: number): number {
+  const shown = (instant: number) => instant + offsetAt(zone, instant);
+  const unchanged = time - offsetAt(zone, time - day);
+  if (shown(unchanged) === time) return unchanged;
+  const changed = time - offsetAt(zone, time + day);
+  if (shown(changed) === time) return changed;
+
+  let [before, after] = [changed, unchanged];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (shown(middle) < time) before = middle;
+    else after = middle;
+  }
+  return after;
+}

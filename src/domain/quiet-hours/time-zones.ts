@@ -1,0 +1,67 @@
+import { LRUCache } from "lru-cache";
+
+const areas = new Set(
+  "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico Pacific US".split(
+    " ",
+  ),
+);
+
+/** The names without an area. Others that programs know, such as PST and IST, mean different zones to different people. */
+const withoutArea = (
+  "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran " +
+  "Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK " +
+  "Singapore Turkey UCT UTC Universal W-SU WET Zulu"
+).split(" ");
+
+/** Words of names that are not spelled like `Berlin`. */
+const irregularWords =
+  "ACT BajaNorte BajaSur ComodRivadavia DeNoronha DumontDUrville EasterIsland GMT IN LHI McMurdo NSW UCT US UTC au es of".split(
+    " ",
+  );
+
+const byLowerCase = (names: readonly string[]) => new Map(names.map((name) => [name.toLowerCase(), name]));
+const [bareNames, irregular] = [byLowerCase(withoutArea), byLowerCase(irregularWords)];
+
+const spelled = (name: string) =>
+  name.toLowerCase().replace(/[a-z]+/g, (word) => irregular.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1));
+
+/**
+ * The IANA time zone that `text` names in any letter case, spelled as IANA does; `undefined` if there is none. An old
+ * name of a zone stays as it is: whoever chose `US/Pacific` reads `US/Pacific`.
+ */
+export function timeZoneNamed(text: string): string | undefined {
+  if (!/^[\w+/-]{1,40}$/.test(text)) return undefined;
+  const bare = bareNames.get(text.toLowerCase());
+  if (bare !== undefined) return bare;
+  const name = spelled(text);
+  return areas.has(name.slice(0, name.indexOf("/"))) && isKnown(name) ? name : undefined;
+}
+
+function isKnown(name: string): boolean {
+  try {
+    offsets(name);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** Making one takes a hundred times as long as using it. */
+const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
+
+function offsets(zone: string): Intl.DateTimeFormat {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" });
+    formats.set(zone, format);
+  }
+  return format;
+}
+
+/** How far clocks of the zone are ahead of UTC at an instant, in milliseconds. */
+export function offsetAt(zone: string, instant: number): number {
+  // `6/30/2026, GMT+05:45`, or `GMT` alone for UTC; seconds occur in the nineteenth century only.
+  const [, sign, hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(offsets(zone).format(instant)) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+}

@@ -1,0 +1,74 @@
+import { Problems } from "../errors.js";
+import { proseProblem, textProblem } from "../text.js";
+
+/** What a user says of a secret. */
+export interface SecretFields {
+  name?: string | null;
+  value?: string | null;
+  description?: string | null;
+  envName?: string | null;
+  filePath?: string | null;
+}
+
+/** Bytes of one value. */
+const longestValue = 24_576;
+
+/** The faults of the fields that are there, in their order. Never quotes a value. */
+export function secretProblems({ name, value, description, envName, filePath }: SecretFields): Problems {
+  const problems = new Problems();
+  if (name != null) problems.add("name", secretNameProblem(name));
+  if (value != null) problems.add("value", valueProblem(value));
+  if (description != null) problems.add("description", proseProblem(description, 1024));
+  if (envName != null) problems.add("envName", envNameProblem(envName));
+  if (filePath != null) problems.add("filePath", filePathProblem(filePath));
+  return problems;
+}
+
+const isBytes = (text: string, least: number, most: number): boolean => {
+  const bytes = Buffer.byteLength(text);
+  return bytes >= least && bytes <= most;
+};
+
+function secretNameProblem(name: string): string | undefined {
+  if (!isBytes(name, 1, 255)) return "Must be 1 to 255 bytes.";
+  if (name.trim() !== name) return "Must not begin or end with white space.";
+  if (/[/?#\p{Cc}]/u.test(name)) return "Must not hold any of / ? # or control characters.";
+  return name === "." || name === ".." ? "Must not be . or .. alone." : textProblem(name);
+}
+
+const valueProblem = (value: string): string | undefined =>
+  isBytes(value, 1, longestValue) ? textProblem(value) : `Must be 1 to ${longestValue} bytes.`;
+
+function envNameProblem(name: string): string | undefined {
+  if (name === "") return undefined;
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(name))
+    return "Must be empty, or 1 to 256 letters, digits and underscores that do not begin with a digit.";
+  return reservedEnvNameProblem(name);
+}
+
+const reservedNames = new Set(
+  [
+    "PATH HOME SHELL USER LOGNAME PWD OLDPWD LANG TERM IFS CDPATH ENV BASH_ENV TMPDIR TMP TEMP HOSTNAME",
+    "SSH_AUTH_SOCK SSH_CLIENT SSH_CONNECTION SSH_TTY EDITOR VISUAL PAGER VSCODE_PROXY_URI",
+    "XDG_RUNTIME_DIR XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME STEWARD",
+  ].flatMap((line) => line.split(" ")),
+);
+const reservedPrefixes = ["STEWARD_", "GIT_", "LC_", "LD_", "DYLD_"];
+
+/** Names that belong to the system, in any letter case. */
+function reservedEnvNameProblem(name: string): string | undefined {
+  const upper = name.toUpperCase();
+  if (reservedNames.has(upper)) return `The name ${upper} is reserved.`;
+  const prefix = reservedPrefixes.find((each) => upper.startsWith(each));
+  return prefix && `Names that begin with ${prefix} are reserved.`;
+}
+
+function filePathProblem(path: string): string | undefined {
+  if (path === "") return undefined;
+  if (!isBytes(path, 2, 4096) || !/^~?\//.test(path))
+    return "Must be empty, or 2 to 4096 bytes that begin with ~/ or /.";
+  if (/\p{Cc}/u.test(path)) return "Must not hold control characters.";
+  const segments = path.slice(path.indexOf("/") + 1).split("/");
+  const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
+  return isPlain ? textProblem(path) : "Must not end in / or hold segments that are empty, . or ..";
+}

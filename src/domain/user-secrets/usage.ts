@@ -1,0 +1,96 @@
+import type { Context } from "../../context.js";
+import { authorize } from "../authorization.js";
+import { statement } from "../database.js";
+import { conflict, Problems } from "../errors.js";
+import { findUser, userTarget } from "../users.js";
+
+/** How much of what a user may store is used. Bytes are those of plain values. */
+interface Used {
+  count: number;
+  valueBytes: number;
+  /** Of the values that become environment variables. */
+  envBytes: number;
+}
+
+export interface UserSecretUsage extends Used {
+  maxCount: number;
+  maxValueBytes: number;
+  maxEnvBytes: number;
+}
+
+/** What there is just one of for each user, and what counts. */
+export interface Occupied {
+  id: string;
+  name: string;
+  envName: string;
+  filePath: string;
+  valueBytes: number;
+}
+
+const usedColumns = `count(*) as count, coalesce(sum(value_bytes), 0) as "valueBytes",
+  coalesce(sum(value_bytes) filter (where env_name <> ''), 0) as "envBytes"`;
+
+const usedByUser = statement<Used>(`select ${usedColumns} from user_secrets where user_id = $1`);
+
+/** How much a user has stored, for the user alone. */
+export async function readUserSecretUsage(ctx: Context, ref: string): Promise<UserSecretUsage> {
+  const user = await findUser(ctx, ref);
+  authorize(ctx.actor, "user_secret:read", userTarget(user));
+  const used = (await ctx.row(usedByUser, user.id))!;
+  const { userSecretsMaxCount, userSecretsMaxTotalBytes, userSecretsMaxEnvBytes } = ctx.config;
+  return {
+    ...used,
+    maxCount: userSecretsMaxCount,
+    maxValueBytes: userSecretsMaxTotalBytes,
+    maxEnvBytes: userSecretsMaxEnvBytes,
+  };
+}
+
+interface Others extends Used {
+  takesName: boolean | null;
+  takesEnvName: boolean | null;
+  takesFilePath: boolean | null;
+}
+
+const otherSecrets = statement<Others>(`
+  select ${usedColumns}, bool_or(name = $3) as "takesName", bool_or(env_name = $4 and $4 <> '') as "takesEnvName",
+    bool_or(file_path = $5 and $5 <> '') as "takesFilePath"
+  from user_secrets where user_id = $1 and id <> $2`);
+
+/**
+ * Throws if the user has no room for a new secret, or for a change of the one that was `before`. Whoever runs it has
+ * locked the user, so that the answer holds until the commit.
+ */
+export async function requireRoom(ctx: Context, userId: string, secret: Occupied, before?: Occupied): Promise<void> {
+  const { id, name, envName, filePath } = secret;
+  const others = (await ctx.row(otherSecrets, userId, id, name, envName, filePath))!;
+  refuseTaken(others);
+  refuseExcess(ctx, others, secret, before);
+}
+
+function refuseTaken({ takesName, takesEnvName, takesFilePath }: Others): void {
+  const taken = Object.entries({ name: takesName, envName: takesEnvName, filePath: takesFilePath })
+    .filter(([, isTaken]) => isTaken)
+    .map(([field]) => ({ field, detail: "Is in use by another secret." }));
+  if (taken.length > 0) throw conflict("Validation failed.", taken);
+}
+
+/** A cap may lie below what is stored already: it is growth that is refused. */
+function refuseExcess({ config }: Context, others: Used, after: Occupied, before?: Occupied): void {
+  const [counted, was] = [countedOf(after), countedOf(before)];
+  const exceeds = (part: keyof Used, most: number) => counted[part] > was[part] && others[part] + counted[part] > most;
+  const { userSecretsMaxCount: most, userSecretsMaxTotalBytes: bytes, userSecretsMaxEnvBytes: envBytes } = config;
+  const problems = new Problems();
+  if (exceeds("count", most)) problems.add("name", `A user can have at most ${most} secrets.`);
+  if (exceeds("valueBytes", bytes)) problems.add("value", `All values of a user can have at most ${bytes} bytes.`);
+  if (exceeds("envBytes", envBytes))
+    problems.add("envName", `All values of a user in environment variables can have at most ${envBytes} bytes.`);
+  problems.throwIfAny();
+}
+
+/** What a secret adds to the usage. */
+const countedOf = (secret: Occupied | undefined): Used => ({
+  count: secret ? 1 : 0,
+  valueBytes: secret?.valueBytes ?? 0,
+  envBytes: secret?.envName ? secret.valueBytes : 0,
+});

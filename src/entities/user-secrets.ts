@@ -1,0 +1,35 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { BaseSchema, moment } from "./base.js";
+import { EncryptionKey } from "./encryption.js";
+import { User } from "./users.js";
+
+/** Named values that users store for their workspaces. */
+const UserSecretSchema = defineEntity({
+  name: "UserSecret",
+  tableName: "user_secrets",
+  extends: BaseSchema,
+  uniques: [
+    { name: "user_secrets_name_unique", expression: `create unique index user_secrets_name_unique on user_secrets (user_id, name collate "C")` },
+    { name: "user_secrets_env_name_unique", expression: "create unique index user_secrets_env_name_unique on user_secrets (user_id, env_name) where env_name <> ''" },
+    // A path may be longer than an entry of an index; two with the same hash are in the way of nobody but their maker.
+    { name: "user_secrets_file_path_unique", expression: "create unique index user_secrets_file_path_unique on user_secrets (user_id, md5(file_path)) where file_path <> ''" },
+  ],
+  indexes: [{ name: "user_secrets_key_index", properties: ["key", "id"] }],
+  properties: {
+    user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
+    name: p.string().length(255),
+    description: p.string().length(1024).default(""),
+    /** Empty: not injected as a variable. */
+    envName: p.string().length(256).default(""),
+    /** Empty: not written as a file. */
+    filePath: p.string().length(4096).default(""),
+    valueCiphertext: p.type("bytea").$type<Buffer>(),
+    valueNonce: p.type("bytea").$type<Buffer>(),
+    key: () => p.manyToOne(EncryptionKey).ref().index(false),
+    /** Of the plain value in UTF-8. */
+    valueBytes: p.integer(),
+    lastDeliveredAt: moment().nullable(),
+  },
+});
+export class UserSecret extends UserSecretSchema.class {}
+UserSecretSchema.setClass(UserSecret);

@@ -1,0 +1,48 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import type { Context } from "../context.js";
+import { type ConversionStarted, type ConvertLogin, convertLogin } from "../domain/login-conversions.js";
+import type { ProviderName } from "../domain/outside/identity-providers.js";
+import { LoginType, usersById } from "../domain/users.js";
+import { Needs, RateLimit } from "./access.js";
+import { DateTime } from "./scalars.js";
+import { UserType } from "./users.js";
+
+@InputType({ description: "How the caller wants to sign in from now on." })
+export class ConvertLoginInput implements ConvertLogin {
+  @Field(() => String, { description: "The caller: id, username or `me`." }) user!: string;
+  @Field(() => LoginType, { nullable: true, description: "Required. OIDC or GITHUB." }) toType?: LoginType;
+  @Field(() => String, { nullable: true, description: "Required. The password until now." }) password?: string;
+}
+
+@ObjectType({ description: "A conversion that the provider has to confirm." })
+export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
+  @Field(() => String, {
+    description: "Goes to `/login/<provider>?state=`, in a browser where the user is signed in. It is shown this once.",
+    simple: true,
+  })
+  stateString!: string;
+  @Field(() => DateTime, { description: "When it is too late.", simple: true }) expiresAt!: string;
+  @Field(() => LoginType, { description: "How the user is going to sign in.", simple: true }) toType!: ProviderName;
+
+  @Field(() => UserType, { description: "Whose login it is." })
+  user(@Root() { userId }: ConversionStarted, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
+}
+
+@Resolver()
+export class LoginConversionsResolver {
+  @Mutation(() => ConvertLoginPayload, {
+    description:
+      "Begins to change the caller's login from a password to a provider. Nothing changes until the sign-in there ends well.",
+  })
+  @Needs("user:update_personal")
+  @RateLimit("credential", (_, { userId }) => userId)
+  convertLogin(
+    @Arg("input", () => ConvertLoginInput, { description: "Whose login, how, and the password." })
+    input: ConvertLoginInput,
+    @Ctx() ctx: Context,
+  ) {
+    return convertLogin(ctx, input);
+  }
+}

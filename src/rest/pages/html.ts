@@ -1,0 +1,21 @@
+/** Markup that is safe to send: everything in it was written here or escaped. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+/** What may stand in a template: text is escaped, lists are joined, and nothing leaves nothing. */
+export type Part = Html | string | number | undefined | readonly Part[];
+
+/** Writes markup. */
+export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Html =>
+  new Html(fixed.reduce((before, text, index) => before + written(parts[index - 1]) + text));
+
+function written(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (Array.isArray(part)) return part.map(written).join("");
+  return part === undefined ? "" : escaped(String(part));
+}
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character]!);

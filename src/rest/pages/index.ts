@@ -1,0 +1,44 @@
+import type { Router } from "@koa/router";
+import type { GraphQLSchema } from "graphql";
+import type { Services } from "../../context.js";
+import { readPageKey } from "../../domain/deployment.js";
+import { send } from "../../http/answers.js";
+import type { Http } from "../../http/baseline.js";
+import { storedOperations } from "../engine/operation.js";
+import { homePages } from "./home.js";
+import { style, stylePath } from "./layout.js";
+import { loginPages } from "./login.js";
+import { providerPages } from "./provider-login.js";
+import { Seals } from "./seals.js";
+import { type Answer, type Visit, visited } from "./visit.js";
+
+/** Puts the pages for browsers on a router. */
+export function routePages(router: Router, services: Services, schema: GraphQLSchema): void {
+  const operations = storedOperations(schema, "pages/login");
+  const operation = (name: string) => operations.get(name)!;
+  const seals = sealsOf();
+  const login = loginPages({ seals, signedIn: operation("SignedIn"), signIn: operation("SignIn") });
+  const provider = providerPages(seals);
+  const home = homePages(operation("SignedIn"), operation("SignOut"));
+
+  const pages: Array<[method: "GET" | "POST", path: string, answer: Answer]> = [
+    ["GET", "/", home.show],
+    ["GET", "/login", login.show],
+    ["POST", "/login", login.submit],
+    ["POST", "/logout", home.leave],
+    ["GET", "/login/:provider", provider.ask],
+    ["GET", "/login/:provider/callback", provider.finish],
+  ];
+  for (const [method, path, answer] of pages) router.register(path, [method], visited(services, answer) as never);
+  router.get(stylePath, (http) => sendStyle(http as unknown as Http));
+}
+
+/** The key is read when the first visitor needs it: before, there may be no database. */
+function sealsOf(): (visit: Visit) => Promise<Seals> {
+  let known: Seals | undefined;
+  return async (visit) => (known ??= new Seals(await readPageKey(visit.nobody())));
+}
+
+const lasting = { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=31536000, immutable" };
+
+const sendStyle = (http: Http) => send(http, { status: 200, headers: lasting, body: style });

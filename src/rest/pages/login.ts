@@ -1,0 +1,112 @@
+import { randomBytes } from "node:crypto";
+import { type DomainError, forbidden } from "../../domain/errors.js";
+import { translate } from "../../graphql/errors.js";
+import { cookieOf, setCookie } from "../../http/cookies.js";
+import { statusOf } from "../../http/statuses.js";
+import type { StoredOperation } from "../engine/operation.js";
+import { type Html, html, type Part } from "./html.js";
+import { alarm } from "./layout.js";
+import { ownPath } from "./return-to.js";
+import type { Seals } from "./seals.js";
+import { type Answer, type Outcome, perform, type Visit } from "./visit.js";
+
+/** Recognises a browser that is not signed in, so that only its own form signs it in. */
+const visitorCookie = "service_visitor";
+
+export interface LoginOptions {
+  seals(visit: Visit): Promise<Seals>;
+  signedIn: StoredOperation;
+  signIn: StoredOperation;
+}
+
+/** What the form says after it was filled in. */
+interface Said {
+  email?: string;
+  failure?: DomainError;
+}
+
+/** Where people sign in: with a password, or by a provider. */
+export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: Answer; submit: Answer } {
+  async function formPage(visit: Visit, returnTo: string, { email, failure }: Said = {}): Promise<Outcome> {
+    const token = (await seals(visit)).mark("login form", await visitorOf(visit));
+    if (failure?.facts.retryAfter !== undefined) visit.http.set("Retry-After", String(failure.facts.retryAfter));
+    const { passwordAuth } = visit.services.config;
+    return {
+      status: failure && statusOf(failure),
+      title: "Sign in",
+      main: html`${alarm(failure && messageOf(failure))}
+${passwordAuth ? passwordForm(token, returnTo, email) : undefined}
+${providerLinks(visit, returnTo)}`,
+    };
+  }
+
+  /** What the browser is known by: kept while it lasts, so that several forms may be open at once. */
+  async function visitorOf(visit: Visit): Promise<string> {
+    const sealed = cookieOf(visit.http.req, visitorCookie);
+    const known = (await seals(visit)).open("visitor", sealed);
+    if (known) return known;
+    const visitor = randomBytes(16).toString("base64url");
+    const value = (await seals(visit)).seal("visitor", visitor);
+    setCookie(visit.http, visitorCookie, value, { ...visit.cookies, path: "/login" });
+    return visitor;
+  }
+
+  async function isOurForm(visit: Visit): Promise<boolean> {
+    const marks = await seals(visit);
+    const visitor = marks.open("visitor", cookieOf(visit.http.req, visitorCookie));
+    return visitor !== undefined && marks.isMark("login form", visitor, visit.form.get("csrf_token") ?? "");
+  }
+
+  return {
+    async show(visit) {
+      const returnTo = ownPath(visit.query.get("return_to"));
+      const page = await formPage(visit, returnTo);
+      const ctx = await visit.context();
+      if ("goTo" in page || ctx.actor.kind !== "user") return page;
+      const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
+      return { ...page, main: html`${alreadySignedIn(me.username, returnTo)}${page.main}` };
+    },
+
+    async submit(visit) {
+      const returnTo = ownPath(visit.form.get("return_to"));
+      const email = visit.form.get("email") ?? "";
+      const input = { email, password: visit.form.get("password") ?? "" };
+      if (!(await isOurForm(visit))) return formPage(visit, returnTo, { email, failure: staleForm() });
+      try {
+        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.nobody(), { input });
+        visit.beginSession(login.sessionToken);
+        return { goTo: returnTo };
+      } catch (error) {
+        const failure = translate(error);
+        if (failure.code === "INTERNAL_SERVER_ERROR") throw error;
+        return formPage(visit, returnTo, { email, failure });
+      }
+    },
+  };
+}
+
+const staleForm = () => forbidden("This form was not opened in this browser, or its cookie is gone. Try again.");
+
+const messageOf = ({ message, facts: { detail, validations = [] } }: DomainError) =>
+  [message, detail, ...validations.map(({ field, detail: rule }) => `${field}: ${rule}`)].filter(Boolean).join(" ");
+
+const alreadySignedIn = (username: string, returnTo: string): Html =>
+  html`<p>You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as somebody else:</p>`;
+
+const passwordForm = (token: string, returnTo: string, email = ""): Html => html`<form method="post" action="/login">
+<input type="hidden" name="csrf_token" value="${token}">
+<input type="hidden" name="return_to" value="${returnTo}">
+<label>E-mail
+<input type="email" name="email" value="${email}" autocomplete="username" required autofocus></label>
+<label>Password
+<input type="password" name="password" autocomplete="current-password" required></label>
+<button>Sign in</button>
+</form>`;
+
+function providerLinks({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
+  const query = new URLSearchParams({ return_to: returnTo }).toString();
+  const links = [...identityProviders.values()].map(
+    ({ name, label }) => html`<a class="button" href="/login/${name}?${query}">Sign in with ${label}</a>`,
+  );
+  return links.length > 0 || config.passwordAuth ? links : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
+}

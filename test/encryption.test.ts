@@ -1,0 +1,445 @@
+// Keys at start, in use and in rotation, on real servers and the command line.
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { Pool } from "pg";
+import type { App } from "../src/app.js";
+import { encryptedColumns, type SealedRow, userSecretValues } from "../src/domain/encryption/columns.js";
+import { newId } from "../src/domain/ids.js";
+import { readKeys, Vault } from "../src/domain/outside/vault.js";
+import { freshDatabase, logged, ownerPassword, startServer } from "./support/app.js";
+import type { TestDatabase } from "./support/cluster.js";
+import { command, spawnCommand, spawnServer } from "./support/process.js";
+import { eventually } from "./support/watchers.js";
+import { Client, startWorld, world } from "./support/world.js";
+
+const keyText = (id: string, seed = id) => `${id}:${createHash("sha256").update(seed).digest("base64")}`;
+const [k1, k2] = [keyText("k1"), keyText("k2")];
+const vaultOf = (text: string) => {
+  const vault = new Vault();
+  vault.unlock(readKeys(text)!);
+  return vault;
+};
+
+/** Rows of `user_secrets` as the vault reads them. */
+const sealedRows = async (pool: Pool): Promise<Array<SealedRow & { name: string }>> =>
+  (
+    await pool.query(
+      `select id, name, user_id as "ownerId", key_id as "keyId", value_nonce as nonce, value_ciphertext as ciphertext
+       from user_secrets order by id`,
+    )
+  ).rows;
+
+/** Stores secrets of one user past API and caps; their values are `value-<name>`. */
+async function store(pool: Pool, text: string, ownerId: string, count: number): Promise<string[]> {
+  const vault = vaultOf(text);
+  const rows = Array.from({ length: count }, (_, n) => {
+    const id = newId();
+    const sealed = vault.seal(userSecretValues.place({ id, ownerId }), `value-${n}`);
+    return { id, name: String(n), ...sealed };
+  });
+  await pool.query(
+    `insert into user_secrets (id, user_id, name, value_bytes, key_id, value_nonce, value_ciphertext, created_at, updated_at)
+     select id, $1, name, octet_length('value-' || name), $2, nonce, ciphertext, now(), now()
+     from unnest($3::uuid[], $4::text[], $5::bytea[], $6::bytea[]) as rows (id, name, nonce, ciphertext)`,
+    [
+      ownerId,
+      vault.activeKeyId,
+      rows.map(({ id }) => id),
+      rows.map(({ name }) => name),
+      rows.map(({ nonce }) => nonce),
+      rows.map(({ ciphertext }) => ciphertext),
+    ],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function signedIn({ url }: App): Promise<Client> {
+  const { body } = await new Client(url).post("/api/v2/users/login", {
+    email: "owner@example.com",
+    password: ownerPassword,
+  });
+  return new Client(url, body.session_token);
+}
+
+const secrets = "/api/v2/users/me/secrets";
+
+describe("encryption", function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let folder: string;
+  let running: App[];
+  beforeEach(async () => {
+    database = await freshDatabase();
+    pool = new Pool({ connectionString: database.url, max: 4 });
+    folder = mkdtempSync(join(tmpdir(), "steward-encryption-"));
+    running = [];
+  });
+  afterEach(async () => {
+    for (const app of running) await app.close();
+    await pool.end();
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const start = async (settings: NodeJS.ProcessEnv): Promise<App> => {
+    const app = await startServer(database.url, settings);
+    running.push(app);
+    return app;
+  };
+  const withKeys = (keys: string) => ({ STEWARD_ENCRYPTION_KEYS: keys });
+  const withFile = (file: string) => ({ STEWARD_ENCRYPTION_KEYS: "", STEWARD_ENCRYPTION_KEYS_FILE: file });
+  const refusal = (settings: NodeJS.ProcessEnv) =>
+    start(settings).then(
+      () => expect.fail("It started."),
+      (error: Error) => error,
+    );
+  const stop = async (app: App) => {
+    running.splice(running.indexOf(app), 1);
+    await app.close();
+  };
+  const registered = async () =>
+    (await pool.query<{ id: string }>("select id from encryption_keys order by id")).rows.map(({ id }) => id);
+  const countUnder = async (key: string) =>
+    Number((await pool.query("select count(*) from user_secrets where key_id = $1", [key])).rows[0].count);
+  const ownerId = async () => (await pool.query("select id from users where username = 'owner'")).rows[0].id as string;
+
+  describe("with a key file", () => {
+    const fileKey = (file: string) => readKeys(readFileSync(file, "utf8"))![0]!.id;
+
+    it("makes it at the first start, says that it must be backed up, and reads it from then on", async () => {
+      const file = join(folder, "data", "encryption.keys");
+      const before = logged.length;
+      const first = await start(withFile(file));
+      const told = logged.slice(before).filter(({ path }) => path === file);
+      expect(told).to.have.length(1);
+      expect(told[0]!.msg).to.match(/Back this file up/);
+      expect(await (await signedIn(first)).post(secrets, { name: "a", value: "v" })).to.include({ status: 201 });
+      await stop(first);
+      const content = readFileSync(file);
+      const [again, replica] = await Promise.all([start(withFile(file)), start(withFile(file))]);
+      for (const app of [again, replica]) expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
+      expect(readFileSync(file).equals(content)).to.equal(true);
+      expect(await registered()).to.deep.equal([fileKey(file)]);
+    });
+
+    it("shares it between servers that start at once", async () => {
+      const file = join(folder, "encryption.keys");
+      const apps = await Promise.all([start(withFile(file)), start(withFile(file)), start(withFile(file))]);
+      for (const [n, app] of apps.entries())
+        expect(await (await signedIn(app)).post(secrets, { name: `n-${n}`, value: "v" })).to.include({ status: 201 });
+      expect(await countUnder(fileKey(file))).to.equal(3);
+    });
+
+    it("does not start without it, nor with another one, once anything is encrypted", async () => {
+      const file = join(folder, "encryption.keys");
+      const app = await start(withFile(file));
+      await (await signedIn(app)).post(secrets, { name: "a", value: "v" });
+      await stop(app);
+      const other = join(folder, "other.keys");
+      const lost = await refusal(withFile(other));
+      expect(lost.name).to.equal("StartRefused");
+      expect(lost.message).to.include(other).and.include(fileKey(file));
+      expect(existsSync(other)).to.equal(false);
+      expect((await refusal(withKeys(k1))).message).to.include(fileKey(file));
+    });
+
+    it("never lets two servers write with keys that the other one lacks", async () => {
+      const [first, second] = [await start(withFile(join(folder, "1"))), await start(withFile(join(folder, "2")))];
+      const [early, late] = [await signedIn(first), await signedIn(second)];
+      const refused = await early.post(secrets, { name: "a", value: "v" });
+      expect(refused).to.include({ status: 503 });
+      expect(await early.get("/readyz")).to.deep.include({
+        status: 503,
+        body: { status: "unavailable", failed: ["encryption_keys"] },
+      });
+      expect(await late.get("/readyz")).to.include({ status: 200 });
+      expect(await late.post(secrets, { name: "a", value: "v" })).to.include({ status: 201 });
+      expect((await early.patch(`${secrets}/a`, { value: "w" })).status).to.equal(503);
+      expect(await early.patch(`${secrets}/a`, { description: "d" }), "needs no key").to.include({ status: 200 });
+      expect(await countUnder(fileKey(join(folder, "2")))).to.equal(1);
+    });
+  });
+
+  describe("with keys in the settings", () => {
+    it("does not start without a key in use, or with another one under its name, and names them all", async () => {
+      const app = await start(withKeys(`${k1},${k2},${keyText("k3")}`));
+      await store(pool, k1, await ownerId(), 1);
+      await pool.query("update user_secrets set name = 'x'");
+      await store(pool, k2, await ownerId(), 1);
+      await stop(app);
+      const missing = await refusal(withKeys(keyText("k3")));
+      expect(missing.name).to.equal("StartRefused");
+      expect(missing.message).to.match(/: k1, k2\.$/);
+      const wrong = await refusal(withKeys(`${keyText("k1", "other")},${keyText("k2", "other")}`));
+      expect(wrong.message).to.match(/: k1, k2\.$/);
+      await start(withKeys(`${k2},${k1}`));
+      expect(await registered(), "k3 encrypts nothing and was not given").to.deep.equal(["k1", "k2"]);
+    });
+
+    it("a server that meets a key it lacks is not ready, and says so", async () => {
+      const old = await start(withKeys(k1));
+      const turned = await start(withKeys(`${k2},${k1}`));
+      await (await signedIn(turned)).post(secrets, { name: "a", value: "v" });
+      const answer = await new Client(old.url).get("/readyz");
+      expect(answer).to.include({ status: 503 });
+      expect(answer.body.failed).to.deep.equal(["encryption_keys"]);
+      const [row] = await sealedRows(pool);
+      expect(() => old.services.vault.open(userSecretValues.place(row!), row!))
+        .to.throw()
+        .with.property("code", "UNAVAILABLE");
+      await (await signedIn(old)).delete(`${secrets}/a`);
+      expect(await new Client(old.url).get("/readyz")).to.include({ status: 200 });
+    });
+
+    it("takes them from the settings or from a file, not from both", async () => {
+      const error = await refusal({ ...withKeys(k1), STEWARD_ENCRYPTION_KEYS_FILE: join(folder, "keys") });
+      expect(error.message).to.match(/must not both be set/);
+      const faulty = await refusal(withKeys("k1:c2VjcmV0"));
+      expect(faulty.message)
+        .to.match(/STEWARD_ENCRYPTION_KEYS must be a list/)
+        .and.not.include("c2VjcmV0");
+    });
+  });
+
+  describe("rotates", () => {
+    const rotate = (keys: string) => ["encryption", "rotate", settingsOf(keys)] as const;
+    const settingsOf = (keys: string) => ({ STEWARD_DATABASE_URL: database.url, ...withKeys(keys) });
+    const run = (keys: string, verb: "rotate" | "status") => command(settingsOf(keys), "encryption", verb);
+
+    it("everything to the first key, while people write, though it is killed in the middle", async () => {
+      const app = await start(withKeys(`${k2},${k1}`));
+      const owner = await signedIn(app);
+      const ids = await store(pool, k1, await ownerId(), 8_000);
+      const before = await pool.query("select id, updated_at from user_secrets order by id");
+      // The eleventh batch hangs on its last row.
+      await pool.query(`
+        create function hang() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end';
+        create trigger hang before update on user_secrets for each row
+          when (old.id = '${ids[5_499]}') execute function hang()`);
+      const [, , settings] = rotate(`${k2},${k1}`);
+      const killed = spawnCommand(settings, "encryption", "rotate");
+      await eventually(async () => (await countUnder("k2")) === 5_000, "ten batches are committed", 30_000);
+      killed.child.kill("SIGKILL");
+      expect(await killed.ended).to.equal("SIGKILL");
+      expect(killed.stderr()).to.match(/^12 % {2}1000 of 8000 values$/m);
+      await pool.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%fresh.read%' and pid <> pg_backend_pid()",
+      );
+      await pool.query("drop trigger hang on user_secrets");
+      expect(await countUnder("k2"), "of the batch that was cut, nothing").to.equal(5_000);
+      expect((await pool.query("select id, updated_at from user_secrets order by id")).rows).to.deep.equal(before.rows);
+
+      const rerun = run(`${k2},${k1}`, "rotate");
+      const written = new Set<string>();
+      const deleted = new Set<string>();
+      const writing = (async () => {
+        for (let n = 7_999; n > 0 && written.size < 150; n -= 37) {
+          const answer = await owner.patch(`${secrets}/${n}`, { value: `fresh-${n}` });
+          expect(answer, JSON.stringify(answer.body)).to.include({ status: 200 });
+          written.add(String(n));
+          expect(await owner.delete(`${secrets}/${n - 1}`)).to.include({ status: 204 });
+          deleted.add(String(n - 1));
+        }
+      })();
+      const [{ status, stdout, stderr }] = await Promise.all([rerun, writing]);
+      expect(status, stderr).to.equal(0);
+      expect(stdout).to.match(/^\d+ values are encrypted with k2 now; 0 are left under other keys\.\n$/);
+      expect(stderr).to.match(/^100 % {2}|^9\d % {2}/m);
+
+      const rows = await sealedRows(pool);
+      expect(rows).to.have.length(8_000 - deleted.size);
+      const vault = vaultOf(k2);
+      for (const row of rows) {
+        const plain = vault.open(userSecretValues.place(row), row);
+        expect(plain).to.equal(`${written.has(row.name) ? "fresh" : "value"}-${row.name}`);
+      }
+      await stop(app);
+      expect((await refusal(withKeys(k1))).message).to.match(/: k2\.$/);
+      await start(withKeys(k2));
+      expect(await registered()).to.deep.equal(["k2"]);
+    });
+
+    it("all but what was changed or swapped behind its back, which no key opens any more", async () => {
+      const app = await start(withKeys(`${k2},${k1}`));
+      await store(pool, k1, await ownerId(), 20);
+      await pool.query(`
+        update user_secrets t set value_nonce = o.value_nonce, value_ciphertext = o.value_ciphertext
+        from user_secrets o where (t.name, o.name) in (('3', '4'), ('4', '3'))`);
+      const { status, stdout, stderr } = await run(`${k2},${k1}`, "rotate");
+      expect(status).to.equal(0);
+      expect(stdout).to.equal("18 values are encrypted with k2 now; 2 are left under other keys.\n");
+      const rows = await sealedRows(pool);
+      for (const row of rows.filter(({ name }) => name === "3" || name === "4")) {
+        expect(row.keyId).to.equal("k1");
+        expect(stderr).to.include(row.id);
+        expect(() => app.services.vault.open(userSecretValues.place(row), row)).to.throw(/does not open/);
+      }
+      expect(stderr).to.not.match(/value-\d/);
+    });
+
+    it("nothing with a key that no server has, or that is not what its name says, or without any", async () => {
+      const app = await start(withKeys(k1));
+      await store(pool, k1, await ownerId(), 3);
+      const unknown = await run(`${k2},${k1}`, "rotate");
+      expect(unknown).to.deep.include({ status: 1, stdout: "" });
+      expect(unknown.stderr).to.match(/No server has started with the key k2/);
+      const wrong = await run(keyText("k1", "other"), "rotate");
+      expect(wrong).to.deep.include({ status: 1, stdout: "" });
+      expect(wrong.stderr).to.match(/not those that the database knows by their ids: k1/);
+      const none = await command({ ...settingsOf(""), STEWARD_DATA_DIR: folder }, "encryption", "rotate");
+      expect(none).to.deep.include({ status: 1, stdout: "", stderr: "There are no encryption keys.\n" });
+      expect(await countUnder("k1")).to.equal(3);
+      expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
+    });
+
+    it("and tells what is under which key, lost ones too", async () => {
+      const app = await start(withKeys(`${k2},${k1}`));
+      const owner = await signedIn(app);
+      await store(pool, k1, await ownerId(), 3);
+      await owner.post(secrets, { name: "new", value: "v" });
+      const { encryptionStatus } = await owner.graphql(
+        "{ encryptionStatus { activeKeyId keys { id present rows { table count } } } }",
+      );
+      const [three, one] = [3, 1].map((count) => [{ table: "user_secrets", count }]);
+      expect(encryptionStatus).to.deep.equal({
+        activeKeyId: "k2",
+        keys: [
+          { id: "k2", present: true, rows: one },
+          { id: "k1", present: true, rows: three },
+        ],
+      });
+      const { status, stdout } = await run(k2, "status");
+      expect({ status, stdout }).to.deep.equal({
+        status: 0,
+        stdout: "k2  writes   user_secrets 1\nk1  missing  user_secrets 3\n",
+      });
+      const left = await run(k2, "rotate");
+      expect(left.stdout).to.equal("0 values are encrypted with k2 now; 3 are left under other keys.\n");
+    });
+  });
+
+  it("knows every table that refers to a key", async () => {
+    const { rows } = await pool.query<{ table: string; column: string }>(`
+      select conrelid::regclass::text as table, attname as column from pg_constraint
+      join pg_attribute on attrelid = conrelid and attnum = conkey[1]
+      where confrelid = 'encryption_keys'::regclass`);
+    expect(rows).to.have.deep.members(encryptedColumns.map(({ table, keyId }) => ({ table, column: keyId })));
+  });
+});
+
+describe("the status of encryption", () => {
+  const w = world();
+  it("is for site owners", async () => {
+    const [ada, admin] = await w().users("ada", "admin");
+    await w().grant(admin!, "user-admin");
+    for (const person of [ada!, admin!])
+      expect((await w().as(person).failure("{ encryptionStatus { activeKeyId } }")).code).to.equal("FORBIDDEN");
+    const { encryptionStatus } = await w().as(w().owner).graphql("{ encryptionStatus { activeKeyId } }");
+    expect(encryptionStatus).to.deep.equal({ activeKeyId: "test" });
+  });
+});
+
+describe("200 secrets", function () {
+  this.timeout(60_000);
+
+  it("are found in no table, log line, audit event or error", async () => {
+    const w = await startWorld({ STEWARD_ENCRYPTION_KEYS: k1, STEWARD_USER_SECRETS_MAX_COUNT: "300" });
+    const server = await spawnServer({
+      STEWARD_DATABASE_URL: w.database.url,
+      STEWARD_ENCRYPTION_KEYS: k1,
+      STEWARD_USER_SECRETS_MAX_COUNT: "300",
+      STEWARD_LOG_LEVEL: "trace",
+    });
+    const pool = new Pool({ connectionString: w.database.url, max: 1 });
+    try {
+      const client = new Client(server.url, (await w.user("ada")).token);
+      const canary = (n: number, use: string) => `canary${use}${createHash("md5").update(`${use}${n}`).digest("hex")}`;
+      const answers: unknown[] = [];
+      const note = async (work: Promise<unknown>) => answers.push(await work);
+      const storeCanary = async (n: number) => {
+        const name = `s-${n}`;
+        const shared = { description: "d", env_name: `S_${n}`, file_path: `~/s-${n}` };
+        await note(client.post(secrets, { name, value: canary(n, "first"), ...(n < 100 && shared) }));
+        if (n % 2 === 0) await note(client.patch(`${secrets}/${name}`, { value: canary(n, "second") }));
+      };
+      await Promise.all(Array.from({ length: 200 }, (_, n) => storeCanary(n)));
+      await note(client.get(secrets));
+      // Whatever can go wrong with a value on its way.
+      const value = canary(0, "wrong");
+      const inline = (input: string) =>
+        client.post("/graphql", { query: `mutation { createUserSecret(input: ${input}) { userSecret { id } } }` });
+      await note(client.post(secrets, { name: "s-1", value }));
+      await note(client.post(secrets, { name: "a/b", value: value + "\0" }));
+      await note(client.post(secrets, { name: "c", value: [value] }));
+      await note(client.post(secrets, { name: "c", value: { [value]: value } }));
+      await note(client.post(secrets, { name: "c", value: value.repeat(2_000) }));
+      await note(client.patch(`${secrets}/unknown`, { value }));
+      await note(inline(`{ name: "s-1", value: "${value}" }`));
+      for (const literal of [
+        `["${value}"]`,
+        value,
+        `{ ${value}: "${value}" }`,
+        `"" "${value}"`,
+        `"""${value}""" 5 """${value}"""`,
+      ])
+        await note(inline(`{ name: "c", value: ${literal} }`));
+      await note(inline(`"${value}"`));
+      const query =
+        "mutation($input: CreateUserSecretInput!) { createUserSecret(input: $input) { userSecret { id } } }";
+      await note(client.post("/graphql", { query, variables: { input: { name: "c", value: [value] } } }));
+      await note(client.post("/graphql", { query, variables: { input: { name: "s-1", value } } }));
+      await note(
+        client.get(
+          `/graphql?query=${encodeURIComponent(query)}&variables=${encodeURIComponent(JSON.stringify({ input: { name: "g", value } }))}`,
+          { "Apollo-Require-Preflight": "1" },
+        ),
+      );
+      await pool.query("alter table user_secrets add constraint injected check (name <> 'broken') not valid");
+      await note(client.post(secrets, { name: "broken", value }));
+      await pool.query("alter table audit_events add constraint injected check (false) not valid");
+      await note(client.patch(`${secrets}/s-3`, { value }));
+      await note(client.delete(`${secrets}/s-3`));
+      expect(JSON.stringify(answers.slice(-3)).match(/"status":500/g), "the faults were there").to.have.length(3);
+
+      const { rows: tables } = await pool.query<{ name: string }>(
+        "select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
+      );
+      let dump = "";
+      for (const { name } of tables) {
+        const { rows } = await pool.query<{ row: unknown }>(`select to_jsonb(t) as row from ${name} t`);
+        dump += JSON.stringify(rows);
+      }
+      expect(dump.match(/"key_id":"k1"/g)).to.have.length(200);
+      const spellings = (text: string) => [
+        text,
+        Buffer.from(text).toString("hex"),
+        Buffer.from(text).toString("base64").slice(0, -4),
+      ];
+      const keys = [k1.slice(3), Buffer.from(k1.slice(3), "base64").toString("hex")];
+      const plain = [0, 1, 2].flatMap((n) => ["first", "second"].map((use) => canary(n, use)));
+      const searched = [...spellings("canary"), ...plain.flatMap(spellings), ...keys];
+      const places = { dump, log: server.output(), answers: JSON.stringify(answers) };
+      expect(places.log).to.match(/"msg":"defect"/);
+      for (const [place, text] of Object.entries(places))
+        for (const each of searched) expect(text.includes(each), `${each} in the ${place}`).to.equal(false);
+
+      const { rows } = await pool.query(
+        'select id, user_id as "ownerId", key_id as "keyId", value_nonce as nonce, value_ciphertext as ciphertext, name from user_secrets',
+      );
+      const vault = vaultOf(k1);
+      for (const row of rows) {
+        const n = Number(row.name.slice(2));
+        expect(vault.open(userSecretValues.place(row), row)).to.equal(canary(n, n % 2 === 0 ? "second" : "first"));
+      }
+    } finally {
+      server.child.kill("SIGTERM");
+      await server.ended;
+      await pool.end();
+      await w.close();
+    }
+  });
+});

@@ -1,0 +1,114 @@
+// What sign-ins cost: one hash each, whoever tries, and no more than the machine can spare.
+import { expect } from "chai";
+import type { App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { Client, world } from "./support/world.js";
+
+const path = "/api/v2/users/login";
+
+/** Counts the hashes that a server asks for, and those asked for at the same time. */
+function countHashes({ services: { passwords } }: App) {
+  const seen = { hashes: 0, waiting: 0, mostWaiting: 0 };
+  const hash = passwords.hash.bind(passwords);
+  const verify = passwords.verify.bind(passwords);
+  const counted = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    seen.hashes++;
+    seen.mostWaiting = Math.max(seen.mostWaiting, ++seen.waiting);
+    try {
+      return await work();
+    } finally {
+      seen.waiting--;
+    }
+  };
+  passwords.hash = (password) => counted(() => hash(password));
+  passwords.verify = (stored, password) => counted(() => verify(stored, password));
+  return seen;
+}
+
+describe("a sign-in", () => {
+  const the = world();
+
+  it("costs one hash, whatever is wrong", async () => {
+    const w = the();
+    const [ada, suspended, provided, bare] = await w.users("ada", "suspended", "provided", "bare");
+    const sql = (text: string, id: string) => w.app.services.database.pool.query(text, [id]);
+    await sql("update users set status = 'suspended' where id = $1", suspended!.id);
+    await sql("update users set login_type = 'oidc' where id = $1", provided!.id);
+    await sql("update users set login_type = 'oidc', password_hash = null where id = $1", bare!.id);
+    const passwordOf = ({ username }: { username: string }) => `${username}-has-quite-a-long-password`;
+    const seen = countHashes(w.app);
+    for (const [email, password, status] of [
+      [ada!.email, passwordOf(ada!), 201],
+      [ada!.email, "wrong", 401],
+      ["nobody@example.com", "wrong", 401],
+      ["no address", "wrong", 401],
+      [suspended!.email, passwordOf(suspended!), 401],
+      [suspended!.email, "wrong", 401],
+      [provided!.email, passwordOf(provided!), 403],
+      [provided!.email, "wrong", 401],
+      [bare!.email, "wrong", 401],
+    ] as const) {
+      seen.hashes = 0;
+      expect(await w.nobody.post(path, { email, password }), `${email} ${password}`).to.include({ status });
+      expect(seen.hashes, `${email} ${password}`).to.equal(1);
+    }
+    seen.hashes = 0;
+    await w.nobody.failure(`mutation { login(input: { email: "x@example.com", password: "wrong" }) { sessionToken } }`);
+    expect(seen.hashes).to.equal(1);
+    seen.hashes = 0;
+    for (const password of ["", "é".repeat(513)]) await w.nobody.post(path, { email: ada!.email, password });
+    expect(seen.hashes).to.equal(0);
+  });
+
+  it("waits its turn in a flood or is told to come back, while others read", async () => {
+    const w = the();
+    const app = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
+    try {
+      const seen = countHashes(app);
+      const [nobody, owner] = [new Client(app.url), new Client(app.url, w.owner.token)];
+      const flood = Promise.all(
+        Array.from({ length: 400 }, (_, nr) =>
+          nobody.post(path, { email: `user-${nr}@example.com`, password: "wrong" }),
+        ),
+      );
+      const reads = await Promise.all(
+        Array.from({ length: 100 }, () => owner.get(`/api/v2/groups/${w.defaultOrganization}`)),
+      );
+      expect(new Set(reads.map(({ status }) => status))).to.deep.equal(new Set([200]));
+      const answers = await flood;
+      const refused = answers.filter(({ status }) => status === 503);
+      expect(refused).to.not.have.length(0);
+      expect(answers.filter(({ status }) => status === 401)).to.have.length(400 - refused.length);
+      for (const { headers } of refused) expect(headers.get("retry-after")).to.equal("1");
+      // One at work and 64 in the queue, and some that are being refused.
+      expect(seen.mostWaiting).to.be.within(65, 100);
+      expect(seen.waiting).to.equal(0);
+      expect(await nobody.post(path, { email: "late@example.com", password: "wrong" })).to.include({ status: 401 });
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("that comes too often costs neither a hash nor a statement", async () => {
+    const w = the();
+    const app = await startServer(w.database.url, { STEWARD_RATE_LIMIT_CREDENTIAL_IP: "10" });
+    try {
+      const nobody = new Client(app.url);
+      const tries = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, (_, nr) =>
+            nobody.post(path, { email: `user-${nr}@example.com`, password: "wrong" }),
+          ),
+        );
+      await tries(20);
+      const seen = countHashes(app);
+      const before = app.services.database.executed;
+      const answers = await tries(200);
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([429]));
+      expect(seen.hashes).to.equal(0);
+      expect(app.services.database.executed - before).to.equal(0);
+    } finally {
+      await app.close();
+    }
+  });
+});

@@ -1,0 +1,262 @@
+import { expect } from "chai";
+import { startServer } from "./support/app.js";
+import { logged } from "./support/app.js";
+import { codeIn, Mailbox } from "./support/mailbox.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, Client, type Person, startWorld, type World } from "./support/world.js";
+
+const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
+const requestPath = "/api/v2/users/otp/request";
+const changePath = "/api/v2/users/otp/change-password";
+const passwordOf = ({ username }: Pick<Person, "username">) => `${username}-has-quite-a-long-password`;
+const good = "an-entirely-other-password-of-mine-77";
+const wrongCode = { message: "Incorrect email or one-time passcode." };
+
+/** All that a client sees of an answer, but for what differs with every request. */
+const seen = ({ status, headers, body }: Answer) => {
+  const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
+  return { status, headers: Object.fromEntries(lasting), body };
+};
+
+describe("one-time passcodes", function () {
+  this.timeout(30_000);
+  let w: World;
+  let mailbox: Mailbox;
+
+  before(async function () {
+    this.timeout(60_000);
+    mailbox = await Mailbox.open();
+    w = await startWorld({ ...noLimits, ...mailbox.settings });
+  });
+  after(async () => {
+    await w.close();
+    await mailbox.close();
+  });
+
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await w.app.services.database.pool.query(text, values)).rows;
+  const request = (email: string) => w.nobody.post(requestPath, { email });
+  const change = (email: string, one_time_passcode: string, password = good) =>
+    w.nobody.post(changePath, { email, one_time_passcode, password });
+  const codeFor = async ({ email }: Person) => {
+    expect(await request(email)).to.include({ status: 204 });
+    return codeIn(await mailbox.letter(email));
+  };
+  const passcodeOf = async ({ id }: Person) => (await sql("select * from one_time_passcodes where user_id = $1", id))[0];
+  /** Lets time go by, as far as the passcode knows. */
+  const wait = (person: Person, interval: string) =>
+    sql(
+      `update one_time_passcodes set expires_at = expires_at - $2::interval,
+         requested_at = array(select at - $2::interval from unnest(requested_at) at) where user_id = $1`,
+      person.id,
+      interval,
+    );
+  /** Until what requests left behind is done. */
+  const settled = async () => {
+    const marker = await w.user("marker");
+    await codeFor(marker);
+  };
+
+  it("reach the holder of the account by mail, and open it once", async () => {
+    const ada = await w.user("ada");
+    const code = await codeFor({ ...ada, email: ada.email });
+    const letter = await mailbox.letter(ada.email);
+    expect(letter.from).to.equal("steward@example.com");
+    expect(letter.text).to.match(/^Auto-Submitted: auto-generated\r?$/m);
+    expect(letter.text).to.match(/^Message-ID: <[0-9a-f-]{36}@example\.com>\r?$/m);
+    expect(letter.text).to.match(/multipart\/alternative/).and.contain("within 20 minutes");
+
+    expect((await change(ada.email.toUpperCase(), ` ${code.toLowerCase()} `)).status).to.equal(204);
+    expect(await change(ada.email, code, `${good}8`)).to.deep.include({ status: 400, body: wrongCode });
+    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    await w.login(ada.email, good);
+    expect((await sql("select count(*)::int as count from inbox_notifications where user_id = $1", ada.id))[0].count).to.equal(0);
+  });
+
+  it("are refused with a weak and with the same password, and stay good for another", async () => {
+    const ada = await w.user("ada");
+    const token = await w.login(ada.email, passwordOf(ada));
+    const code = await codeFor(ada);
+    for (const password of ["password", ada.email, passwordOf(ada)]) {
+      const { status, body } = await change(ada.email, code, password);
+      expect([status, body.validations.map(({ field }: { field: string }) => field)]).to.deep.equal([400, ["password"]]);
+    }
+    for (let time = 0; time < 6; time++) expect((await change(ada.email, code, passwordOf(ada))).status).to.equal(400);
+    expect((await change(ada.email, code)).status).to.equal(204);
+    expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
+    for (const old of [ada.token, token]) {
+      expect((await w.as({ token: old }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    }
+  });
+
+  it("do not look at a password made of what only the account knows before the code is right", async () => {
+    const [ada] = await w.users("evangeline-hopperthwaite");
+    await sql("update users set name = 'Philomena Quackenbush' where id = $1", ada!.id);
+    const code = await codeFor(ada!);
+    const password = "Philomena Quackenbush";
+    const [known, unknown] = [await change(ada!.email, "2345678923", password), await change("x@example.com", code, password)];
+    expect(seen(known)).to.deep.equal(seen(unknown));
+    expect(known.body).to.deep.equal(wrongCode);
+    expect((await change(ada!.email, code, password)).body.validations[0].field).to.equal("password");
+  });
+
+  it("stand five wrong tries, also at once: then the right one fails too", async () => {
+    const ada = await w.user("ada");
+    const code = await codeFor(ada);
+    const tries = await Promise.all(Array.from({ length: 50 }, (_, n) => change(ada.email, `WRNG${n}`.padEnd(10, "Z"))));
+    for (const answer of tries) expect(answer).to.deep.include({ status: 400, body: wrongCode });
+    expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
+    expect(await passcodeOf(ada)).to.include({ attempts: 5 });
+    await w.login(ada.email, passwordOf(ada));
+  });
+
+  it("are good for one of 200 uses at once", async () => {
+    const ada = await w.user("ada");
+    const code = await codeFor(ada);
+    const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => change(ada.email, code, `${good}-${n}`)));
+    const winners = uses.flatMap(({ status }, n) => (status === 204 ? [n] : []));
+    expect(winners).to.have.length(1);
+    for (const answer of uses) if (answer.status !== 204) expect(answer).to.deep.include({ status: 400, body: wrongCode });
+    await w.login(ada.email, `${good}-${winners[0]}`);
+  });
+
+  it("look alike whatever is wrong: unknown, none, wrong, expired, suspended, without a password", async () => {
+    const [ada, bob, cat, dan, eve] = await w.users("ada", "bob", "cat", "dan", "eve");
+    const codes = await Promise.all([ada!, cat!, dan!, eve!].map(codeFor));
+    await wait(cat!, "21 minutes");
+    await sql("update users set status = 'suspended' where id = $1", dan!.id);
+    await sql("update users set login_type = 'oidc' where id = $1", eve!.id);
+    const answers = await Promise.all([
+      change("nobody@example.com", codes[0]!),
+      change(bob!.email, codes[0]!),
+      change(ada!.email, "2345678923"),
+      change(cat!.email, codes[1]!),
+      change(dan!.email, codes[2]!),
+      change(eve!.email, codes[3]!),
+    ]);
+    for (const answer of answers) expect(seen(answer)).to.deep.equal(seen(answers[0]!));
+    expect(answers[0]).to.deep.include({ status: 400, body: wrongCode });
+  });
+
+  it("are made once a minute, five times an hour, and the last one counts", async () => {
+    const ada = await w.user("ada");
+    const first = await codeFor(ada);
+    await request(ada.email);
+    await settled();
+    expect(mailbox.to(ada.email)).to.have.length(1);
+
+    for (let made = 2; made <= 5; made++) {
+      await wait(ada, "61 seconds");
+      await request(ada.email);
+      await mailbox.letter(ada.email, made);
+    }
+    expect(await change(ada.email, first)).to.deep.include({ status: 400, body: wrongCode });
+    await wait(ada, "61 seconds");
+    await request(ada.email);
+    await settled();
+    expect(mailbox.to(ada.email)).to.have.length(5);
+
+    await wait(ada, "56 minutes");
+    await request(ada.email);
+    expect((await change(ada.email, codeIn(await mailbox.letter(ada.email, 6)))).status).to.equal(204);
+  });
+
+  it("are asked for with the same answer for everybody, and made for those alone who have a password", async () => {
+    const [ada, bob, cat] = await w.users("ada", "bob", "cat");
+    await sql("update users set status = 'suspended' where id = $1", bob!.id);
+    await sql("update users set login_type = 'oidc' where id = $1", cat!.id);
+    const emails = [ada!.email, bob!.email, cat!.email, "nobody@example.com", "system@steward.invalid"];
+    const answers = await Promise.all(emails.map(request));
+    for (const answer of answers) expect(seen(answer)).to.deep.equal(seen(answers[0]!));
+    expect(answers[0]).to.include({ status: 204, body: "" });
+    await mailbox.letter(ada!.email);
+    await settled();
+    for (const email of emails.slice(1)) expect(mailbox.to(email), email).to.deep.equal([]);
+    const rows = await sql("select resource_id from audit_events where resource_type = 'one_time_passcode' and resource_id = any($1)", [ada!.id, bob!.id, cat!.id]);
+    expect(rows).to.deep.equal([{ resource_id: ada!.id }]);
+  });
+
+  it("say all that is wrong with a request at once", async () => {
+    const fields = ({ status, body }: Answer) => [status, body.validations?.map(({ field }: { field: string }) => field)];
+    expect(fields(await w.nobody.post(requestPath, {}))).to.deep.equal([400, ["email"]]);
+    expect(fields(await w.nobody.post(requestPath, { email: "no address" }))).to.deep.equal([400, ["email"]]);
+    const all = ["email", "one_time_passcode", "password"];
+    expect(fields(await w.nobody.post(changePath, {}))).to.deep.equal([400, all]);
+    expect(fields(await change("no address", "", "password"))).to.deep.equal([400, all]);
+    const { errors } = await w.nobody.failure("mutation { changePasswordWithPasscode(input: {}) { changed } }");
+    expect(errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "input.email",
+      "input.oneTimePasscode",
+      "input.password",
+    ]);
+  });
+
+  it("are the same in GraphQL", async () => {
+    const ada = await w.user("ada");
+    const asked = await w.nobody.graphql(
+      `mutation($email: String!) { requestOneTimePasscode(input: { email: $email }) { accepted } }`,
+      { email: ada.email },
+    );
+    expect(asked).to.deep.equal({ requestOneTimePasscode: { accepted: true } });
+    const changed = await w.nobody.graphql(
+      `mutation($input: ChangePasswordWithPasscodeInput!) { changePasswordWithPasscode(input: $input) { changed } }`,
+      { input: { email: ada.email, oneTimePasscode: codeIn(await mailbox.letter(ada.email)), password: good } },
+    );
+    expect(changed).to.deep.equal({ changePasswordWithPasscode: { changed: true } });
+    await w.login(ada.email, good);
+  });
+
+  it("go out later when the mail server is down, and never when it refuses them for good", async () => {
+    const [ada, bob] = await w.users("ada", "bob");
+    mailbox.refusal = { responseCode: 451, message: "Not now." };
+    expect((await request(ada!.email)).status).to.equal(204);
+    const failures = () => logged.filter(({ msg }) => msg === "A one-time passcode could not be sent.").length;
+    await eventually(() => failures() > 0, "the first failure is logged");
+    mailbox.refusal = undefined;
+    expect((await change(ada!.email, codeIn(await mailbox.letter(ada!.email)))).status).to.equal(204);
+
+    const before = failures();
+    mailbox.refusal = { responseCode: 550, message: "Never." };
+    await request(bob!.email);
+    await eventually(() => failures() > before, "the refusal is logged");
+    mailbox.refusal = undefined;
+  });
+
+  it("are not in the database, the audit log or the log", async () => {
+    const ada = await w.user("ada");
+    const code = await codeFor(ada);
+    await change(ada.email, code, "password");
+    await change(ada.email, code);
+    const [{ rows }] = await sql(
+      `select json_agg(r)::text as rows from (
+         select to_jsonb(p)::text as r from one_time_passcodes p union all select to_jsonb(a)::text from audit_events a) rows`,
+    );
+    expect(rows).to.contain(ada.id).and.not.contain(code).and.not.contain(good);
+    expect(JSON.stringify(logged)).to.not.contain(code);
+  });
+
+  it("are gone with their user", async () => {
+    const ada = await w.user("ada");
+    await codeFor(ada);
+    await w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
+    expect(await passcodeOf(ada)).to.equal(undefined);
+  });
+
+  it("are refused where the deployment has no passwords, and warned of where it has no mail", async () => {
+    const [without, mute] = await Promise.all([
+      startServer(w.database.url, { ...noLimits, STEWARD_PASSWORD_AUTH: "false" }),
+      startServer(w.database.url, noLimits),
+    ]);
+    try {
+      for (const path of [requestPath, changePath]) {
+        const { status, body } = await new Client(without.url).post(path, {});
+        expect([status, body.message]).to.deep.equal([403, "Password authentication is disabled."]);
+      }
+      const ada = await w.user("ada");
+      expect((await new Client(mute.url).post(requestPath, { email: ada.email })).status).to.equal(204);
+      await eventually(() => logged.some(({ msg }) => /no mail server/.test(String(msg))), "the warning is logged");
+    } finally {
+      await Promise.all([without.close(), mute.close()]);
+    }
+  });
+});

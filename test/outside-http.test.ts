@@ -1,0 +1,310 @@
+// Calls to URLs that others chose: what is refused, what is bounded, and where connections really go.
+import { expect } from "chai";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import ipaddr from "ipaddr.js";
+import { type Fetch, mayCall, OutsideError, type OutsideOptions, outsideFetch } from "../src/domain/outside/http.js";
+
+const thisMachine = [ipaddr.parseCIDR("127.0.0.1/32")];
+
+/** Hosts in every spelling that has ever led inside. */
+const hostile = [
+  // This machine.
+  "127.0.0.1",
+  "127.1",
+  "127.0.1",
+  "127.255.255.254",
+  "127.0.0.1.",
+  "2130706433",
+  "0x7f000001",
+  "0x7f.1",
+  "0177.0.0.1",
+  "017700000001",
+  "0x7f.0x0.0x0.0x1",
+  "①②⑦.⓪.⓪.①",
+  "127。0。0。1",
+  "%31%32%37.0.0.1",
+  "localhost",
+  "LOCALHOST",
+  "localhost.",
+  "db.localhost",
+  "0",
+  "0.0.0.0",
+  "0.0.0.0.",
+  "0.1.2.3",
+  "[::1]",
+  "[0:0:0:0:0:0:0:1]",
+  "[::]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+  "[::127.0.0.1]",
+  "[::7f00:1]",
+  "[64:ff9b::7f00:1]",
+  "[64:ff9b::127.0.0.1]",
+  "[64:ff9b:1::7f00:1]",
+  "[2002:7f00:1::]",
+  "[2001:0:7f00:1::]",
+  "[::ffff:0:127.0.0.1]",
+  // Private and shared networks.
+  "10.0.0.1",
+  "10.255.255.255",
+  "012.0.0.1",
+  "172.16.0.1",
+  "172.31.255.254",
+  "192.168.0.1",
+  "192.168.257",
+  "3232235777",
+  "100.64.0.1",
+  "100.127.255.254",
+  "[fc00::1]",
+  "[fd12:3456:789a::1]",
+  "[fec0::1]",
+  "[::ffff:10.0.0.1]",
+  "[64:ff9b::10.0.0.1]",
+  "[2002:a00:1::]",
+  // Links and the metadata of clouds.
+  "169.254.0.1",
+  "169.254.169.254",
+  "2852039166",
+  "0xa9fea9fe",
+  "0251.0376.0251.0376",
+  "169.254.169.254.",
+  "[fe80::1]",
+  "[::ffff:169.254.169.254]",
+  "[::ffff:a9fe:a9fe]",
+  "[64:ff9b::a9fe:a9fe]",
+  "[fd00:ec2::254]",
+  "100.100.100.200",
+  "192.0.0.192",
+  "168.63.129.16",
+  // Nobody's: multicast, broadcast, documentation, benchmarks, reserved.
+  "224.0.0.1",
+  "239.255.255.250",
+  "255.255.255.255",
+  "240.0.0.1",
+  "192.0.2.1",
+  "198.51.100.1",
+  "203.0.113.1",
+  "198.18.0.1",
+  "192.88.99.1",
+  "[ff02::1]",
+  "[ff0e::1]",
+  "[2001:db8::1]",
+  "[100::1]",
+  "[2001:2::1]",
+  "[4000::1]",
+  "[3fff::1]",
+];
+
+describe("calls to the outside", () => {
+  const opened: Server[] = [];
+  after(() => Promise.all(opened.map((server) => new Promise((done) => server.close(done)))));
+
+  /** A server on this machine; gives its URL. */
+  async function receiver(
+    answer: (request: IncomingMessage, response: ServerResponse) => unknown,
+  ): Promise<{ url: string; port: number; requests: IncomingMessage[] }> {
+    const requests: IncomingMessage[] = [];
+    const server = createServer((request, response) => {
+      requests.push(request);
+      answer(request, response);
+    });
+    return { ...(await listening(server)), requests };
+  }
+
+  async function listening(server: Server) {
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    opened.push(server);
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}`, port };
+  }
+
+  const within = (options: OutsideOptions = {}) => outsideFetch({ allow: thisMachine, ...options });
+
+  async function failure(call: Promise<Response>): Promise<OutsideError> {
+    try {
+      await call;
+    } catch (error) {
+      if (error instanceof OutsideError) return error;
+      throw error;
+    }
+    throw new Error("The call succeeded.");
+  }
+  const refused = async (url: string, fetch: Fetch = outsideFetch(), init?: RequestInit) =>
+    expect(await failure(fetch(url, init)), url).to.have.property("reason", "refused");
+
+  it("never reach this machine, private networks or what clouds hide, however they are spelled", async () => {
+    for (const host of hostile) {
+      await refused(`http://${host}/`);
+      await refused(`https://${host}:8443/latest/meta-data/`);
+    }
+  });
+
+  it("take http and https alone, without credentials", async () => {
+    const { port } = await receiver((_, response) => response.end("here"));
+    for (const url of [
+      "file:///etc/passwd",
+      "ftp://example.com/",
+      "gopher://example.com/",
+      "data:text/plain,hello",
+      "javascript:1",
+      "ws://example.com/",
+      "blob:http://example.com/1",
+      "//example.com/",
+      "/path",
+      "",
+      "http://",
+      "http://[::1",
+      "http://a b/",
+      `http://user@127.0.0.1:${port}/`,
+      `http://user:secret@127.0.0.1:${port}/`,
+      `http://example.com@127.0.0.1:${port}/`,
+    ])
+      await refused(url, within());
+  });
+
+  it("look at each address of a name, and go to the one they looked at", async () => {
+    const { port, requests } = await receiver((request, response) => response.end(request.headers.host));
+    const inside = ["127.0.0.1", "::1", "10.0.0.5", "169.254.169.254", "::ffff:127.0.0.1", "nonsense"];
+    for (const address of inside) {
+      await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => [address] }));
+    }
+    await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => inside }));
+    await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => [] }));
+    expect(requests).to.have.length(0);
+
+    // A name that means something else at every question is asked for once.
+    let asked = 0;
+    const turning = within({ resolve: async () => (asked++ === 0 ? ["127.0.0.1", "127.0.0.2"] : ["127.0.0.2"]) });
+    const answer = await turning(`http://rebound.example:${port}/`);
+    expect([answer.status, await answer.text(), asked]).to.deep.equal([200, `rebound.example:${port}`, 1]);
+    await refused(`http://rebound.example:${port}/`, turning);
+  });
+
+  it("look again at every redirect", async () => {
+    const elsewhere = await receiver((_, response) => response.end("secret"));
+    const redirecting = await receiver((request, response) => {
+      const to = new URL(request.url!, "http://x").searchParams.get("to");
+      response.writeHead(302, to === null ? {} : { Location: to }).end("moved");
+    });
+    const to = (target: string) => `${redirecting.url}/?to=${encodeURIComponent(target)}`;
+    for (const target of [
+      "http://127.0.0.2/",
+      "http://169.254.169.254/latest/",
+      "http://[::1]/",
+      "http://0x7f.2/",
+      "file:///etc/passwd",
+      "//127.0.0.2/",
+      "http://user:secret@127.0.0.1/",
+      "http://[",
+    ])
+      await refused(to(target), within());
+    await refused(to(to("http://10.0.0.1/")), within());
+    await refused(to(redirecting.url), within(), { redirect: "error" });
+    await refused(to(elsewhere.url), within(), { method: "POST", body: "secret" });
+
+    const manual = await within()(to("http://10.0.0.1/"), { redirect: "manual" });
+    expect([manual.status, manual.headers.get("location")]).to.deep.equal([302, "http://10.0.0.1/"]);
+    const stays = await within()(`${redirecting.url}/`);
+    expect([stays.status, await stays.text()]).to.deep.equal([302, "moved"]);
+
+    elsewhere.requests.length = 0;
+    const headers = { Authorization: "Bearer secret", Cookie: "a=b", "X-Plain": "1" };
+    expect(await (await within()(to(elsewhere.url), { headers })).text()).to.equal("secret");
+    expect(elsewhere.requests[0]!.headers)
+      .to.include({ "x-plain": "1" })
+      .and.not.have.any.keys("authorization", "cookie");
+
+    const round = await receiver((request, response) => response.writeHead(307, { Location: request.url }).end());
+    await refused(round.url, within());
+    expect(round.requests).to.have.length(6);
+  });
+
+  it("say what was asked, and give back what was answered", async () => {
+    const { url } = await receiver(async (request, response) => {
+      let body = "";
+      for await (const chunk of request.setEncoding("utf8")) body += chunk;
+      const { method, headers } = request;
+      if (request.url === "/empty") return response.writeHead(204).end();
+      response.writeHead(201, { "Content-Type": "application/json", "Set-Cookie": ["a=1", "b=2"] });
+      return response.end(
+        JSON.stringify({ method, body, type: headers["content-type"], encoding: headers["accept-encoding"] }),
+      );
+    });
+    const answer = await within()(new URL(url), { method: "POST", body: new URLSearchParams({ code: "é" }) });
+    expect(answer.status).to.equal(201);
+    expect(answer.headers.getSetCookie()).to.deep.equal(["a=1", "b=2"]);
+    expect(await answer.json()).to.deep.equal({
+      method: "POST",
+      body: "code=%C3%A9",
+      type: "application/x-www-form-urlencoded;charset=UTF-8",
+      encoding: "identity",
+    });
+    expect((await within()(`${url}/empty`)).status).to.equal(204);
+  });
+
+  it("end in time, however slowly somebody answers", async () => {
+    const silent = await listening(createTcpServer((socket) => socket.on("error", () => {}).resume()));
+    const dripping = await receiver((_, response) => {
+      response.writeHead(200).write("a");
+      const timer = setInterval(() => response.write("a"), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    for (const { url } of [silent, dripping]) {
+      expect(await failure(within({ timeout: 200 })(url)), url).to.have.property("reason", "timeout");
+    }
+    const never = within({ timeout: 200, resolve: () => new Promise(() => {}) });
+    expect(await failure(never("http://slow.example/"))).to.have.property("reason", "timeout");
+    const gone = AbortSignal.timeout(50);
+    const aborted = await within()(silent.url, { signal: gone }).catch((error: Error) => error.name);
+    expect(aborted).to.equal("AbortError");
+  });
+
+  it("read no more than they may", async () => {
+    const { url } = await receiver((request, response) => {
+      if (request.url === "/long") return response.writeHead(200, { "Content-Length": 1e12 }).write("x".repeat(2_000));
+      if (request.url === "/head") return response.writeHead(200, { "X-Long": "x".repeat(20_000) }).end();
+      return response.end("x".repeat(Number(request.url!.slice(1))));
+    });
+    const small = within({ bodyLimit: 1_000 });
+    expect(await (await small(`${url}/1000`)).text()).to.have.length(1_000);
+    for (const path of ["/1001", "/5000000", "/long"]) {
+      expect(await failure(small(url + path)), path).to.have.property("reason", "too_large");
+    }
+    expect(await failure(small(`${url}/head`))).to.have.property("reason", "unreachable");
+  });
+
+  it("tell of servers that are not there", async () => {
+    const { port } = await receiver(() => {});
+    const closed = createTcpServer();
+    const { url } = await listening(closed);
+    await new Promise((done) => closed.close(done));
+    opened.pop();
+    expect(await failure(within()(url))).to.have.property("reason", "unreachable");
+    expect(
+      await failure(
+        within()(`https://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
+          throw error instanceof OutsideError ? error : new Error("hangs");
+        }),
+      ),
+    ).to.have.property("reason", "unreachable");
+  });
+
+  it("reach public addresses, and networks that operators name", () => {
+    for (const address of [
+      "8.8.8.8",
+      "1.1.1.1",
+      "172.32.0.1",
+      "100.128.0.1",
+      "2606:4700:4700::1111",
+      "::ffff:8.8.8.8",
+    ]) {
+      expect(mayCall(address, []), address).to.equal(true);
+    }
+    const inside = [ipaddr.parseCIDR("10.1.0.0/16"), ipaddr.parseCIDR("fd00::/8")];
+    for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1"])
+      expect(mayCall(address, inside), address).to.equal(true);
+    for (const address of ["10.2.0.1", "fc00::1", "127.0.0.1"])
+      expect(mayCall(address, inside), address).to.equal(false);
+  });
+});

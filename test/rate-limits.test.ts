@@ -1,0 +1,362 @@
+// How often one may ask: classes, keys, windows, headers, on every surface and over replicas.
+import { expect } from "chai";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import type { App } from "../src/app.js";
+import { LocalCounters } from "../src/domain/rate-limits/local.js";
+import { deleteExpiredCounts, SharedCounters } from "../src/domain/rate-limits/shared.js";
+import { quotaOf, roomIn } from "../src/domain/rate-limits/window.js";
+import { networkOf } from "../src/domain/rate-limits.js";
+import { ownerPassword, startServer } from "./support/app.js";
+import { raw } from "./support/raw.js";
+import { type Answer, Client, world } from "./support/world.js";
+
+const path = "/api/v2/users/login";
+const loginMutation = `mutation($email: String!) { login(input: { email: $email, password: "wrong" }) { sessionToken } }`;
+const limited = { STEWARD_TRUSTED_PROXIES: "127.0.0.1" };
+const from = (address: string) => ({ "X-Forwarded-For": address });
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const inOrder = (answers: Answer[]) => statuses(answers).sort((a, b) => a - b);
+
+describe("a sliding window", () => {
+  const policy = { name: "test", limit: 10, window: 60 };
+
+  it("lets the uses of the window before fade away", () => {
+    const room = (current: number, previous: number, elapsed: number) => roomIn(policy, { current, previous }, elapsed);
+    expect(room(0, 0, 0)).to.equal(10);
+    expect(room(10, 0, 59)).to.equal(0);
+    expect(room(0, 10, 0)).to.equal(0);
+    expect(room(0, 10, 30)).to.equal(5);
+    expect(room(5, 10, 30)).to.equal(0);
+    expect(room(5, 10, 59)).to.equal(5);
+  });
+
+  it("tells when there is room again, and there is", () => {
+    for (const [current, previous, elapsed] of [
+      [10, 0, 3],
+      [10, 10, 0],
+      [4, 10, 10],
+      [0, 10, 0],
+      [9, 10, 59],
+    ] as const) {
+      const { reset } = quotaOf(policy, { current, previous }, elapsed, true);
+      const later = elapsed + reset + 0.001;
+      const room =
+        later < 60
+          ? roomIn(policy, { current, previous }, later)
+          : roomIn(policy, { current: 0, previous: current }, later - 60);
+      expect(reset).to.be.at.least(1);
+      expect(room, `${current}, ${previous}, ${elapsed}`).to.be.at.least(1);
+    }
+  });
+
+  it("is kept for each key, and for the callers seen last when there are too many", () => {
+    const counters = new LocalCounters({ ...policy, limit: 2 });
+    const take = (key: string) => counters.take(key).isRefused;
+    expect([take("a"), take("a"), take("a"), take("b")]).to.deep.equal([false, false, true, false]);
+    counters.giveBack("a");
+    expect([take("a"), take("a")]).to.deep.equal([false, true]);
+    for (let nr = 0; nr < 20_000; nr++) counters.take(`other ${nr}`);
+    expect(take("a")).to.equal(false);
+  });
+
+  it("takes an IPv6 network for one address", () => {
+    expect(networkOf("203.0.113.9")).to.equal("203.0.113.9");
+    expect(networkOf("2001:db8:1:2:aaaa::1")).to.equal("2001:db8:1:2::/64");
+    expect(networkOf("2001:0db8:1:2::ffff")).to.equal("2001:db8:1:2::/64");
+    expect(networkOf("::1")).to.equal("0:0:0:0::/64");
+    expect(networkOf()).to.equal("");
+  });
+});
+
+describe("shared counters", () => {
+  const the = world();
+  const database = () => the().app.services.database;
+  const policy = (name: string) => ({ name, limit: 5, window: 60 });
+  const age = (seconds: number) =>
+    database().pool.query("update rate_counters set since = since - make_interval(secs => $1)", [seconds]);
+
+  it("let as many pass as there is room for, however many come at once, on whatever replica", async () => {
+    const replicas = [1, 2].map(() => new SharedCounters(database(), policy("at-once")));
+    const quotas = await Promise.all(Array.from({ length: 40 }, (_, nr) => replicas[nr % 2]!.take("key")));
+    expect(quotas.filter(({ isRefused }) => !isRefused)).to.have.length(5);
+    expect(Math.max(...quotas.map(({ remaining }) => remaining))).to.equal(4);
+  });
+
+  it("slide", async () => {
+    const fresh = () => new SharedCounters(database(), policy("sliding"));
+    const take = async () => (await fresh().take("key")).isRefused;
+    for (let nr = 0; nr < 5; nr++) expect(await take()).to.equal(false);
+    const { isRefused, reset } = await fresh().take("key");
+    expect({ isRefused }).to.deep.equal({ isRefused: true });
+    expect(reset).to.be.within(55, 60);
+    await age(90);
+    // Half of the window before is left: 2 of 5, rounded down.
+    const later = await Promise.all(Array.from({ length: 5 }, take));
+    expect(later.filter((refused) => !refused)).to.have.length(3);
+    await age(121);
+    expect((await fresh().look("key")).remaining).to.equal(5);
+  });
+
+  it("remember a refusal, which then costs nothing", async () => {
+    const counters = new SharedCounters(database(), policy("remembered"));
+    for (let nr = 0; nr < 6; nr++) await counters.take("key");
+    const spent = await the().statements(async () => {
+      expect(await counters.take("key")).to.include({ isRefused: true, remaining: 0 });
+    });
+    expect(spent).to.equal(0);
+    expect((await counters.take("another key")).isRefused).to.equal(false);
+  });
+
+  it("are deleted once nothing of them counts", async () => {
+    const counters = new SharedCounters(database(), policy("deleted"));
+    await counters.take("old");
+    await database().pool.query("update rate_counters set expires_at = now()");
+    await counters.take("new");
+    await deleteExpiredCounts({ database: database() });
+    const { rows } = await database().pool.query("select count(*)::int as count from rate_counters");
+    expect(rows).to.deep.equal([{ count: 1 }]);
+  });
+});
+
+describe("tries of secrets", () => {
+  const the = world({ ...limited, STEWARD_RATE_LIMIT_CREDENTIAL: "60", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "300" });
+  let addresses = 0;
+  /** An address that nobody has used before. */
+  const somewhere = () => from(`198.51.100.${++addresses}`);
+  const login = (headers: Record<string, string>, email: string, client = the().nobody) =>
+    client.post(path, { email, password: "wrong" }, headers);
+  const times = (count: number, work: (nr: number) => Promise<Answer>) =>
+    Promise.all(Array.from({ length: count }, (_, nr) => work(nr)));
+
+  it("count by address and account: the 61st in a minute is 429, another account is not", async () => {
+    const here = somewhere();
+    const first = await times(60, (nr) => login(here, nr % 2 ? "ada@example.com" : "ADA@example.com"));
+    expect(statuses(first)).to.deep.equal(Array.from({ length: 60 }, () => 401));
+    const last = await login(here, "ada@example.com");
+    expect(last.status).to.equal(429);
+    expect(last.body).to.deep.equal({ message: "Too many requests." });
+    expect(Number(last.headers.get("retry-after"))).to.be.within(1, 60);
+    expect(last.headers.get("ratelimit-policy")).to.equal(`"credential-ip";q=300;w=60, "credential";q=60;w=60`);
+    expect(last.headers.get("ratelimit")).to.match(/^"credential-ip";r=239;t=\d+, "credential";r=0;t=\d+$/);
+    expect(await login(here, "bob@example.com")).to.include({ status: 401 });
+    expect(await login(somewhere(), "ada@example.com")).to.include({ status: 401 });
+  });
+
+  it("count on GraphQL and on sockets like on REST, and not as requests of their caller", async () => {
+    const { database } = the();
+    const app = await startServer(database.url, {
+      ...limited,
+      STEWARD_RATE_LIMIT_CREDENTIAL: "4",
+      STEWARD_RATE_LIMIT_API: "3",
+    });
+    try {
+      const client = new Client(app.url);
+      const here = somewhere();
+      const byGraphql = () =>
+        client.post("/graphql", { query: loginMutation, variables: { email: "ada@example.com" } }, here);
+      expect(await login(here, "ada@example.com", client)).to.include({ status: 401 });
+      for (let nr = 0; nr < 3; nr++) {
+        const { body, headers } = await byGraphql();
+        expect(body.errors[0].extensions.code).to.equal("UNAUTHENTICATED");
+        expect(headers.get("ratelimit")).to.match(/^"credential";r=\d;t=\d+$/);
+      }
+      const { status, body } = await byGraphql();
+      expect(status).to.equal(200);
+      expect(body.errors[0].extensions).to.include({ code: "RATE_LIMITED" });
+      expect(body.errors[0].extensions.retryAfter).to.be.within(1, 60);
+      expect(await login(here, "ada@example.com", client)).to.include({ status: 429 });
+
+      const socket = createClient({
+        url: `${app.url.replace("http", "ws")}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams: { sessionToken: the().owner.token },
+        lazy: false,
+      });
+      const codes: unknown[] = [];
+      for (let nr = 0; nr < 6; nr++) {
+        for await (const { errors } of socket.iterate({ query: loginMutation, variables: { email: "cy@example.com" } }))
+          codes.push(errors?.[0]!.extensions?.code);
+      }
+      await socket.dispose();
+      const tried = Array.from({ length: 4 }, () => "UNAUTHENTICATED");
+      expect(codes).to.deep.equal([...tried, "RATE_LIMITED", "RATE_LIMITED"]);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("count by address before anything is read, on all replicas together", async () => {
+    const { database } = the();
+    const apps: App[] = await Promise.all(
+      [1, 2].map(() => startServer(database.url, { ...limited, STEWARD_RATE_LIMIT_CREDENTIAL_IP: "5" })),
+    );
+    try {
+      const here = somewhere();
+      const clients = apps.map(({ url }) => new Client(url));
+      const answers = await times(8, (nr) => login(here, `user-${nr}@example.com`, clients[nr % 2]));
+      expect(inOrder(answers)).to.deep.equal([401, 401, 401, 401, 401, 429, 429, 429]);
+      for (const client of clients) {
+        const broken = await client.post(path, "{", here);
+        expect(broken).to.include({ status: 429 });
+        expect(broken.headers.get("ratelimit")).to.match(/^"credential-ip";r=0;t=\d+$/);
+        expect(await client.post(path, "{", somewhere())).to.include({ status: 400 });
+      }
+    } finally {
+      await Promise.all(apps.map((app) => app.close()));
+    }
+  });
+});
+
+describe("other requests", () => {
+  const the = world({ ...limited, STEWARD_RATE_LIMIT_API: "40" });
+  const everyone = () => `/api/v2/groups/${the().defaultOrganization}`;
+  const spend = async (client: Client, headers: Record<string, string> = {}) => {
+    for (let nr = 0; nr < 60; nr++) {
+      const answer = await client.get(everyone(), headers);
+      if (answer.status === 429) return answer;
+      expect(answer.status).to.equal(200);
+    }
+    throw new Error("There is no limit.");
+  };
+
+  it("count by user, whatever the credential, the address or the surface", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const first = await w.as(ada!).get(everyone());
+    expect(first.headers.get("ratelimit-policy")).to.equal(`"api";q=40;w=60`);
+    expect(first.headers.get("ratelimit")).to.match(/^"api";r=39;t=60$/);
+    const again = await w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
+    const last = await spend(w.as({ token: again }), from("203.0.113.1"));
+    expect(Number(last.headers.get("retry-after"))).to.be.within(1, 60);
+    expect(last.body).to.deep.equal({ message: "Too many requests." });
+
+    const graphql = await w.as(ada!).post("/graphql", { query: "{ me { id } }" });
+    expect(graphql).to.include({ status: 429 });
+    expect(graphql.headers.get("retry-after")).to.match(/^[1-9]\d?$/);
+    expect(graphql.body.errors[0].extensions).to.include({ code: "RATE_LIMITED" });
+    expect(await w.as(ada!).post("/api/v2/notifications/custom", "{")).to.include({ status: 429 });
+    expect(await w.as(ada!).get("/api/v2/notifications/inbox/watch")).to.include({ status: 429 });
+    expect(await w.as(bob!).get(everyone())).to.include({ status: 200 });
+  });
+
+  it("come after routes and credentials, and before scopes and bodies", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const created = await w
+      .as(ada!)
+      .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["template:read"] }) { token } }`);
+    const narrow = w.as({ token: created.createApiKey.token });
+    expect(await narrow.get(everyone())).to.include({ status: 403 });
+    await spend(w.as(ada!));
+    expect(await narrow.get(everyone())).to.include({ status: 429 });
+    expect(await w.as(ada!).get("/api/v2/nothing")).to.include({ status: 404 });
+    expect(await w.as(ada!).post("/api/v2/groups")).to.include({ status: 405 });
+    expect(await w.as({ token: "bad" }).get(everyone())).to.include({ status: 401 });
+  });
+
+  it("count by address without a credential; health does not count", async () => {
+    const w = the();
+    const here = from("203.0.113.9");
+    const asked = ["/api/v2/auth/scopes", "/openapi.json", "/docs", "/graphql?query=%7B__typename%7D"];
+    for (let nr = 0; nr < 40; nr++) {
+      const answer = await w.nobody.get(asked[nr % 4]!, { ...here, "Apollo-Require-Preflight": "1" });
+      expect(answer.status, asked[nr % 4]).to.equal(200);
+    }
+    for (const each of asked) {
+      const answer = await w.nobody.get(each, { ...here, "Apollo-Require-Preflight": "1" });
+      expect(answer.status, each).to.equal(429);
+      expect(answer.headers.get("ratelimit"), each).to.match(/^"api";r=0;t=\d+$/);
+      expect(answer.headers.get("retry-after"), each).to.match(/^\d+$/);
+    }
+    for (const each of ["/healthz", "/readyz"]) {
+      const { status, headers } = await w.nobody.get(each, here);
+      expect({ status, limit: headers.get("ratelimit") }, each).to.deep.equal({ status: 200, limit: null });
+    }
+    const key = [
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
+    const upgrade = ["GET /graphql HTTP/1.1", "Host: localhost", ...key, "X-Forwarded-For: 203.0.113.9", "", ""].join(
+      "\r\n",
+    );
+    const { statuses: refused, text } = await raw(w.url, upgrade);
+    expect(refused).to.deep.equal([429]);
+    expect(text).to.match(/^retry-after: \d+/im);
+    expect(await w.nobody.get("/openapi.json", from("203.0.113.10"))).to.include({ status: 200 });
+  });
+
+  it("are not limited at all with 0", async () => {
+    const app = await startServer(the().database.url, { STEWARD_RATE_LIMIT_API: "0" });
+    try {
+      const { headers } = await new Client(app.url).get("/api/v2/auth/scopes");
+      expect([headers.get("ratelimit"), headers.get("ratelimit-policy")]).to.deep.equal([null, null]);
+      const client = new Client(app.url, the().owner.token);
+      expect((await client.get(everyone())).headers.get("ratelimit")).to.equal(null);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe("wrong passwords", () => {
+  const the = world({ ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
+  let addresses = 0;
+  const elsewhere = () => from(`192.0.2.${++addresses}`);
+  const login = (email: string, password: string, headers = elsewhere(), client = the().nobody) =>
+    client.post(path, { email, password }, headers);
+  const guess = (email: string, times: number) =>
+    Promise.all(Array.from({ length: times }, () => login(email, "wrong")));
+  const passwordOf = ({ username }: { username: string }) => `${username}-has-quite-a-long-password`;
+
+  it("are few for an e-mail, known or not, from wherever they come", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    for (const email of [ada!.email, "nobody@example.com"]) {
+      const answers = await guess(email, 12);
+      expect(inOrder(answers), email).to.deep.equal([...Array.from({ length: 10 }, () => 401), 429, 429]);
+      const refused = await login(email.toUpperCase(), "wrong");
+      expect(refused.status, email).to.equal(429);
+      expect(refused.body, email).to.deep.equal({ message: "Too many requests." });
+      expect(Number(refused.headers.get("retry-after")), email).to.be.within(60, 3_600);
+    }
+    // Else the limit would only hide which guess was right.
+    expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
+    expect(await login(w.owner.email, ownerPassword)).to.include({ status: 201 });
+  });
+
+  it("of others do not keep somebody out where they have signed in before", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const home = elsewhere();
+    expect(await login(ada!.email, passwordOf(ada!), home)).to.include({ status: 201 });
+    await guess(ada!.email, 15);
+    expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
+    expect(await login(ada!.email, passwordOf(ada!), home)).to.include({ status: 201 });
+    expect(await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
+    // Guesses from there are few, too, and count for there alone.
+    for (let nr = 0; nr < 10; nr++) expect(await login(ada!.email, "wrong", home)).to.include({ status: 401 });
+    expect(await login(ada!.email, "wrong", home)).to.include({ status: 429 });
+  });
+
+  it("count on all replicas together, and not when they are none", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const app = await startServer(w.database.url, { ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
+    try {
+      const client = new Client(app.url);
+      const right = await Promise.all(Array.from({ length: 12 }, () => login(ada!.email, passwordOf(ada!))));
+      expect(new Set(statuses(right))).to.deep.equal(new Set([201]));
+      for (let nr = 0; nr < 10; nr++) {
+        expect(await login(ada!.email, "wrong", elsewhere(), nr % 2 ? client : w.nobody)).to.include({ status: 401 });
+      }
+      for (const each of [client, w.nobody]) {
+        expect(await login(ada!.email, "wrong", elsewhere(), each)).to.include({ status: 429 });
+      }
+    } finally {
+      await app.close();
+    }
+  });
+});

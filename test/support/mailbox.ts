@@ -1,0 +1,68 @@
+// A real mail server that keeps what it is given.
+import type { AddressInfo } from "node:net";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { eventually } from "./watchers.js";
+
+export interface Letter {
+  from: string;
+  to: string[];
+  /** Everything that was sent after DATA. */
+  text: string;
+}
+
+export class Mailbox {
+  readonly letters: Letter[] = [];
+  /** Refuses what it is given as long as this is set. */
+  refusal: { responseCode: number; message: string } | undefined;
+
+  private constructor(private readonly server: SMTPServer) {}
+
+  /** Listens on a free port of this machine. */
+  static async open(options: SMTPServerOptions = {}): Promise<Mailbox> {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ["STARTTLS"],
+      ...options,
+      onData: (stream, { envelope }, done) => {
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        stream.on("end", () => {
+          const { refusal } = mailbox;
+          if (refusal) return done(Object.assign(new Error(refusal.message), refusal));
+          const from = envelope.mailFrom ? envelope.mailFrom.address : "";
+          const to = envelope.rcptTo.map(({ address }) => address);
+          mailbox.letters.push({ from, to, text: Buffer.concat(chunks).toString() });
+          done();
+        });
+      },
+    });
+    const mailbox = new Mailbox(server);
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    return mailbox;
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      STEWARD_NOTIFICATIONS_SMTP_HOST: "127.0.0.1",
+      STEWARD_NOTIFICATIONS_SMTP_PORT: String((this.server.server.address() as AddressInfo).port),
+      STEWARD_NOTIFICATIONS_SMTP_FROM: "steward@example.com",
+    };
+  }
+
+  to = (email: string): Letter[] => this.letters.filter(({ to }) => to.includes(email));
+
+  /** The letter to this address that comes as number `count`. */
+  async letter(email: string, count = 1): Promise<Letter> {
+    await eventually(() => this.to(email).length >= count, `letter ${count} to ${email}`, 15_000);
+    return this.to(email)[count - 1]!;
+  }
+
+  close = (): Promise<void> => new Promise((resolve) => void this.server.close(resolve));
+}
+
+/** The passcode in a letter: it stands on a line of its own. */
+export function codeIn({ text }: Letter): string {
+  const code = /^ {4}([0-9A-Z]{10})\r?$/m.exec(text)?.[1];
+  if (!code) throw new Error(`No passcode in: ${text}`);
+  return code;
+}

@@ -1,0 +1,137 @@
+// Identity providers on this machine: a real one that speaks OpenID Connect, and what a sign-in needs of GitHub.
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import Provider from "oidc-provider";
+
+/** What a provider knows of a person. */
+export interface Subject {
+  email?: string;
+  email_verified?: boolean;
+  name?: string;
+  preferred_username?: string;
+}
+
+export const client = { id: "steward", secret: "a-secret-between-the-two-of-them" };
+
+const listening = async (server: Server): Promise<string> => {
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const stopping = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+/** An OpenID Connect provider whose login page takes any name: it is the subject. */
+export class OidcProvider {
+  readonly subjects = new Map<string, Subject>();
+
+  private constructor(
+    private readonly server: Server,
+    readonly issuer: string,
+  ) {}
+
+  /** `callback` is where the server is going to be: providers want to know. */
+  static async open(callback: () => string): Promise<OidcProvider> {
+    const server = createServer();
+    const provider = new OidcProvider(server, await listening(server));
+    const oidc = new Provider(provider.issuer, {
+      clients: [
+        {
+          client_id: client.id,
+          client_secret: client.secret,
+          // Anywhere, as far as the provider's own check goes; it is told before each visit.
+          redirect_uris: ["http://localhost:1/login/oidc/callback"],
+        },
+      ],
+      pkce: { required: () => true },
+      claims: { email: ["email", "email_verified"], profile: ["name", "preferred_username"] },
+      features: { devInteractions: { enabled: true } },
+      cookies: { keys: ["a key of the provider"] },
+      findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...provider.subjects.get(id) }) }),
+    });
+    oidc.Client.prototype.redirectUriAllowed = (uri: string) => uri === callback();
+    server.on("request", oidc.callback());
+    return provider;
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      STEWARD_OIDC_ISSUER_URL: this.issuer,
+      STEWARD_OIDC_CLIENT_ID: client.id,
+      STEWARD_OIDC_CLIENT_SECRET: client.secret,
+    };
+  }
+
+  close = (): Promise<void> => stopping(this.server);
+}
+
+const textOf = async (request: IncomingMessage): Promise<string> => {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return text;
+};
+
+/** GitHub as a sign-in sees it: whoever comes is `user`, at once. */
+export class GithubServer {
+  user = { id: 1, login: "octo", name: "Octo Cat" };
+  emails: Array<{ email: string; primary: boolean; verified: boolean }> = [];
+  /** Challenges of codes that were given out (RFC 7636). */
+  readonly #codes = new Map<string, string>();
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async open(): Promise<GithubServer> {
+    const server = createServer();
+    const github = new GithubServer(server, await listening(server));
+    server.on("request", (request, response) => {
+      void github.#answer(request).then(({ status = 200, headers = {}, body }) => {
+        response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+      });
+    });
+    return github;
+  }
+
+  async #answer(request: IncomingMessage): Promise<{ status?: number; headers?: Record<string, string>; body?: unknown }> {
+    const url = new URL(request.url!, this.url);
+    switch (url.pathname) {
+      case "/login/oauth/authorize": {
+        const code = `code-${this.#codes.size}`;
+        this.#codes.set(code, url.searchParams.get("code_challenge")!);
+        const back = new URL(url.searchParams.get("redirect_uri")!);
+        back.searchParams.set("code", code);
+        back.searchParams.set("state", url.searchParams.get("state")!);
+        return { status: 302, headers: { Location: back.href } };
+      }
+      case "/login/oauth/access_token": {
+        const form = new URLSearchParams(await textOf(request));
+        const challenge = this.#codes.get(form.get("code")!);
+        const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(form.get("code_verifier")!));
+        const isRight = Buffer.from(digest).toString("base64url") === challenge && form.get("client_secret") === client.secret;
+        // Faults have the status 200 there.
+        return { body: isRight ? { access_token: "gho_x", token_type: "bearer", scope: "read:user" } : { error: "bad_verification_code" } };
+      }
+      case "/api/v3/user":
+        return { body: this.user };
+      case "/api/v3/user/emails":
+        return { body: this.emails };
+      default:
+        return { status: 404, body: {} };
+    }
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      STEWARD_GITHUB_URL: this.url,
+      STEWARD_GITHUB_CLIENT_ID: client.id,
+      STEWARD_GITHUB_CLIENT_SECRET: client.secret,
+    };
+  }
+
+  close = (): Promise<void> => stopping(this.server);
+}

@@ -1,0 +1,472 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { newId } from "../src/domain/ids.js";
+import { userSecretValues } from "../src/domain/encryption/columns.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { type Answer, type Person, world } from "./support/world.js";
+
+const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;
+
+/** The fields that an answer finds fault with. */
+const faulty = ({ body }: Answer) => body.validations?.map(({ field }: { field: string }) => field);
+
+describe("user secrets", () => {
+  const w = world();
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await w().app.services.database.pool.query(text, values)).rows;
+
+  const as = (person: Person) => w().as(person);
+  const create = (person: Person, secret: object) => as(person).post(pathOf(), { value: "v", ...secret });
+  const created = async (person: Person, secret: object) => {
+    const answer = await create(person, secret);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
+    return answer.body;
+  };
+  const patch = (person: Person, name: string, change: object) => as(person).patch(`${pathOf()}/${name}`, change);
+  const valueOf = async (person: Person, name: string) => {
+    const [row] = await sql(
+      `select id, user_id as "ownerId", key_id as "keyId", value_nonce as nonce, value_ciphertext as ciphertext
+       from user_secrets where user_id = $1 and name = $2`,
+      person.id,
+      name,
+    );
+    return w().app.services.vault.open(userSecretValues.place(row), row);
+  };
+  /** Secrets by the dozen, past the caps. The values are not real. */
+  const fill = (person: Person, count: number, bytes: number, isEnv = false) =>
+    sql(
+      `insert into user_secrets (id, user_id, name, env_name, value_bytes, key_id, value_nonce, value_ciphertext,
+         created_at, updated_at)
+       select gen_random_uuid(), $1, 'filled-' || n, case when $4 then 'FILLED_' || n else '' end, $3, 'test', '', '',
+         now(), now() from generate_series(1, $2) n`,
+      person.id,
+      count,
+      bytes,
+      isEnv,
+    );
+  const events = (id: string) =>
+    sql(`select action, resource_label, diff from audit_events where resource_id = $1 order by time, id`, id);
+
+  describe("are kept for their user", () => {
+    it("in the order of bytes, and the value is in no answer", async () => {
+      const ada = await w().user("ada");
+      expect((await as(ada).get(pathOf())).body).to.deep.equal([]);
+      const answers = [];
+      for (const name of ["b", "a", "B"]) answers.push(await create(ada, { name }));
+      const list = await as(ada).get(pathOf());
+      expect(list.body.map(({ name }: { name: string }) => name)).to.deep.equal(["B", "a", "b"]);
+      answers.push(list, await as(ada).get(`${pathOf()}/a`), await patch(ada, "a", { value: "w" }));
+      for (const { status, body, headers } of answers) {
+        expect(status).to.be.oneOf([200, 201]);
+        for (const each of [body].flat()) expect(each).to.not.have.property("value");
+        expect(headers.get("cache-control")).to.equal("no-store");
+      }
+    });
+
+    it("under any name that a path can hold", async () => {
+      const ada = await w().user("ada");
+      for (const name of ["%41", "a b", "grüße \u{1f511}", "...", "me", "a%2Fb", "x".repeat(255)]) {
+        const { id } = await created(ada, { name });
+        const path = `${pathOf()}/${encodeURIComponent(name)}`;
+        expect((await as(ada).get(path)).body, name).to.include({ id, name });
+        expect(await as(ada).delete(path)).to.include({ status: 204 });
+        expect(await as(ada).delete(path)).to.include({ status: 404 });
+      }
+      expect(await as(ada).get(`${pathOf()}/%zz`)).to.include({ status: 400 });
+      await created(ada, { name: "Case" });
+      expect(await as(ada).get(`${pathOf()}/case`)).to.include({ status: 404 });
+    });
+
+    it("with the value as it is, to the last line break", async () => {
+      const ada = await w().user("ada");
+      const value = " \t-----BEGIN\r\nkey \u{1f511}\n\n";
+      await created(ada, { name: "pem", value });
+      expect(await valueOf(ada, "pem")).to.equal(value);
+      await patch(ada, "pem", { value: "2\n" });
+      expect(await valueOf(ada, "pem")).to.equal("2\n");
+      await patch(ada, "pem", { description: "the key" });
+      expect(await valueOf(ada, "pem"), "kept").to.equal("2\n");
+    });
+
+    it("and for nobody else, owners of the site included", async () => {
+      const [ada, bob] = await w().users("ada", "bob");
+      const known = (await as(w().owner).get(`/api/v2/users/${newId()}/secrets/known`)).body;
+      await created(ada!, { name: "known" });
+      for (const user of [ada!.username, ada!.id]) {
+        for (const name of ["known", "unknown"]) {
+          const path = `${pathOf(user)}/${name}`;
+          for (const person of [w().owner, bob!]) {
+            for (const answer of [
+              await as(person).get(path),
+              await as(person).patch(path, { value: "x" }),
+              await as(person).patch(path, {}),
+              await as(person).delete(path),
+            ]) {
+              expect(answer).to.include({ status: 404 });
+              expect(answer.body).to.deep.equal(known);
+            }
+          }
+        }
+        for (const answer of [await as(w().owner).get(pathOf(user)), await as(w().owner).post(pathOf(user), {})])
+          expect(answer).to.include({ status: 403 });
+        for (const answer of [await as(bob!).get(pathOf(user)), await as(bob!).post(pathOf(user), {})])
+          expect(answer).to.include({ status: 404 });
+        expect((await as(ada!).get(pathOf(user))).body).to.have.length(1);
+      }
+      expect(await as(w().owner).get(pathOf("nobody-there"))).to.include({ status: 404 });
+      expect(await valueOf(ada!, "known")).to.equal("v");
+    });
+
+    it("until the user is deleted", async () => {
+      const ada = await w().user("ada");
+      await created(ada, { name: "a" });
+      await as(w().owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
+      expect(await sql("select from user_secrets where user_id = $1", ada.id)).to.deep.equal([]);
+    });
+
+    it("within the scopes of the credential", async () => {
+      const ada = await w().user("ada");
+      await created(ada, { name: "a" });
+      const { id, text, secretHash } = newToken("token");
+      await sql(
+        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
+         values ($1, $2, $3, 'token', 'reader', '{user_secret:read}', now(), now() + interval '1 hour')`,
+        id,
+        secretHash,
+        ada.id,
+      );
+      const reader = w().as({ token: text });
+      expect(await reader.get(`${pathOf()}/a`)).to.include({ status: 200 });
+      expect(await reader.post(pathOf(), { name: "b", value: "v" })).to.include({ status: 403 });
+      expect(await reader.patch(`${pathOf()}/a`, { value: "v" })).to.include({ status: 403 });
+      expect(await reader.delete(`${pathOf()}/a`)).to.include({ status: 403 });
+    });
+  });
+
+  describe("keep to the rules of their fields", () => {
+    it("which are reported all at once, in the style of each surface", async () => {
+      const ada = await w().user("ada");
+      const wrong = { name: "a/b", value: "", env_name: "9x", file_path: "x" };
+      const answer = await as(ada).post(pathOf(), wrong);
+      expect(answer).to.include({ status: 400 });
+      expect(answer.body.message).to.equal("Validation failed.");
+      expect(faulty(answer)).to.deep.equal(["name", "value", "env_name", "file_path"]);
+      const failure = await as(ada).failure(
+        `mutation { createUserSecret(input: { name: "a/b", value: "", envName: "9x", filePath: "x" }) { userSecret { id } } }`,
+      );
+      expect(failure.code).to.equal("BAD_USER_INPUT");
+      expect(failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+        "input.name",
+        "input.value",
+        "input.envName",
+        "input.filePath",
+      ]);
+      expect(faulty(await as(ada).post(pathOf(), {}))).to.deep.equal(["name", "value"]);
+    });
+
+    const refused: Record<string, string[]> = {
+      name: ["", " a", "a\u00a0", "a?", "a#", "a\u0007", "a\u0085b", ".", "..", "ä".repeat(128), "a\0", "\ud800"],
+      value: ["", "x".repeat(24_577), "ä".repeat(12_289), "a\0b", "a\udc00b"],
+      description: ["x".repeat(1025), "a\0"],
+      env_name: ["9x", "a-b", "ä", " A", "A\n", "A".repeat(257)],
+      file_path: [
+        "x",
+        "~",
+        "/",
+        "~/",
+        "~x/y",
+        "/a/",
+        "/a//b",
+        "/./a",
+        "~/..",
+        "/a/../b",
+        "~//a",
+        "/a\n",
+        `/${"a".repeat(4096)}`,
+      ],
+    };
+    for (const [field, texts] of Object.entries(refused)) {
+      it(`refuse a ${field} that breaks its rule`, async () => {
+        const ada = await w().user("ada");
+        await created(ada, { name: "there" });
+        for (const text of texts) {
+          const shown = JSON.stringify(text.slice(0, 20));
+          const answer = await create(ada, { name: "new", [field]: text });
+          expect(answer, shown).to.include({ status: 400 });
+          expect(faulty(answer), shown).to.deep.equal([field]);
+          if (field === "name") continue;
+          expect(faulty(await patch(ada, "there", { [field]: text })), shown).to.deep.equal([field]);
+        }
+        expect((await as(ada).get(pathOf())).body).to.have.length(1);
+      });
+    }
+
+    it("take what the rules allow, to the byte", async () => {
+      const ada = await w().user("ada");
+      const accepted = [
+        { name: "ä".repeat(127), value: "x" },
+        { name: "v", value: "ä".repeat(12_288) },
+        { name: "d", description: "\u{1f511}".repeat(1024) },
+        { name: "e", env_name: "_" + "a".repeat(255) },
+        { name: "f", file_path: `~/${randomBytes(2047).toString("hex")}` },
+        { name: "g", file_path: "/a" },
+        { name: "h", file_path: "~/.ssh/..id" },
+        { name: "i", env_name: "OPENAI_API_KEY" },
+        { name: "j", env_name: "PATHS" },
+      ];
+      for (const secret of accepted) expect(await created(ada, secret)).to.include({ name: secret.name });
+    });
+
+    it("leave reserved environment names alone, in any letter case, and say what is reserved", async () => {
+      const ada = await w().user("ada");
+      const reserved = {
+        path: /name PATH/,
+        Steward: /name STEWARD/,
+        Git_Token: /GIT_/,
+        STEWARD_X: /STEWARD_/,
+        ld_preload: /LD_/,
+      };
+      for (const [env_name, says] of Object.entries(reserved)) {
+        const answer = await create(ada, { name: "x", env_name });
+        expect(faulty(answer), env_name).to.deep.equal(["env_name"]);
+        expect(answer.body.validations[0].detail).to.match(says);
+      }
+    });
+
+    it("name whatever has a wrong type", async () => {
+      const ada = await w().user("ada");
+      const answer = await as(ada).post(pathOf(), {
+        name: 1,
+        value: ["canary-in-a-list"],
+        env_name: {},
+        file_path: true,
+      });
+      expect(faulty(answer)).to.have.members(["name", "value", "env_name", "file_path"]);
+      const tooLong = await create(ada, { name: "x", value: "canary".repeat(5_000) });
+      expect(faulty(tooLong)).to.deep.equal(["value"]);
+      expect(JSON.stringify([answer.body, tooLong.body])).to.not.include("canary");
+    });
+  });
+
+  describe("are in each other's way", () => {
+    it("by name, variable and file, which are reported all at once", async () => {
+      const [ada, bob] = await w().users("ada", "bob");
+      const [env_name, file_path] = ["T", "~/t"];
+      await created(ada!, { name: "one", env_name, file_path });
+      const other = await create(ada!, { name: "two", env_name, file_path });
+      expect(other).to.include({ status: 409 });
+      expect(other.body.message).to.equal("Validation failed.");
+      expect(faulty(other)).to.deep.equal(["env_name", "file_path"]);
+      expect(faulty(await create(ada!, { name: "one", env_name, file_path }))).to.deep.equal([
+        "name",
+        "env_name",
+        "file_path",
+      ]);
+      await created(bob!, { name: "one", env_name, file_path });
+      await created(ada!, { name: "two", env_name: "t", file_path: "~/T" });
+      await created(ada!, { name: "three" });
+      await created(ada!, { name: "four" });
+
+      const moved = await patch(ada!, "two", { env_name, file_path });
+      expect(moved).to.include({ status: 409 });
+      expect(faulty(moved)).to.deep.equal(["env_name", "file_path"]);
+      const failure = await as(ada!).failure(
+        `mutation { updateUserSecret(input: { name: "two", envName: "T" }) { userSecret { id } } }`,
+      );
+      expect(failure.code).to.equal("CONFLICT");
+      expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.envName");
+      expect(await patch(ada!, "one", { env_name, file_path, value: "same place" })).to.include({ status: 200 });
+    });
+
+    it("and of two of one name at once, one wins", async () => {
+      const ada = await w().user("ada");
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create(ada, { name: "same" })));
+      expect(answers.map(({ status }) => status)).to.have.members([201, ...Array.from({ length: 7 }, () => 409)]);
+    });
+
+    it("only as far as a unique index goes", async () => {
+      const ada = await w().user("ada");
+      await created(ada, { name: "one", env_name: "T", file_path: "~/t" });
+      const copy = (name: string, env: string, path: string) =>
+        sql(
+          `insert into user_secrets (id, user_id, name, env_name, file_path, value_bytes, key_id, value_nonce,
+             value_ciphertext, created_at, updated_at)
+           select gen_random_uuid(), user_id, $2, $3, $4, 1, key_id, '', '', now(), now() from user_secrets where user_id = $1`,
+          ada.id,
+          name,
+          env,
+          path,
+        ).then(
+          () => undefined,
+          ({ constraint }: { constraint: string }) => constraint,
+        );
+      expect(await copy("one", "", "")).to.equal("user_secrets_name_unique");
+      expect(await copy("x", "T", "")).to.equal("user_secrets_env_name_unique");
+      expect(await copy("x", "", "~/t")).to.equal("user_secrets_file_path_unique");
+      expect(await copy("x", "", "")).to.equal(undefined);
+    });
+
+    it("up to the number that a user may have, whatever races", async () => {
+      const ada = await w().user("ada");
+      await fill(ada, 49, 1);
+      const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => create(ada, { name: `n-${n}` })));
+      expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
+      for (const answer of answers.filter(({ status }) => status !== 201)) {
+        expect(answer).to.include({ status: 400 });
+        expect(faulty(answer)).to.deep.equal(["name"]);
+        expect(answer.body.validations[0].detail).to.include("50");
+      }
+      expect((await as(ada).get(pathOf())).body).to.have.length(50);
+    });
+
+    it("up to the bytes of all values, of which equal ones may take each other's place", async () => {
+      const ada = await w().user("ada");
+      await fill(ada, 9, 22_000);
+      await created(ada, { name: "last", value: "x".repeat(6_800) });
+      expect(await patch(ada, "last", { value: "y".repeat(6_800) })).to.include({ status: 200 });
+      const answer = await patch(ada, "last", { value: "y".repeat(6_801) });
+      expect(answer).to.include({ status: 400 });
+      expect(faulty(answer)).to.deep.equal(["value"]);
+      expect(answer.body.validations[0].detail).to.include("204800");
+      expect(faulty(await create(ada, { name: "more", value: "x" }))).to.deep.equal(["value"]);
+      expect(await valueOf(ada, "last")).to.equal("y".repeat(6_800));
+    });
+
+    it("up to the bytes of all variables", async () => {
+      const ada = await w().user("ada");
+      await fill(ada, 2, 12_288, true);
+      const file = await created(ada, { name: "file", value: "x", file_path: "~/f" });
+      const answer = await patch(ada, "file", { env_name: "F" });
+      expect(answer).to.include({ status: 400 });
+      expect(faulty(answer)).to.deep.equal(["env_name"]);
+      expect(answer.body.validations[0].detail).to.include("24576");
+      expect((await as(ada).get(`${pathOf()}/file`)).body).to.deep.equal(file);
+      const usage = await as(ada).graphql(
+        "{ userSecretUsage { count valueBytes envBytes maxCount maxValueBytes maxEnvBytes } }",
+      );
+      expect(usage.userSecretUsage).to.deep.equal({
+        count: 3,
+        valueBytes: 24_577,
+        envBytes: 24_576,
+        maxCount: 50,
+        maxValueBytes: 204_800,
+        maxEnvBytes: 24_576,
+      });
+      expect((await as(w().owner).failure(`{ userSecretUsage(user: "${ada.id}") { count } }`)).code).to.equal(
+        "FORBIDDEN",
+      );
+    });
+
+    it("but what lies above a lowered cap stays, and may shrink and change", async () => {
+      const ada = await w().user("ada");
+      await created(ada, { name: "big", value: "x".repeat(100), env_name: "BIG" });
+      await fill(ada, 60, 24_000, true);
+      expect(await patch(ada, "big", { description: "still mine", file_path: "~/big" })).to.include({ status: 200 });
+      expect(await patch(ada, "big", { value: "x".repeat(99) })).to.include({ status: 200 });
+      expect(faulty(await patch(ada, "big", { value: "x".repeat(100) }))).to.deep.equal(["value", "env_name"]);
+    });
+  });
+
+  describe("change", () => {
+    it("where something is given, and not where it is the same", async () => {
+      const ada = await w().user("ada");
+      const { id, updated_at } = await created(ada, { name: "a", env_name: "A", file_path: "~/a", description: "d" });
+      for (const nothing of [{}, { value: null }, { name: "x" }, { name: "x", description: null }, { user: "bob" }]) {
+        const answer = await patch(ada, "a", nothing);
+        expect(answer, JSON.stringify(nothing)).to.include({ status: 400 });
+        expect(answer.body).to.deep.equal({ message: "At least one field must be provided." });
+      }
+      const cleared = await patch(ada, "a", { env_name: "" });
+      expect(cleared.body).to.include({ id, name: "a", env_name: "", file_path: "~/a", description: "d" });
+      expect(cleared.body.updated_at > updated_at).to.equal(true);
+      const again = await patch(ada, "a", { env_name: "", description: "d", name: "b" });
+      expect(again).to.include({ status: 200 });
+      expect(again.body).to.deep.equal(cleared.body);
+      expect(await events(id), "nothing new").to.have.length(2);
+      const sameValue = await patch(ada, "a", { value: "v" });
+      expect(sameValue.body.updated_at > cleared.body.updated_at, "a value counts as a change").to.equal(true);
+      const bare = await patch(ada, "a", { file_path: "", description: "" });
+      expect(bare.body).to.include({ env_name: "", file_path: "", description: "" });
+    });
+
+    it("or go, and never come back", async () => {
+      const ada = await w().user("ada");
+      for (let round = 0; round < 10; round++) {
+        await created(ada, { name: "a" });
+        const [changed, deleted] = await Promise.all([
+          patch(ada, "a", { value: "new" }),
+          as(ada).delete(`${pathOf()}/a`),
+        ]);
+        expect(changed.status).to.be.oneOf([200, 404]);
+        expect(deleted).to.include({ status: 204 });
+        expect(await as(ada).get(`${pathOf()}/a`)).to.include({ status: 404 });
+      }
+    });
+
+    it("in GraphQL as in REST", async () => {
+      const ada = await w().user("ada");
+      const client = as(ada);
+      const fields = "name description envName filePath lastDeliveredAt";
+      const made = await client.graphql(
+        `mutation { createUserSecret(input: { name: "a", value: "v", envName: "A" }) { userSecret { ${fields} } } }`,
+      );
+      const secret = { name: "a", description: "", envName: "A", filePath: "", lastDeliveredAt: null };
+      expect(made).to.deep.equal({ createUserSecret: { userSecret: secret } });
+      const changed = await client.graphql(
+        `mutation { updateUserSecret(input: { name: "a", description: "d" }) { userSecret { ${fields} } } }`,
+      );
+      expect(changed).to.deep.equal({ updateUserSecret: { userSecret: { ...secret, description: "d" } } });
+      expect(await client.graphql(`{ userSecrets { ${fields} } userSecret(name: "a") { ${fields} } }`)).to.deep.equal({
+        userSecrets: [{ ...secret, description: "d" }],
+        userSecret: { ...secret, description: "d" },
+      });
+      const gone = await client.graphql(
+        `mutation { deleteUserSecret(input: { name: "a" }) { userSecret { ${fields} } } }`,
+      );
+      expect(gone).to.deep.equal({ deleteUserSecret: { userSecret: { ...secret, description: "d" } } });
+      expect((await client.failure(`{ userSecret(name: "a") { id } }`)).code).to.equal("NOT_FOUND");
+      expect((await as(w().owner).failure(`{ userSecrets(user: "${ada.id}") { id } }`)).code).to.equal("FORBIDDEN");
+    });
+
+    it("and auditors see whose they are and which fields were written, but nothing else", async () => {
+      const ada = await w().user("ada");
+      const { id } = await created(ada, { name: "telltale-name", value: "telltale-value", env_name: "TELLTALE" });
+      await patch(ada, "telltale-name", { value: "telltale-two", env_name: "", file_path: "~/telltale" });
+      await as(ada).delete(`${pathOf()}/telltale-name`);
+      const hidden = { new: "***" };
+      const both = { old: "***", new: "***" };
+      expect(await events(id)).to.deep.equal([
+        {
+          action: "create",
+          resource_label: id,
+          diff: { userId: { new: ada.id }, name: hidden, value: hidden, envName: hidden },
+        },
+        {
+          action: "update",
+          resource_label: id,
+          diff: { userId: { old: ada.id, new: ada.id }, envName: both, filePath: both, value: both },
+        },
+        {
+          action: "delete",
+          resource_label: id,
+          diff: { userId: { old: ada.id }, value: { old: "***" }, name: { old: "***" }, filePath: { old: "***" } },
+        },
+      ]);
+      const { auditEvents } = await as(w().owner).graphql(
+        `{ auditEvents(filter: { resourceType: "user_secret" }) { nodes { resourceId resourceLabel diff } } }`,
+      );
+      expect(auditEvents.nodes.filter(({ resourceId }: { resourceId: string }) => resourceId === id)).to.have.length(3);
+      expect(JSON.stringify(auditEvents).toLowerCase()).to.not.include("telltale");
+    });
+  });
+
+  it("cost a constant number of statements", async () => {
+    const ada = await w().user("ada");
+    await created(ada, { name: "warm" });
+    await as(ada).get(pathOf());
+    expect(await w().statements(() => as(ada).get(pathOf()))).to.be.at.most(2);
+    expect(await w().statements(() => create(ada, { name: "a" }))).to.be.at.most(5);
+    expect(await w().statements(() => patch(ada, "a", { value: "w" }))).to.be.at.most(6);
+    expect(await w().statements(() => as(ada).delete(`${pathOf()}/a`))).to.be.at.most(3);
+  });
+});
