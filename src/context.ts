@@ -121,7 +121,7 @@ export class Context {
     this.loaders ??= new Map();
     let loader = this.loaders.get(batch);
     if (!loader) {
-      loader = new DataLoader((keys) => batch(this, keys as readonly Key[])) as DataLoader<unknown, unknown>;
+      loader = new DataLoader((keys: readonly unknown[]) => batch(this, keys as readonly Key[]));
       this.loaders.set(batch, loader);
     }
     return loader.load(key) as Promise<Value>;

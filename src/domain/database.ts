@@ -29,7 +29,7 @@ const parsers = new Map<number, (text: string) => unknown>([
 
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
-    (format !== "binary" && parsers.get(oid)) || pgTypes.getTypeParser(oid, format as "text"),
+    (format !== "binary" && parsers.get(oid)) || pgTypes.getTypeParser(oid, format),
 };
 
 const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
@@ -90,7 +90,7 @@ export class Transaction {
 
   async commit(): Promise<void> {
     await this.#em?.flush();
-    if (!this.#client && this.#last.length === 0) return void (this.#isOver = true);
+    if (!this.#client && this.#last.length === 0) return;
     const client = await this.connection();
     this.database.executed += this.#last.length;
     // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.

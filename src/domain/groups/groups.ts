@@ -117,12 +117,12 @@ const read = (ctx: Context, { plain, withMembers }: Reading, members: readonly M
 const byId = (id: string) => `g.id = ${id}`;
 const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
 
-const reading = { byId: readingOf((id) => byId(id!)), byName: readingOf((name) => byName(name!)) };
+const reading = { byId: readingOf((id) => byId(id)), byName: readingOf((name) => byName(name)) };
 
 // Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
 const locking = {
-  byId: readingOf((id) => `${byId(id!)} for no key update of g`),
-  byName: readingOf((name) => `${byName(name!)} for no key update of g`),
+  byId: readingOf((id) => `${byId(id)} for no key update of g`),
+  byName: readingOf((name) => `${byName(name)} for no key update of g`),
 };
 
 /**

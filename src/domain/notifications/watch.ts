@@ -179,7 +179,8 @@ const selectPlace = statement<{ lastSeq: number; unreadCount: number; sinceSeq: 
 async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
   const place = await ctx.row(selectPlace, userId, since && isUuid(since) ? since : null);
   const { lastSeq = 0, unreadCount = 0, sinceSeq } = place ?? {};
-  const cursor = since == null ? lastSeq : /^\d{1,15}$/.test(since) ? Number(since) : sinceSeq;
+  // A place that the inbox has not come to yet, as after a restore from a backup, must not make the watch deaf.
+  const cursor = since == null ? lastSeq : /^\d{1,15}$/.test(since) ? Math.min(Number(since), lastSeq) : sinceSeq;
   if (cursor == null)
     throw badInput(
       [{ field: "since", detail: "Must be the id or the place of a notification in your inbox." }],
