@@ -110,14 +110,20 @@ async function verify(ctx: Context, account: Account | undefined, password: stri
 
 /**
  * Records a refusal, and gives it to be thrown. It is written apart, since the transaction of the request comes to
- * nothing, and nobody waits for it: an answer that takes longer would tell that the account exists.
+ * nothing, and only once the answer is on its way: one that takes longer would tell that the account exists.
  */
 function refused(ctx: Context, account: Account, refusal: DomainError): DomainError {
-  const event = auditStatement(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
-  ctx.services.database.query(...event).catch((error: unknown) => {
-    ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
-  });
+  setImmediate(() => void recordRefusal(ctx, account));
   return refusal;
+}
+
+async function recordRefusal(ctx: Context, account: Account): Promise<void> {
+  const event = auditStatement(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
+  try {
+    await ctx.services.database.query(...event);
+  } catch (error) {
+    ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
+  }
 }
 
 /** The hash to keep: a new one if today's cost differs from that of the stored one. */

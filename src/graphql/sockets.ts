@@ -8,6 +8,7 @@ import { Context, type RequestFacts, type Services } from "../context.js";
 import { DomainError } from "../domain/errors.js";
 import type { ContextOf } from "../http/baseline.js";
 import { factsOf } from "../http/facts.js";
+import { answerPing } from "../http/pings.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError } from "./errors.js";
 import type { Result } from "./execute.js";
@@ -42,7 +43,13 @@ export function graphqlOverSockets(
   contextOf: ContextOf,
 ) {
   const { credentials, log } = services;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.requestBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.requestBytes,
+    perMessageDeflate: false,
+    autoPong: false,
+  });
+  sockets.on("connection", (peer) => peer.on("ping", answerPing));
   const rules = [...specifiedRules, ...rulesFor(services.config)];
 
   /** Lets a client in who shows a credential, in its first message or with the upgrade. */

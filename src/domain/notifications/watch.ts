@@ -1,4 +1,5 @@
 import type { Context, Services } from "../../context.js";
+import { boundedPool } from "../bounded-pool.js";
 import { statement } from "../database.js";
 import { badInput, DomainError, Problems } from "../errors.js";
 import { invalidQuery } from "../paging.js";
@@ -157,8 +158,11 @@ const selectAbove = statement<InboxNotification & { lastSeq: number; unreadCount
   where mine.user_id = $1
   order by item.seq`);
 
+/** After a gap in the bus all watchers look again together. They queue here, so that requests find connections free. */
+const inTurn = boundedPool(4);
+
 async function readAbove(ctx: Context, { userId, filter, plain }: Wanted, cursor: number) {
-  const rows = await ctx.rows(selectAbove, userId, cursor, ...filter);
+  const rows = await inTurn(() => ctx.rows(selectAbove, userId, cursor, ...filter));
   const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
   const found = rows.filter(({ id }) => id !== null);
   return { lastSeq, unreadCount, items: plain ? found.map(inPlainText) : found };

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
+import { boundedPool } from "../bounded-pool.js";
 import { unavailable } from "../errors.js";
 
 /** argon2id: 19 MiB, two passes, one lane (RFC 9106). Memory in KiB. */
@@ -19,7 +20,7 @@ export interface Passwords {
 
 /** Starts the pool. `concurrency` is the number of hashes computed at once. */
 export function createPasswords(concurrency: number): Passwords {
-  const run = boundedPool(concurrency, queueLimit);
+  const run = boundedPool(concurrency, queueLimit, () => unavailable("Too many passwords are being checked."));
   const dummy = dummyHash();
   return {
     hash: (password) => run(() => argon2.hash(password, cost)),
@@ -32,23 +33,4 @@ export function createPasswords(concurrency: number): Passwords {
 function dummyHash(): string {
   const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString("base64").replaceAll("=", ""));
   return `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${salt}$${digest}`;
-}
-
-/** Runs at most `atOnce` jobs at a time and lets `waiting` more queue up; refuses the rest. */
-function boundedPool(atOnce: number, waiting: number) {
-  let free = atOnce;
-  const queue: Array<() => void> = [];
-  return async <Result>(job: () => Promise<Result>): Promise<Result> => {
-    if (free > 0) free--;
-    else if (queue.length >= waiting) throw unavailable("Too many passwords are being checked.");
-    // The slot of a finished job goes to the one that waits longest.
-    else await new Promise<void>((turn) => queue.push(turn));
-    try {
-      return await job();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else free++;
-    }
-  };
 }

@@ -6,6 +6,7 @@ import type { Result } from "../../graphql/execute.js";
 import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";
+import { answerPing } from "../../http/pings.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
 import { eventShapes, type Write, writer } from "./render.js";
@@ -154,11 +155,6 @@ class Frames implements Channel {
   end(reason: keyof typeof ended): void {
     this.#peer.close(ended[reason]);
   }
-}
-
-/** A peer that takes nothing gets no pongs: they would pile up (RFC 6455 §5.5.3 lets us answer the latest ping alone). */
-function answerPing(this: WebSocket, payload: Buffer): void {
-  if (this.bufferedAmount === 0) this.pong(payload);
 }
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
