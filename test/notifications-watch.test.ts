@@ -289,8 +289,7 @@ describe("the live inbox", () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const [hers, his] = [await pausedSocket(w.url, ada!), await pausedEventSource(w.url, bob!)];
-    for (const person of [ada!, bob!])
-      await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", person)));
+    for (const person of [ada!, bob!]) await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", person)));
     const content = "x".repeat(64 * 1024);
     for (let batch = 0; batch < 8; batch++) {
       const batchTitles = Array.from({ length: 50 }, (_, n) => `n${n}`);
@@ -317,6 +316,34 @@ describe("the live inbox", () => {
       await eventually(() => seen.length + rest.items.length === 400, "the rest is told");
       expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size, name).to.equal(400);
     }
+  });
+});
+
+describe("many watchers", () => {
+  const the = world({ STEWARD_DATABASE_POOL: "6" });
+
+  it("leave connections to others when all of them look again at once", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const watchers = await Promise.all(Array.from({ length: 20 }, () => transports.NDJSON(w.url, ada!.token)));
+    const holder = new Client(w.database.url);
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("lock table inbox_cursors in access exclusive mode");
+    w.app.services.events.publish({ topic: "inbox", id: `n:${ada!.id}` });
+    const waiting = async () =>
+      (
+        await holder.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+      ).rowCount;
+    await eventually(async () => (await waiting())! >= 4, "they wait for the database");
+    expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
+    await holder.end();
+
+    await deliver(w.app, ada!.id, ["told"]);
+    await eventually(() => watchers.every(({ items }) => items.length === 1), "all are told");
+    for (const watcher of watchers) watcher.close();
   });
 });
 
@@ -358,7 +385,10 @@ async function pausedEventSource(url: string, { token }: Person): Promise<Paused
       } catch {
         // The server broke the answer off.
       }
-      const items = text.split("\n\n").slice(0, -1).filter((block) => block.startsWith("id: "));
+      const items = text
+        .split("\n\n")
+        .slice(0, -1)
+        .filter((block) => block.startsWith("id: "));
       seen.push(...items.map((block) => idIn(block.slice(block.indexOf("data: ") + 6))));
     },
   };

@@ -58,8 +58,8 @@ export function memberSearch(text: string | undefined): unknown[] {
 const patterns = (terms: string[][]): string[] | null =>
   terms.length > 0 ? terms.map((words) => words.map(literal).join("|")) : null;
 
-/** In the regular expressions of Postgres, a backslash makes every other character but letters and digits literal. */
-const literal = (word: string): string => word.replace(/[^\p{L}\p{N}]/gu, "\\$&");
+/** All that means something in a regular expression of Postgres is punctuation of ASCII; a backslash takes it literally. */
+const literal = (word: string): string => word.replace(/[!-/:-@[-`{-~]/g, "\\$&");
 
 /** The values that meet all terms, for fields that have one value. */
 const common = <Value>(terms: Value[][]): Value[] | null =>
