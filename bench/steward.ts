@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServerProcess } from "./process.js";
@@ -9,10 +10,18 @@ const interval = 2;
 /** Milliseconds in which it must get ready. */
 const patience = 60_000;
 
+/** What `npm start` runs: `node <options> dist/main.js`. */
+const { start } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Package).scripts;
+
+interface Package {
+  scripts: { start: string };
+}
+
 /** Steward as users run it; only the rate limit is off, since all the load of a bench comes from one address. */
 export async function startSteward({ databaseUrl, folder }: Run): Promise<ServerProcess> {
   const server = await ServerProcess.start({
     script: "../dist/main.js",
+    options: start.split(" ").slice(1, -1),
     env: {
       STEWARD_DATABASE_URL: databaseUrl,
       STEWARD_DATA_DIR: join(folder, "data"),
