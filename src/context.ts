@@ -1,4 +1,3 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
@@ -93,12 +92,6 @@ export class Context {
   /** The first row of a prepared statement. */
   async row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
     return (await this.rows(prepared, ...values))[0];
-  }
-
-  /** Entities to change things: the unit of work of the running mutation. It flushes with the commit. */
-  get em(): EntityManager {
-    if (!this.transaction) throw new Error("Entities are for mutations; read with ctx.rows.");
-    return this.transaction.em;
   }
 
   /** Writes an audit event in the mutation's transaction: without the event there is no mutation. */
