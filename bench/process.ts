@@ -15,6 +15,8 @@ export interface Usage {
 export interface Program {
   /** Its main file, relative to `bench/`. */
   script: string;
+  /** Options of Node. */
+  options?: readonly string[];
   env: Readonly<Record<string, string>>;
 }
 
@@ -40,11 +42,11 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /** Resolves when the server has said where it listens. */
-  static async start({ script, env }: Program): Promise<ServerProcess> {
+  static async start({ script, options = [], env }: Program): Promise<ServerProcess> {
     const loader = script.endsWith(".ts") ? ["--import", here("../tools/ts-loader.mjs")] : [];
     const child = fork(here(script), {
       env: { PATH: process.env.PATH, NODE_ENV: "production", ...env },
-      execArgv: [...loader, "--import", here("probe.mjs")],
+      execArgv: [...loader, ...options, "--import", here("probe.mjs")],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const server = new ServerProcess(child, script);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServerProcess } from "./process.js";
@@ -9,6 +10,13 @@ const interval = 2;
 /** Milliseconds in which it must get ready. */
 const patience = 60_000;
 
+/** What `npm start` runs: `node <options> dist/main.js`. */
+const { start } = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Package).scripts;
+
+interface Package {
+  scripts: { start: string };
+}
+
 /** More than a bench asks for: all its load comes from one address. Limits still count what they would let pass. */
 const plenty = "1000000000";
 
@@ -19,6 +27,7 @@ export async function startSteward(
 ): Promise<ServerProcess> {
   const server = await ServerProcess.start({
     script: "../dist/main.js",
+    options: start.split(" ").slice(1, -1),
     env: {
       STEWARD_DATABASE_URL: databaseUrl,
       STEWARD_DATA_DIR: join(folder, "data"),

@@ -1,4 +1,3 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "./config.js";
@@ -112,12 +111,6 @@ export class Context {
     return (await this.rows(prepared, ...values))[0];
   }
 
-  /** Entities to change things: the unit of work of the running mutation. It flushes with the commit. */
-  get em(): EntityManager {
-    if (!this.transaction) throw new Error("Entities are for mutations; read with ctx.rows.");
-    return this.transaction.em;
-  }
-
   /** Writes an audit event in the mutation's transaction: without the event there is no mutation. */
   audit(entry: AuditEntry): void {
     if (!this.transaction) throw new Error("Audit events belong to a transaction.");
@@ -138,7 +131,7 @@ export class Context {
     this.loaders ??= new Map();
     let loader = this.loaders.get(batch);
     if (!loader) {
-      loader = new DataLoader((keys) => batch(this, keys as readonly Key[])) as DataLoader<unknown, unknown>;
+      loader = new DataLoader((keys: readonly unknown[]) => batch(this, keys as readonly Key[]));
       this.loaders.set(batch, loader);
     }
     return loader.load(key) as Promise<Value>;

@@ -17,35 +17,9 @@ export class Metrics {
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
       registers,
     });
-    new Counter({
-      name: "steward_sql_statements_total",
-      help: "Statements sent to Postgres.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(database.executed);
-      },
-    });
-    new Gauge({
-      name: "steward_database_connections",
-      help: "Connections to Postgres by state.",
-      labelNames: ["state"],
-      registers,
-      collect() {
-        const { totalCount, idleCount, waitingCount } = database.pool;
-        this.set({ state: "busy" }, totalCount - idleCount);
-        this.set({ state: "idle" }, idleCount);
-        this.set({ state: "awaited" }, waitingCount);
-      },
-    });
-    new Gauge({
-      name: "steward_event_subscriptions",
-      help: "What streams and caches of this replica wait for.",
-      registers,
-      collect() {
-        this.set(events.subscriptions);
-      },
-    });
+    this.registry.registerMetric(sqlStatements(database));
+    this.registry.registerMetric(connections(database));
+    this.registry.registerMetric(subscriptions(events));
   }
 
   /** Notes an answered request. `route` is the pattern of the path. */
@@ -56,3 +30,37 @@ export class Metrics {
     child.observe(seconds);
   }
 }
+
+const sqlStatements = (database: Services["database"]) =>
+  new Counter({
+    name: "steward_sql_statements_total",
+    help: "Statements sent to Postgres.",
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(database.executed);
+    },
+  });
+
+const connections = ({ pool }: Services["database"]) =>
+  new Gauge({
+    name: "steward_database_connections",
+    help: "Connections to Postgres by state.",
+    labelNames: ["state"],
+    registers: [],
+    collect() {
+      this.set({ state: "busy" }, pool.totalCount - pool.idleCount);
+      this.set({ state: "idle" }, pool.idleCount);
+      this.set({ state: "awaited" }, pool.waitingCount);
+    },
+  });
+
+const subscriptions = (events: Services["events"]) =>
+  new Gauge({
+    name: "steward_event_subscriptions",
+    help: "What streams and caches of this replica wait for.",
+    registers: [],
+    collect() {
+      this.set(events.subscriptions);
+    },
+  });

@@ -226,6 +226,6 @@ describe("the GraphQL schema", () => {
       const { open, needs } = prepare(schema, alone(type, field));
       return !open && needs.length === 0;
     });
-    expect(unscoped.map(({ field }) => field.name)).to.have.members(["me", "authCheck", "assignableRoles"]);
+    expect(unscoped.map(({ field }) => field.name)).to.have.members(["me", "authCheck", "assignableRoles", "logout"]);
   });
 });

@@ -299,10 +299,7 @@ describe("authorization", () => {
   it("gives nothing to anybody but users", () => {
     const nobody: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: ["all"] };
     for (const { permission } of permissions) {
-      expect(
-        may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }),
-        permission,
-      ).to.equal(false);
+      expect(may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }), permission).to.equal(false);
     }
   });
 

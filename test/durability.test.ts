@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import pg from "pg";
+import { Client as SqlClient } from "pg";
 import { freshDatabase, ownerPassword } from "./support/app.js";
 import type { TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
@@ -10,13 +10,13 @@ const atOnce = 16;
 
 describe("a server that is killed", () => {
   let database: TestDatabase;
-  let sql: pg.Client;
+  let sql: SqlClient;
   let server: ServerProcess | undefined;
 
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase();
-    sql = new pg.Client(database.url);
+    sql = new SqlClient(database.url);
     await sql.connect();
   });
   after(async () => {
@@ -44,14 +44,23 @@ describe("a server that is killed", () => {
   });
 
   /** Sends writes until the kill in their middle; notes those that were answered. */
-  async function writeUntilKilled({ url, child, ended }: ServerProcess, round: number, acknowledged: string[]): Promise<void> {
-    const { body } = await new Client(url).post("/api/v2/users/login", { email: "owner@example.com", password: ownerPassword });
+  async function writeUntilKilled(
+    { url, child, ended }: ServerProcess,
+    round: number,
+    acknowledged: string[],
+  ): Promise<void> {
+    const { body } = await new Client(url).post("/api/v2/users/login", {
+      email: "owner@example.com",
+      password: ownerPassword,
+    });
     const owner = new Client(url, body.session_token);
     const middle = acknowledged.length + writes / 2;
     let next = 0;
     const write = async (): Promise<void> => {
       while (next < writes) {
-        const answer = await owner.post("/api/v2/organizations/default/groups", { name: `w-${round}-${next++}` }).catch(() => undefined);
+        const answer = await owner
+          .post("/api/v2/organizations/default/groups", { name: `w-${round}-${next++}` })
+          .catch(() => undefined);
         if (!answer) return;
         if (answer.status === 201) acknowledged.push(answer.body.id);
         if (acknowledged.length >= middle) child.kill("SIGKILL");

@@ -210,6 +210,27 @@ describe("GraphQL over HTTP", () => {
       await refused(`{ ...F } fragment F on Query { ${pages("1000")} }`, /more than 50000 objects/);
     });
 
+    it("of cost: a complete list counts as 1000 objects, all members of one group as 10000", async () => {
+      const members = "members(complete: true) { nodes { addedAt } }";
+      const alone = (times: number) =>
+        Array.from(
+          { length: times },
+          (_, n) => `g${n}: groupByName(organization: "default", name: "Everyone") { ${members} }`,
+        );
+      await accepted("{ groups(complete: true) { nodes { organization { id } } } }");
+      await accepted(`{ ${alone(4).join(" ")} }`);
+      await refused(`{ ${alone(5).join(" ")} }`, /more than 50000 objects/);
+      await refused(`{ groups(complete: true) { nodes { ${members} } } }`, /more than 50000 objects/);
+      const all = "groups(complete: $all) { nodes { members(first: 100) { nodes { addedAt } } } }";
+      await accepted(`query($all: Boolean) { ${all} }`, { all: false });
+      await refused(`query($all: Boolean) { ${all} }`, /more than 50000 objects/, { all: true });
+      await refused(`query($all: Boolean = true) { ${all} }`, /more than 50000 objects/);
+      await refused(
+        `{ groups(first: 1, complete: true) { nodes { members(first: 100) { nodes { addedAt } } } } }`,
+        /more than 50000/,
+      );
+    });
+
     it("of size: 64 KiB", async () => {
       await accepted(`{ me { id } } #${"x".repeat(64 * 1024 - 15)}`);
       await refused(`{ me { id } } #${"x".repeat(64 * 1024)}`, /larger than 65536 bytes/);

@@ -355,6 +355,12 @@ describe("group members", () => {
     expect(await found("tom,uma")).to.deep.equal(["tom", "uma"]);
     expect(await found('name:"tia m"')).to.deep.equal(["Tia"]);
     expect(await found("role:member")).to.have.length(3);
+    expect(await found('"a@example.com"')).to.deep.equal(["Tia", "uma"]);
+    await sql("update users set name = $2 where id = $1", tia, String.raw`a.b*c\d (e) [f] ^g$ {1} | +? _é Ⓐ-~#"`);
+    for (const part of [String.raw`c\\d (e)`, "[f] ^g$ {1} | +? _é Ⓐ-~#", "a.b*", String.raw`\"`])
+      expect(await found(`name:"${part}"`), part).to.deep.equal(["Tia"]);
+    for (const part of [".*", "a.b.c", "[a-z]", "^a", "***=a", "(?i)A", "a|b"])
+      expect(await found(`name:"${part}"`), part).to.deep.equal([]);
     expect(await found("role:AUDITOR login_type:password service_account:false")).to.deep.equal(["Tia"]);
     expect(await found("last_seen_after:2026-03-01 last_seen_before:2026-03-01T12:00:00Z")).to.deep.equal(["Tia"]);
     expect(await found("created_before:2020-01-01")).to.deep.equal([]);

@@ -1,4 +1,7 @@
+import { get, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { expect } from "chai";
+import { Client } from "pg";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
 import { newId } from "../src/domain/ids.js";
@@ -169,6 +172,76 @@ describe("the live inbox", () => {
     expect(resumed.items.map(({ cursor }) => cursor)).to.deep.equal(["2", "3"]);
   });
 
+  it("goes on live after a place that the inbox has not come to", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await deliver(w.app, ada!.id, ["old"]);
+    const watcher = await watching("WebSocket", ada!, "?since=1000");
+    await deliver(w.app, ada!.id, ["new"]);
+    await eventually(() => watcher.items.length === 1, "the watcher is told");
+    expect(titles(watcher)).to.deep.equal(["new"]);
+  });
+
+  it("keeps nothing of callers who leave before it starts", async () => {
+    const w = the();
+    const { events } = w.app.services;
+    const [ada] = await w.users("ada");
+    const before = events.subscriptions;
+    const holder = new Client(w.database.url);
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("lock table inbox_cursors in access exclusive mode");
+    const waiting = async () => {
+      const { rowCount } = await w.app.services.database.pool.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rowCount;
+    };
+    const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
+    const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n`;
+    caller.write(`GET ${watch} HTTP/1.1\r\nHost: x\r\nService-Session-Token: ${ada!.token}\r\n${upgrade}${key}\r\n`);
+    const aborted = new AbortController();
+    const headers = { "Service-Session-Token": ada!.token };
+    const lines = fetch(w.url + watch, { headers, signal: aborted.signal }).catch((error: Error) => error.name);
+    await eventually(async () => (await waiting()) === 2, "both wait for the database");
+    caller.destroy();
+    aborted.abort();
+    expect(await lines).to.equal("AbortError");
+    await holder.end();
+    await eventually(async () => (await waiting()) === 0, "the database answers");
+
+    const watchers = await Promise.all(Array.from({ length: 20 }, () => watching("NDJSON", ada!)));
+    for (const watcher of watchers) watcher.close();
+    await eventually(() => events.subscriptions === before, "nobody is subscribed any more");
+  });
+
+  it("answers pings, but does not pile up answers that are not taken", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const socket = new WebSocket(`${w.url.replace("http", "ws")}${watch}`, {
+      headers: { "Service-Session-Token": ada!.token },
+    });
+    let pongs = 0;
+    socket.on("pong", () => pongs++);
+    await new Promise((resolve) => socket.once("open", resolve));
+    socket.ping();
+    await eventually(() => pongs === 1, "the ping is answered");
+
+    const pings = 200_000;
+    socket.pause();
+    for (let n = 0; n < pings; n++) socket.ping("x".repeat(125));
+    await eventually(() => socket.bufferedAmount === 0, "all pings are sent");
+    socket.resume();
+    const last = await watching("NDJSON", ada!);
+    await deliver(w.app, ada!.id, ["after the pings"]);
+    const told = new Promise((resolve) => socket.once("message", resolve));
+    await eventually(() => last.items.length === 1, "others are told");
+    await told;
+    expect(pongs).to.be.within(2, pings / 2);
+    socket.close();
+  });
+
   it("refuses before the first byte and before the upgrade", async () => {
     const w = the();
     const [ada] = await w.users("ada");
@@ -211,44 +284,112 @@ describe("the live inbox", () => {
     );
   });
 
-  it("drops a reader that takes nothing for 30 s, so that it can resume", async function () {
+  it("drops readers that take nothing for 30 s, by WebSocket and SSE, so that they can resume", async function () {
     this.timeout(90_000);
     const w = the();
-    const [ada] = await w.users("ada");
-    const socket = new WebSocket(`${w.url.replace("http", "ws")}${watch}`, {
-      headers: { "Service-Session-Token": ada!.token },
-    });
-    const seen: string[] = [];
-    socket.on("message", (data) =>
-      seen.push((JSON.parse((data as Buffer).toString()) as { notification: { id: string } }).notification.id),
-    );
-    const code = new Promise<number>((resolve) => socket.once("close", resolve));
-    await new Promise((resolve) => socket.once("open", resolve));
-    await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", ada!)));
-
-    socket.pause();
+    const [ada, bob] = await w.users("ada", "bob");
+    const [hers, his] = [await pausedSocket(w.url, ada!), await pausedEventSource(w.url, bob!)];
+    for (const person of [ada!, bob!]) await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", person)));
     const content = "x".repeat(64 * 1024);
-    for (let batch = 0; batch < 8; batch++)
-      await deliver(
-        w.app,
-        ada!.id,
-        Array.from({ length: 50 }, (_, n) => `n${n}`),
-        { content },
-      );
+    for (let batch = 0; batch < 8; batch++) {
+      const batchTitles = Array.from({ length: 50 }, (_, n) => `n${n}`);
+      await Promise.all([ada!, bob!].map(({ id }) => deliver(w.app, id, batchTitles, { content })));
+    }
     // All 20 places are taken until the server gives the paused reader up.
-    const freed = () =>
-      watching("NDJSON", ada!).then(
+    const freed = (person: Person) => () =>
+      watching("NDJSON", person).then(
         () => true,
         () => false,
       );
-    await eventually(freed, "the reader is dropped", 45_000);
-    socket.resume();
-    expect(await code).to.equal(1013);
+    await eventually(freed(ada!), "the socket is dropped", 45_000);
+    await eventually(freed(bob!), "the event source is dropped", 10_000);
+    expect(await hers.resume()).to.equal(1013);
+    await his.resume();
 
-    expect(seen.length).to.be.within(1, 399);
     for (const watcher of open.splice(0)) watcher.close();
-    const rest = await watching("WebSocket", ada!, `?since=${seen.at(-1)}`);
-    await eventually(() => seen.length + rest.items.length === 400, "the rest is told");
-    expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size).to.equal(400);
+    for (const [seen, name, person] of [
+      [hers.seen, "WebSocket", ada!],
+      [his.seen, "SSE", bob!],
+    ] as const) {
+      expect(seen.length, name).to.be.within(1, 399);
+      const rest = await watching(name, person, `?since=${seen.at(-1)}`);
+      await eventually(() => seen.length + rest.items.length === 400, "the rest is told");
+      expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size, name).to.equal(400);
+    }
   });
 });
+
+describe("many watchers", () => {
+  const the = world({ STEWARD_DATABASE_POOL: "6" });
+
+  it("leave connections to others when all of them look again at once", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const watchers = await Promise.all(Array.from({ length: 20 }, () => transports.NDJSON(w.url, ada!.token)));
+    const holder = new Client(w.database.url);
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("lock table inbox_cursors in access exclusive mode");
+    w.app.services.events.publish({ topic: "inbox", id: `n:${ada!.id}` });
+    const waiting = async () =>
+      (
+        await holder.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+      ).rowCount;
+    await eventually(async () => (await waiting())! >= 4, "they wait for the database");
+    expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
+    await holder.end();
+
+    await deliver(w.app, ada!.id, ["told"]);
+    await eventually(() => watchers.every(({ items }) => items.length === 1), "all are told");
+    for (const watcher of watchers) watcher.close();
+  });
+});
+
+/** A reader that takes nothing until it resumes; then it takes what is left, and `resume` resolves at the end. */
+interface PausedReader {
+  /** Ids of the notifications that it got whole. */
+  seen: string[];
+  resume(): Promise<unknown>;
+}
+
+const idIn = (json: string) => (JSON.parse(json) as { notification: { id: string } }).notification.id;
+
+async function pausedSocket(url: string, { token }: Person): Promise<PausedReader> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}${watch}`, { headers: { "Service-Session-Token": token } });
+  const seen: string[] = [];
+  socket.on("message", (data) => seen.push(idIn((data as Buffer).toString())));
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await new Promise((resolve) => socket.once("open", resolve));
+  socket.pause();
+  return {
+    seen,
+    resume() {
+      socket.resume();
+      return closed;
+    },
+  };
+}
+
+async function pausedEventSource(url: string, { token }: Person): Promise<PausedReader> {
+  const headers = { "Service-Session-Token": token, Accept: "text/event-stream" };
+  const response = await new Promise<IncomingMessage>((resolve) => get(`${url}${watch}`, { headers }, resolve));
+  const seen: string[] = [];
+  return {
+    seen,
+    async resume() {
+      let text = "";
+      try {
+        for await (const chunk of response.setEncoding("utf8")) text += chunk;
+      } catch {
+        // The server broke the answer off.
+      }
+      const items = text
+        .split("\n\n")
+        .slice(0, -1)
+        .filter((block) => block.startsWith("id: "));
+      seen.push(...items.map((block) => idIn(block.slice(block.indexOf("data: ") + 6))));
+    },
+  };
+}

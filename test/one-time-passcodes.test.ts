@@ -42,7 +42,8 @@ describe("one-time passcodes", function () {
     expect(await request(email)).to.include({ status: 204 });
     return codeIn(await mailbox.letter(email));
   };
-  const passcodeOf = async ({ id }: Person) => (await sql("select * from one_time_passcodes where user_id = $1", id))[0];
+  const passcodeOf = async ({ id }: Person) =>
+    (await sql("select * from one_time_passcodes where user_id = $1", id))[0];
   /** Lets time go by, as far as the passcode knows. */
   const wait = (person: Person, interval: string) =>
     sql(
@@ -64,13 +65,17 @@ describe("one-time passcodes", function () {
     expect(letter.from).to.equal("steward@example.com");
     expect(letter.text).to.match(/^Auto-Submitted: auto-generated\r?$/m);
     expect(letter.text).to.match(/^Message-ID: <[0-9a-f-]{36}@example\.com>\r?$/m);
-    expect(letter.text).to.match(/multipart\/alternative/).and.contain("within 20 minutes");
+    expect(letter.text)
+      .to.match(/multipart\/alternative/)
+      .and.contain("within 20 minutes");
 
     expect((await change(ada.email.toUpperCase(), ` ${code.toLowerCase()} `)).status).to.equal(204);
     expect(await change(ada.email, code, `${good}8`)).to.deep.include({ status: 400, body: wrongCode });
     expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
     await w.login(ada.email, good);
-    expect((await sql("select count(*)::int as count from inbox_notifications where user_id = $1", ada.id))[0].count).to.equal(0);
+    expect(
+      (await sql("select count(*)::int as count from inbox_notifications where user_id = $1", ada.id))[0].count,
+    ).to.equal(0);
   });
 
   it("are refused with a weak and with the same password, and stay good for another", async () => {
@@ -79,7 +84,10 @@ describe("one-time passcodes", function () {
     const code = await codeFor(ada);
     for (const password of ["password", ada.email, passwordOf(ada)]) {
       const { status, body } = await change(ada.email, code, password);
-      expect([status, body.validations.map(({ field }: { field: string }) => field)]).to.deep.equal([400, ["password"]]);
+      expect([status, body.validations.map(({ field }: { field: string }) => field)]).to.deep.equal([
+        400,
+        ["password"],
+      ]);
     }
     for (let time = 0; time < 6; time++) expect((await change(ada.email, code, passwordOf(ada))).status).to.equal(400);
     expect((await change(ada.email, code)).status).to.equal(204);
@@ -94,7 +102,10 @@ describe("one-time passcodes", function () {
     await sql("update users set name = 'Philomena Quackenbush' where id = $1", ada!.id);
     const code = await codeFor(ada!);
     const password = "Philomena Quackenbush";
-    const [known, unknown] = [await change(ada!.email, "2345678923", password), await change("x@example.com", code, password)];
+    const [known, unknown] = [
+      await change(ada!.email, "2345678923", password),
+      await change("x@example.com", code, password),
+    ];
     expect(seen(known)).to.deep.equal(seen(unknown));
     expect(known.body).to.deep.equal(wrongCode);
     expect((await change(ada!.email, code, password)).body.validations[0].field).to.equal("password");
@@ -103,7 +114,9 @@ describe("one-time passcodes", function () {
   it("stand five wrong tries, also at once: then the right one fails too", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
-    const tries = await Promise.all(Array.from({ length: 50 }, (_, n) => change(ada.email, `WRNG${n}`.padEnd(10, "Z"))));
+    const tries = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => change(ada.email, `WRNG${n}`.padEnd(10, "Z"))),
+    );
     for (const answer of tries) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
     expect(await passcodeOf(ada)).to.include({ attempts: 5 });
@@ -116,7 +129,8 @@ describe("one-time passcodes", function () {
     const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => change(ada.email, code, `${good}-${n}`)));
     const winners = uses.flatMap(({ status }, n) => (status === 204 ? [n] : []));
     expect(winners).to.have.length(1);
-    for (const answer of uses) if (answer.status !== 204) expect(answer).to.deep.include({ status: 400, body: wrongCode });
+    for (const answer of uses)
+      if (answer.status !== 204) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     await w.login(ada.email, `${good}-${winners[0]}`);
   });
 
@@ -172,12 +186,18 @@ describe("one-time passcodes", function () {
     await mailbox.letter(ada!.email);
     await settled();
     for (const email of emails.slice(1)) expect(mailbox.to(email), email).to.deep.equal([]);
-    const rows = await sql("select resource_id from audit_events where resource_type = 'one_time_passcode' and resource_id = any($1)", [ada!.id, bob!.id, cat!.id]);
+    const rows = await sql(
+      "select resource_id from audit_events where resource_type = 'one_time_passcode' and resource_id = any($1)",
+      [ada!.id, bob!.id, cat!.id],
+    );
     expect(rows).to.deep.equal([{ resource_id: ada!.id }]);
   });
 
   it("say all that is wrong with a request at once", async () => {
-    const fields = ({ status, body }: Answer) => [status, body.validations?.map(({ field }: { field: string }) => field)];
+    const fields = ({ status, body }: Answer) => [
+      status,
+      body.validations?.map(({ field }: { field: string }) => field),
+    ];
     expect(fields(await w.nobody.post(requestPath, {}))).to.deep.equal([400, ["email"]]);
     expect(fields(await w.nobody.post(requestPath, { email: "no address" }))).to.deep.equal([400, ["email"]]);
     const all = ["email", "one_time_passcode", "password"];

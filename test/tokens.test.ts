@@ -117,6 +117,8 @@ describe("tokens", () => {
         .as(w.owner)
         .failure(create, { input: { name: "x".repeat(65), scopes: [], expiresAt: late } });
       expect(fieldsOf(other)).to.deep.equal(["input.name", "input.scopes", "input.expiresAt"]);
+      const many = await w.as(w.owner).failure(create, { input: { name: "many", scopes: Array(10_000).fill("all") } });
+      expect(fieldsOf(many)).to.deep.equal(["input.scopes"]);
     });
 
     it("have different names, in any letter case, and can be renamed", async () => {
@@ -203,6 +205,25 @@ describe("tokens", () => {
         code: "FORBIDDEN",
         requiredScopes: ["api_key:create"],
       });
+    });
+
+    it("are not made by what ended while they were being made", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      expect((await ask(ada!.token)).status).to.equal(200);
+      const connection = await w.app.services.database.pool.connect();
+      await connection.query("begin");
+      await connection.query("select from users where id = $1 for update", [ada!.id]);
+      const making = w.as(ada!).failure(create, { input: { name: "survivor" } });
+      await eventually(async () => {
+        const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        return (await sql(waiting)).length > 0;
+      }, "the new token waits for the user");
+      await connection.query("delete from api_keys where user_id = $1", [ada!.id]);
+      await connection.query("commit");
+      connection.release();
+      expect((await making).code).to.equal("UNAUTHENTICATED");
+      expect(await sql("select from api_keys where user_id = $1", ada!.id)).to.have.length(0);
     });
 
     it("that belong to an OAuth2 application make no keys and change no passwords", async () => {

@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { type Client, type GraphqlFailure, type Person, type World, world } from "./support/world.js";
+import { startServer } from "./support/app.js";
+import { eventually } from "./support/watchers.js";
+import { Client, type GraphqlFailure, type Person, type World, world } from "./support/world.js";
 
 const userMutation = (verb: string, selection = "user { id }") =>
   `mutation($input: ${verb[0]!.toUpperCase()}${verb.slice(1)}Input!) { ${verb}(input: $input) { ${selection} } }`;
@@ -33,13 +35,9 @@ const fields = ({ errors }: GraphqlFailure) =>
 const signedIn = async (w: World, person: Person) =>
   (await w.as(person).post("/graphql", { query: "{ me { id } }" })).status;
 
-/** Asks until the answer is the wanted one; a replica may trail by a second. */
-async function eventually<Answer>(ask: () => Promise<Answer>, wanted: Answer): Promise<void> {
-  const deadline = Date.now() + 3000;
-  let answer = await ask();
-  while (answer !== wanted && Date.now() < deadline) answer = await ask();
-  expect(answer).to.equal(wanted);
-}
+/** Waits until the token is refused; a replica may trail by a second. */
+const isOut = (w: World, person: Person) =>
+  eventually(async () => (await signedIn(w, person)) === 401, `${person.username} is out`);
 
 describe("users", () => {
   const the = world();
@@ -219,12 +217,29 @@ describe("users", () => {
     const [ada] = await w.users("ada");
     const suspended = await w.as(w.owner).graphql(suspendUser, { input: { user: ada!.username } });
     expect(suspended.suspendUser.user.status).to.equal("SUSPENDED");
-    await eventually(() => signedIn(w, ada!), 401);
+    await isOut(w, ada!);
     await w.as(w.owner).graphql(suspendUser, { input: { user: ada!.id } });
     await w.as(w.owner).graphql(activateUser, { input: { user: ada!.id } });
     expect(await signedIn(w, ada!)).to.equal(401);
     const token = await w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
     expect(await signedIn(w, { ...ada!, token })).to.equal(200);
+  });
+
+  it("a suspension that races a sign-in leaves no session", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const credentials = { email: ada!.email, password: `${ada!.username}-has-quite-a-long-password` };
+    const input = { user: ada!.id };
+    for (let round = 0; round < 10; round++) {
+      const [entered] = await Promise.all([
+        w.nobody.post("/api/v2/users/login", credentials),
+        w.as(w.owner).graphql(suspendUser, { input }),
+      ]);
+      expect(entered.status).to.be.oneOf([201, 401]);
+      if (entered.status === 201)
+        expect(await signedIn(w, { ...ada!, token: entered.body.session_token })).to.equal(401);
+      await w.as(w.owner).graphql(activateUser, { input });
+    }
   });
 
   it("a deleted user is gone with keys and memberships; the names are free again", async () => {
@@ -237,7 +252,7 @@ describe("users", () => {
       organizationIds: [w.defaultOrganization],
       roles: [{ name: "ORGANIZATION_AUDITOR", organizationId: w.defaultOrganization }],
     });
-    await eventually(() => signedIn(w, ada!), 401);
+    await isOut(w, ada!);
     expect(await code(w.as(w.owner), findUser, { id: ada!.id })).to.equal("NOT_FOUND");
     expect(await code(w.as(w.owner), deleteUser, { input: { user: ada!.id } })).to.equal("NOT_FOUND");
     const left = await w.app.services.database.pool.query(
@@ -262,7 +277,7 @@ describe("users", () => {
     const w = the();
     const [ada] = await w.users("ada");
     await w.as(w.owner).graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } });
-    await eventually(() => signedIn(w, ada!), 401);
+    await isOut(w, ada!);
     await w.login(ada!.email, goodPassword);
     const old = await w.nobody.post("/api/v2/users/login", {
       email: ada!.email,
@@ -290,6 +305,29 @@ describe("users", () => {
         { id: ada!.id },
       );
     expect(auditEvents.nodes).to.deep.equal([{ action: "UPDATE", diff: { password: { old: "***", new: "***" } } }]);
+  });
+
+  it("a new password that waits for its turn keeps nobody from the user", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    const replica = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
+    const { passwords, database } = replica.services;
+    const owner = new Client(replica.url, w.owner.token);
+    try {
+      const others = Array.from({ length: 30 }, () => passwords.hash("somebody else's"));
+      const before = database.executed;
+      let isDone = false;
+      const reset = owner.graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } }).then(() => {
+        isDone = true;
+      });
+      await eventually(() => database.executed >= before + 1 + sessionCheck, "the user is read");
+      await owner.graphql(updateUser, { input: { user: ada!.id, name: "Ada" } });
+      expect(isDone).to.equal(false);
+      await Promise.all([...others, reset]);
+      await w.login(ada!.email, goodPassword);
+    } finally {
+      await replica.close();
+    }
   });
 
   it("identities of the system are read by id, not listed, and not changed", async () => {

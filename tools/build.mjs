@@ -54,7 +54,7 @@ function fingerprint() {
 
 function filesOfSource() {
   const entries = readdirSync(source, { recursive: true });
-  return entries.filter((path) => statSync(join(source, path)).isFile()).toSorted();
+  return entries.filter((path) => statSync(join(source, path)).isFile()).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) build();

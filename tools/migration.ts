@@ -6,7 +6,11 @@ import { startCluster } from "../src/embedded-postgres/index.js";
 import { createOrm } from "../src/entities/orm.js";
 
 const directory = await mkdtemp(join(tmpdir(), "steward-migration-"));
-const cluster = await startCluster({ directory, fsync: false, log: { info() {}, warn: console.error, error: console.error } });
+const cluster = await startCluster({
+  directory,
+  fsync: false,
+  log: { info() {}, warn: console.error, error: console.error },
+});
 const { orm } = createOrm({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
 try {
   await orm.migrator.up();

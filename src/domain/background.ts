@@ -12,7 +12,7 @@ interface Job {
   name: string;
   /** Milliseconds from the end of one round to the next. */
   every: number;
-  run(services: Services): Promise<void>;
+  run: (services: Services) => Promise<void>;
 }
 
 const minute = 60_000;

@@ -1,5 +1,4 @@
-import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { Kysely, PostgresDialect } from "kysely";
+import type { MikroORM } from "@mikro-orm/postgresql";
 import { type Pool, type PoolClient, types as pgTypes } from "pg";
 
 /** SQL with `$1…` parameters. `Row` is the shape of its rows. */
@@ -36,12 +35,12 @@ const parsers = new Map<number, (text: string) => unknown>([
 
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
-    (format !== "binary" && parsers.get(oid)) || pgTypes.getTypeParser(oid, format as "text"),
+    (format !== "binary" && parsers.get(oid)) || pgTypes.getTypeParser(oid, format),
 };
 
 const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
 
-/** The one way to Postgres: prepared statements on MikroORM's own pool, and transactions that entities share. */
+/** The one way to Postgres: prepared statements on MikroORM's own pool, alone or in a transaction. */
 export class Database {
   /** Statements sent so far. */
   executed = 0;
@@ -69,25 +68,15 @@ export class Database {
 /** A transaction that begins with its first statement, in the same round trip, and that ends once. */
 export class Transaction {
   #client: Promise<PoolClient> | undefined;
-  #em: EntityManager | undefined;
   readonly #last: Array<[Statement<unknown>, unknown[]]> = [];
   #isOver = false;
 
   constructor(private readonly database: Database) {}
 
   async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
-    const client = await this.connection();
+    const client = await this.#connection();
     this.database.executed++;
     return (await client.query(prepared(wanted, values))).rows as Row[];
-  }
-
-  /** Entities whose reads and flushes run on this transaction's connection. */
-  get em(): EntityManager {
-    if (!this.#em) {
-      this.#em = this.database.orm.em.fork();
-      this.#em.setTransactionContext(this.#kysely());
-    }
-    return this.#em;
   }
 
   /** Adds a statement that is sent together with the commit. If it fails, nothing is committed. */
@@ -96,9 +85,8 @@ export class Transaction {
   }
 
   async commit(): Promise<void> {
-    await this.#em?.flush();
-    if (!this.#client && this.#last.length === 0) return void (this.#isOver = true);
-    const client = await this.connection();
+    if (!this.#client && this.#last.length === 0) return;
+    const client = await this.#connection();
     this.database.executed += this.#last.length;
     // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.
     const results = await Promise.allSettled([
@@ -112,7 +100,6 @@ export class Transaction {
 
   /** Undoes everything. Safe after a failed commit and when nothing was begun. */
   async rollback(): Promise<void> {
-    this.#em?.clear();
     this.#isOver = true;
     if (!this.#client) return;
     const client = await this.#client.catch(() => undefined);
@@ -125,7 +112,7 @@ export class Transaction {
     }
   }
 
-  async connection(): Promise<PoolClient> {
+  async #connection(): Promise<PoolClient> {
     if (this.#isOver) throw new Error("The transaction is over.");
     this.#client ??= this.database.pool.connect().then((client) => {
       // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
@@ -139,13 +126,5 @@ export class Transaction {
     this.#isOver = true;
     this.#client = undefined;
     client.release(failure);
-  }
-
-  #kysely(): Kysely<unknown> {
-    const connect = async () => {
-      const client = await this.connection();
-      return { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
-    };
-    return new Kysely({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) });
   }
 }

@@ -54,18 +54,15 @@ export const badInput = (validations: Validation[], message = "Validation failed
   new DomainError("BAD_USER_INPUT", message, { validations });
 
 export const unauthenticated = (detail: string) =>
-  new DomainError(
-    "UNAUTHENTICATED",
-    "You are signed out or your session has expired. Sign in again to continue.",
-    { detail },
-  );
+  new DomainError("UNAUTHENTICATED", "You are signed out or your session has expired. Sign in again to continue.", {
+    detail,
+  });
 
 export const forbidden = (message = "Forbidden.", facts: ErrorFacts = {}) =>
   new DomainError("FORBIDDEN", message, facts);
 
 /** The same for missing, deleted and unreadable objects, so that nobody can tell them apart. */
-export const notFound = () =>
-  new DomainError("NOT_FOUND", "Resource not found or you do not have access to it.");
+export const notFound = () => new DomainError("NOT_FOUND", "Resource not found or you do not have access to it.");
 
 export const conflict = (message: string, validations?: Validation[]) =>
   new DomainError("CONFLICT", message, validations && { validations });

@@ -39,7 +39,10 @@ const insertConversion = statement<{ expiresAt: string }>(`
  * Lets the caller sign in through a provider from now on, once the provider knows who it is: until the sign-in there
  * ends well, nothing changes.
  */
-export async function convertLogin(ctx: Context, { user: ref, toType, password }: ConvertLogin): Promise<ConversionStarted> {
+export async function convertLogin(
+  ctx: Context,
+  { user: ref, toType, password }: ConvertLogin,
+): Promise<ConversionStarted> {
   const user = await findSelf(ctx, ref);
   if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change how somebody signs in.");
   const problems = new Problems();

@@ -45,7 +45,10 @@ const largestOffset = 2147483647;
  */
 export function readRange(args: PageArguments, order: readonly OrderKey[], problems: Problems): Range {
   const sized = (name: "first" | "last") =>
-    problems.add(name, isWithin(args[name], largestSize) ? undefined : `Must be a whole number from 0 to ${largestSize}.`);
+    problems.add(
+      name,
+      isWithin(args[name], largestSize) ? undefined : `Must be a whole number from 0 to ${largestSize}.`,
+    );
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order) : undefined;
     problems.add(name, args[name] && !place ? "Must be a cursor of this list or the id of a row." : undefined);

@@ -153,7 +153,12 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
     if (!account) continue;
     if (!(await ctx.row(insertLink, ...keyOf(identity), account.id))) break;
     const diff = { email: { new: email }, username: { new: username }, loginType: { new: provider } };
-    ctx.audit({ action: "create", actorId: account.id, ...identified(account), diff: { ...diff, ...linkDiff(identity) } });
+    ctx.audit({
+      action: "create",
+      actorId: account.id,
+      ...identified(account),
+      diff: { ...diff, ...linkDiff(identity) },
+    });
     return account;
   }
   throw conflict("An account for you was made at the same moment. Sign in again.");
@@ -163,7 +168,10 @@ const longestUsername = 32;
 
 /** What the provider calls the person, in characters that usernames have; with something random if that is taken. */
 function usernameOf({ username, email = "" }: Identity, attempt: number): string {
-  const wanted = (username ?? email).split("@")[0]!.normalize("NFKD").replace(/[^a-zA-Z0-9]+/g, "-");
+  const wanted = (username ?? email)
+    .split("@")[0]!
+    .normalize("NFKD")
+    .replace(/[^a-zA-Z0-9]+/g, "-");
   const suffix = attempt === 1 ? "" : `-${randomText(4).toLowerCase()}`;
   const plain = wanted.slice(0, longestUsername - suffix.length).replace(/^-+|-+$/g, "");
   const found = plain + suffix;

@@ -1,5 +1,12 @@
 import type { Context } from "../context.js";
-import { authorize, type OrganizationRole, type Permission, sees, type SiteRole, type Target } from "./authorization.js";
+import {
+  authorize,
+  type OrganizationRole,
+  type Permission,
+  sees,
+  type SiteRole,
+  type Target,
+} from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
 import { isUuid } from "./text.js";

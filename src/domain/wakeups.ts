@@ -76,8 +76,8 @@ class Rounds {
 
   /** Calls `wake` every 30 seconds until the result is called. */
   join(wake: () => void): () => void {
-    const group = this.#groups[this.#current]!.add(wake);
-    this.#members++;
+    // Not the current group: those who come back at once after a restart must not look again at once ever after.
+    const group = this.#groups[this.#members++ % this.#groups.length]!.add(wake);
     this.#timer ??= setInterval(() => this.#tick(), 1_000).unref();
     return () => {
       if (!group.delete(wake) || --this.#members > 0) return;

@@ -9,8 +9,13 @@ export const BaseSchema = defineEntity({
   name: "Base",
   abstract: true,
   properties: {
-    id: p.uuid().primary().onCreate(() => uuidv7()),
+    id: p
+      .uuid()
+      .primary()
+      .onCreate(() => uuidv7()),
     createdAt: moment().onCreate(() => new Date()),
-    updatedAt: moment().onCreate(() => new Date()).onUpdate(() => new Date()),
+    updatedAt: moment()
+      .onCreate(() => new Date())
+      .onUpdate(() => new Date()),
   },
 });

@@ -31,15 +31,15 @@ const GroupMemberSchema = defineEntity({
   properties: {
     group: () => p.manyToOne(Group).ref().primary().deleteRule("cascade"),
     membership: () =>
-      p
-        .manyToOne(OrganizationMember)
-        .ref()
-        .primary()
-        .joinColumns("organization_id", "user_id")
-        .deleteRule("cascade"),
+      p.manyToOne(OrganizationMember).ref().primary().joinColumns("organization_id", "user_id").deleteRule("cascade"),
     createdAt: moment().defaultRaw("now()"),
   },
-  indexes: [{ name: "group_members_user_index", expression: "create index group_members_user_index on group_members (user_id, organization_id)" }],
+  indexes: [
+    {
+      name: "group_members_user_index",
+      expression: "create index group_members_user_index on group_members (user_id, organization_id)",
+    },
+  ],
 });
 export class GroupMember extends GroupMemberSchema.class {}
 GroupMemberSchema.setClass(GroupMember);

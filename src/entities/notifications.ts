@@ -24,11 +24,13 @@ const InboxNotificationSchema = defineEntity({
   indexes: [
     {
       name: "inbox_notifications_page_index",
-      expression: "create index inbox_notifications_page_index on inbox_notifications (user_id, created_at desc, id desc)",
+      expression:
+        "create index inbox_notifications_page_index on inbox_notifications (user_id, created_at desc, id desc)",
     },
     {
       name: "inbox_notifications_unread_index",
-      expression: "create index inbox_notifications_unread_index on inbox_notifications (user_id, created_at desc, id desc) where read_at is null",
+      expression:
+        "create index inbox_notifications_unread_index on inbox_notifications (user_id, created_at desc, id desc) where read_at is null",
     },
   ],
   properties: {

@@ -7,8 +7,15 @@ const OrganizationSchema = defineEntity({
   tableName: "organizations",
   extends: BaseSchema,
   uniques: [
-    { name: "organizations_name_unique", expression: "create unique index organizations_name_unique on organizations (lower(name)) where deleted_at is null" },
-    { name: "organizations_default_unique", expression: "create unique index organizations_default_unique on organizations (is_default) where is_default" },
+    {
+      name: "organizations_name_unique",
+      expression:
+        "create unique index organizations_name_unique on organizations (lower(name)) where deleted_at is null",
+    },
+    {
+      name: "organizations_default_unique",
+      expression: "create unique index organizations_default_unique on organizations (is_default) where is_default",
+    },
   ],
   properties: {
     name: p.string().length(32),

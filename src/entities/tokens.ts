@@ -7,7 +7,11 @@ const ApiKeySchema = defineEntity({
   name: "ApiKey",
   tableName: "api_keys",
   uniques: [
-    { name: "api_keys_token_name_unique", expression: "create unique index api_keys_token_name_unique on api_keys (user_id, lower(name)) where kind = 'token'" },
+    {
+      name: "api_keys_token_name_unique",
+      expression:
+        "create unique index api_keys_token_name_unique on api_keys (user_id, lower(name)) where kind = 'token'",
+    },
   ],
   properties: {
     id: p.string().length(10).primary(),

@@ -9,10 +9,21 @@ const UserSecretSchema = defineEntity({
   tableName: "user_secrets",
   extends: BaseSchema,
   uniques: [
-    { name: "user_secrets_name_unique", expression: `create unique index user_secrets_name_unique on user_secrets (user_id, name collate "C")` },
-    { name: "user_secrets_env_name_unique", expression: "create unique index user_secrets_env_name_unique on user_secrets (user_id, env_name) where env_name <> ''" },
+    {
+      name: "user_secrets_name_unique",
+      expression: `create unique index user_secrets_name_unique on user_secrets (user_id, name collate "C")`,
+    },
+    {
+      name: "user_secrets_env_name_unique",
+      expression:
+        "create unique index user_secrets_env_name_unique on user_secrets (user_id, env_name) where env_name <> ''",
+    },
     // A path may be longer than an entry of an index; two with the same hash are in the way of nobody but their maker.
-    { name: "user_secrets_file_path_unique", expression: "create unique index user_secrets_file_path_unique on user_secrets (user_id, md5(file_path)) where file_path <> ''" },
+    {
+      name: "user_secrets_file_path_unique",
+      expression:
+        "create unique index user_secrets_file_path_unique on user_secrets (user_id, md5(file_path)) where file_path <> ''",
+    },
   ],
   indexes: [{ name: "user_secrets_key_index", properties: ["key", "id"] }],
   properties: {

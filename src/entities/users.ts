@@ -7,8 +7,14 @@ const UserSchema = defineEntity({
   tableName: "users",
   extends: BaseSchema,
   uniques: [
-    { name: "users_email_unique", expression: "create unique index users_email_unique on users (lower(email)) where deleted_at is null" },
-    { name: "users_username_unique", expression: "create unique index users_username_unique on users (lower(username)) where deleted_at is null" },
+    {
+      name: "users_email_unique",
+      expression: "create unique index users_email_unique on users (lower(email)) where deleted_at is null",
+    },
+    {
+      name: "users_username_unique",
+      expression: "create unique index users_username_unique on users (lower(username)) where deleted_at is null",
+    },
   ],
   properties: {
     email: p.string().length(254),

@@ -13,7 +13,8 @@ export class PageInfoType {
 /** Which stretch of a connection is wanted. */
 @ArgsType()
 export class PageArgs implements PageArguments {
-  @Field(() => Int, { nullable: true, description: "How many nodes from the beginning, at most 1000. Default: 100." }) first?: number | null;
+  @Field(() => Int, { nullable: true, description: "How many nodes from the beginning, at most 1000. Default: 100." })
+  first?: number | null;
   @Field(() => String, { nullable: true, description: "Begin after this cursor or id." }) after?: string | null;
   @Field(() => Int, { nullable: true, description: "How many nodes from the end, at most 1000." }) last?: number | null;
   @Field(() => String, { nullable: true, description: "End before this cursor or id." }) before?: string | null;

@@ -4,7 +4,8 @@ import { badInput, DomainError, unavailable } from "../domain/errors.js";
 
 /** SQLSTATEs and socket errors that mean "not now": connection lost, server full or going down, time-out, deadlock. */
 const passing = /^(08...|53...|57P0[1-5]|57014|40001|40P01|25006|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
-const passingMessage = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+const passingMessage =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 /** SQLSTATEs for text that Postgres cannot hold, such as NUL. */
 const unstorable = /^(22021|22P05)$/;
@@ -13,7 +14,8 @@ const unstorable = /^(22021|22P05)$/;
 export function translate(error: unknown): DomainError {
   const cause = rootCause(error);
   if (cause instanceof DomainError) return cause;
-  if (cause instanceof GraphQLError) return new DomainError("BAD_USER_INPUT", withoutLiterals(cause.message));
+  if (cause instanceof GraphQLError && !isMisfit(error))
+    return new DomainError("BAD_USER_INPUT", withoutLiterals(cause.message));
   const { code = "", message = "" } = (cause ?? {}) as { code?: string; message?: string };
   if (passing.test(code) || passingMessage.test(message)) return unavailable();
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
@@ -30,6 +32,13 @@ export const withoutLiterals = (message: string): string =>
     .replace(/( cannot represent [\w -]*value): .*/s, "$1.")
     .replace(/^(Expected value of type ".*?"), found .*/s, "$1.");
 
+/** What GraphQL says of a value that does not fit its field: our doing, unlike all else that it finds wrong. */
+const misfit =
+  /^Cannot return null for non-nullable field|^\w+ cannot represent|^Enum "\w+" cannot represent|^Expected Iterable|^Abstract type/;
+
+const isMisfit = (error: unknown) =>
+  error instanceof GraphQLError && error.path !== undefined && misfit.test(error.message);
+
 function rootCause(error: unknown): unknown {
   let cause = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
@@ -43,13 +52,16 @@ export function report(ctx: Pick<Context, "log" | "request">, failure: DomainErr
   const requestId = ctx.request.id;
   if (code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: cause, requestId }, "defect");
   // What the domain refuses says why by itself: in a flood, stacks of it would be a flood of their own.
-  else if (code === "UNAVAILABLE" && cause === failure) ctx.log.warn({ detail: facts.detail, err: failure.cause, requestId }, "unavailable");
+  else if (code === "UNAVAILABLE" && cause === failure)
+    ctx.log.warn({ detail: facts.detail, err: failure.cause, requestId }, "unavailable");
   else if (code === "UNAVAILABLE") ctx.log.warn({ err: cause, requestId }, "unavailable");
 }
 
 /** Fields are named from the argument: `input.addUsers[2]`. The domain does not know that mutations have an input. */
 function argumentPath({ nodes }: GraphQLError, field: string): string {
-  const isMutation = nodes?.some((node) => node.kind === Kind.FIELD && node.arguments?.some(({ name }) => name.value === "input"));
+  const isMutation = nodes?.some(
+    (node) => node.kind === Kind.FIELD && node.arguments?.some(({ name }) => name.value === "input"),
+  );
   return isMutation ? `input.${field}` : field;
 }
 
@@ -66,7 +78,9 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
     extensions: {
       code: failure.code,
       ...(defect ? { detail: `Request id ${ctx.request.id}` } : detail !== undefined && { detail }),
-      ...(validations && { validations: validations.map((each) => ({ ...each, field: argumentPath(error, each.field) })) }),
+      ...(validations && {
+        validations: validations.map((each) => ({ ...each, field: argumentPath(error, each.field) })),
+      }),
       ...(retryAfter !== undefined && { retryAfter }),
       ...(requiredScopes && { requiredScopes }),
       ...(feature && { feature }),

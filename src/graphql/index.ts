@@ -10,7 +10,12 @@ export function createSchema(): GraphQLSchema {
     resolvers: resolvers as unknown as NonEmptyArray<Function>,
     validate: false,
     // Each subscription brings its own `subscribe`; the builder only insists that something is here.
-    pubSub: { publish: () => {}, subscribe: () => { throw new Error("Subscriptions bring their own source."); } },
+    pubSub: {
+      publish: () => {},
+      subscribe: () => {
+        throw new Error("Subscriptions bring their own source.");
+      },
+    },
   });
   resolveTypesByName(schema);
   transactMutations(schema);

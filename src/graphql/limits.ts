@@ -17,6 +17,8 @@ import {
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValidationRule,
+  type ValueNode,
+  valueFromASTUntyped,
 } from "graphql";
 import type { Config } from "../config.js";
 import { DomainError } from "../domain/errors.js";
@@ -38,6 +40,9 @@ export const tokens = 10_000;
 
 const defaultPage = 100;
 const largestPage = 1000;
+
+/** What all members of a group that stands alone count as; every other list without pages counts as its largest page. */
+const largestAlone = 10_000;
 
 /** How many items a list without pages counts as: such lists are bounded by their area. */
 const shortList = 10;
@@ -62,7 +67,9 @@ export function checkSize(text: unknown): void {
 export function checkLimits(schema: GraphQLSchema, { definition, document }: Operation, variables: Variables): void {
   const defaults = Object.fromEntries(
     (definition.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
-      defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)]] : [],
+      defaultValue?.kind === Kind.INT || defaultValue?.kind === Kind.BOOLEAN
+        ? [[variable.name.value, valueFromASTUntyped(defaultValue)]]
+        : [],
     ),
   );
   const measured = new Measure(schema, fragmentsOf(document), { ...defaults, ...variables });
@@ -127,21 +134,28 @@ class Measure {
     const each = isList ? (isConnection(parent) ? page : (this.#asked(node) ?? shortList)) : 1;
     this.#cost += times * each;
     if (this.#cost > limits.cost) throw tooMuch(`The document may touch more than ${limits.cost} objects.`);
-    const nodes = isConnection(named) ? (this.#asked(node) ?? defaultPage) : 1;
+    const isAlone = times === 1 && depth > 1;
+    const nodes = isConnection(named) ? this.#nodes(node, isAlone) : 1;
     this.walk(named, node.selectionSet, isMeta ? introspectionDepth : depth + 1, times * each, nodes);
   }
 
+  /** How many nodes a connection may have at most. */
+  #nodes(node: FieldNode, isAlone: boolean): number {
+    if (this.#argument(node, "complete") !== true) return this.#asked(node) ?? defaultPage;
+    return isAlone ? largestAlone : largestPage;
+  }
+
   /** The page size that a field asks for; 0 and null ask for the default. */
-  #asked({ arguments: given = [] }: FieldNode): number | undefined {
-    const asked = given.find(({ name }) => name.value === "first" || name.value === "last")?.value;
-    const size =
-      asked?.kind === Kind.VARIABLE
-        ? this.variables[asked.name.value]
-        : asked?.kind === Kind.INT
-          ? asked.value
-          : undefined;
-    const count = Number(size);
+  #asked(node: FieldNode): number | undefined {
+    const count = Number(this.#argument(node, "first") ?? this.#argument(node, "last"));
     return count > 0 ? Math.min(count, largestPage) : undefined;
+  }
+
+  /** A number or truth that is given to a field. */
+  #argument({ arguments: given = [] }: FieldNode, wanted: string): unknown {
+    const value: ValueNode | undefined = given.find(({ name }) => name.value === wanted)?.value;
+    if (value?.kind === Kind.VARIABLE) return this.variables[value.name.value];
+    return value?.kind === Kind.INT || value?.kind === Kind.BOOLEAN ? valueFromASTUntyped(value) : undefined;
   }
 }
 

@@ -20,7 +20,10 @@ export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPassco
   email?: string;
   @Field(() => String, { nullable: true, description: "Required. The passcode from the last mail." })
   oneTimePasscode?: string;
-  @Field(() => String, { nullable: true, description: "Required. The new password: hard to guess, at most 1024 bytes." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. The new password: hard to guess, at most 1024 bytes.",
+  })
   password?: string;
 }
 

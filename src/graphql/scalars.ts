@@ -25,9 +25,12 @@ const whenText = (read: (text: string) => unknown) => (value: unknown) =>
 
 const isPlainObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const UUID = form("UUID", "A UUID (RFC 9562), lower case.", "Must be a UUID.", whenText((text) =>
-  isUuid(text) ? text.toLowerCase() : undefined,
-));
+export const UUID = form(
+  "UUID",
+  "A UUID (RFC 9562), lower case.",
+  "Must be a UUID.",
+  whenText((text) => (isUuid(text) ? text.toLowerCase() : undefined)),
+);
 
 export const DateTime = form(
   "DateTime",
@@ -43,13 +46,15 @@ export const EmailAddress = form(
   whenText((text) => text),
 );
 
-export const Url = form("URL", "An http or https URL, or a path on this server.", "Must be a URL.", whenText((text) => text));
+export const Url = form(
+  "URL",
+  "An http or https URL, or a path on this server.",
+  "Must be a URL.",
+  whenText((text) => text),
+);
 
-export const JSONObject = form(
-  "JSONObject",
-  "A JSON object of free form.",
-  "Must be an object.",
-  (value) => (isPlainObject(value) ? value : undefined),
+export const JSONObject = form("JSONObject", "A JSON object of free form.", "Must be an object.", (value) =>
+  isPlainObject(value) ? value : undefined,
 );
 
 export const BigInt = form(

@@ -8,6 +8,7 @@ import { anonymous, Context, type RequestFacts, type Services } from "../context
 import { DomainError } from "../domain/errors.js";
 import type { ContextOf } from "../http/baseline.js";
 import { factsOf } from "../http/facts.js";
+import { answerPing } from "../http/pings.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, translate } from "./errors.js";
 import type { Result } from "./execute.js";
@@ -48,8 +49,10 @@ export function graphqlOverSockets(
     noServer: true,
     maxPayload: limits.requestBytes,
     perMessageDeflate: false,
+    autoPong: false,
     verifyClient: ({ req }: { req: IncomingMessage }, decide: Decide) => decideOn(req, decide),
   });
+  sockets.on("connection", (peer) => peer.on("ping", answerPing));
 
   /** A new connection counts by its address: who asks may be said in the first message only. */
   function decideOn(request: IncomingMessage, decide: Decide): void {

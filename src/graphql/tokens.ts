@@ -177,8 +177,7 @@ export class TokensResolver {
     return { revokedCount: await revokeSessions(ctx) };
   }
 
-  @Mutation(() => LogoutPayload, { description: "Ends the credential in use." })
-  @Needs("api_key:delete")
+  @Mutation(() => LogoutPayload, { description: "Ends the credential in use, whatever its scopes." })
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };
   }

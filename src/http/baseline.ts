@@ -79,5 +79,7 @@ function timeOut({ res, state }: Http, { log }: Services): void {
     message: "The service is temporarily unavailable.",
     detail: "The request took too long.",
   });
-  res.writeHead(503, { ...json, "Retry-After": "1", "X-Request-Id": state.facts.id, ...quotaHeaders(state.facts) }).end(body);
+  res
+    .writeHead(503, { ...json, "Retry-After": "1", "X-Request-Id": state.facts.id, ...quotaHeaders(state.facts) })
+    .end(body);
 }

@@ -18,7 +18,12 @@ export interface CookieOptions {
 }
 
 /** Leaves a cookie with the browser that scripts cannot read and that other sites cannot send along with a form. */
-export function setCookie(http: Http, name: string, value: string, { path = "/", maxAge, secure }: CookieOptions): void {
+export function setCookie(
+  http: Http,
+  name: string,
+  value: string,
+  { path = "/", maxAge, secure }: CookieOptions,
+): void {
   const parts = [`${name}=${value}`, `Path=${path}`, "HttpOnly", "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);
   if (secure) parts.push("Secure");

@@ -2,11 +2,13 @@ import { area, type RowOptions } from "./engine/area.js";
 
 const once: RowOptions = { headers: { "idempotency-key": "idempotency_key" } };
 const live: RowOptions = { stream: { events: { InboxUnreadCountChanged: "unread" }, id: "cursor", resume: "since" } };
+const marked: RowOptions = { message: "Notification updated." };
 
+// oxfmt-ignore
 export default area("notifications", [
-  ["POST", "/api/v2/notifications/custom", "SendCustomNotification", 204, once],
-  ["GET", "/api/v2/notifications/inbox", "ListInboxNotifications", 200],
-  ["PUT", "/api/v2/notifications/inbox/mark-all-as-read", "MarkAllInboxNotificationsRead", 204],
-  ["GET", "/api/v2/notifications/inbox/watch", "WatchInbox", 200, live],
-  ["PUT", "/api/v2/notifications/inbox/:id/read-status", "MarkInboxNotification", 200, { message: "Notification updated." }],
+  ["POST", "/api/v2/notifications/custom",                 "SendCustomNotification",        204, once],
+  ["GET",  "/api/v2/notifications/inbox",                  "ListInboxNotifications",        200],
+  ["PUT",  "/api/v2/notifications/inbox/mark-all-as-read", "MarkAllInboxNotificationsRead", 204],
+  ["GET",  "/api/v2/notifications/inbox/watch",            "WatchInbox",                    200, live],
+  ["PUT",  "/api/v2/notifications/inbox/:id/read-status",  "MarkInboxNotification",         200, marked],
 ]);

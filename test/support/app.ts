@@ -27,7 +27,8 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
 /** What a started server logs from `warn` on, as parsed lines. */
 export const logged: Array<Record<string, unknown>> = [];
 
-const log = () => pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+const log = () =>
+  pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
 
 /** A migrated database with the administrator and the default organization in it. */
 export async function freshDatabase() {

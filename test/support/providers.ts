@@ -97,7 +97,9 @@ export class GithubServer {
     return github;
   }
 
-  async #answer(request: IncomingMessage): Promise<{ status?: number; headers?: Record<string, string>; body?: unknown }> {
+  async #answer(
+    request: IncomingMessage,
+  ): Promise<{ status?: number; headers?: Record<string, string>; body?: unknown }> {
     const url = new URL(request.url!, this.url);
     switch (url.pathname) {
       case "/login/oauth/authorize": {
@@ -112,9 +114,14 @@ export class GithubServer {
         const form = new URLSearchParams(await textOf(request));
         const challenge = this.#codes.get(form.get("code")!);
         const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(form.get("code_verifier")!));
-        const isRight = Buffer.from(digest).toString("base64url") === challenge && form.get("client_secret") === client.secret;
+        const isRight =
+          Buffer.from(digest).toString("base64url") === challenge && form.get("client_secret") === client.secret;
         // Faults have the status 200 there.
-        return { body: isRight ? { access_token: "gho_x", token_type: "bearer", scope: "read:user" } : { error: "bad_verification_code" } };
+        return {
+          body: isRight
+            ? { access_token: "gho_x", token_type: "bearer", scope: "read:user" }
+            : { error: "bad_verification_code" },
+        };
       }
       case "/api/v3/user":
         return { body: this.user };

@@ -3,11 +3,15 @@ import type { App } from "../../src/app.js";
 import { freshDatabase, ownerPassword, startServer } from "./app.js";
 import type { TestDatabase } from "./cluster.js";
 
+// Tests look into answers of every shape.
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
+type Anything = any;
+
 export interface Answer {
   status: number;
   headers: Headers;
   /** Parsed when it is JSON, else the text. */
-  body: any; // oxlint-disable-line typescript/no-explicit-any -- tests look into answers of every shape
+  body: Anything;
 }
 
 export interface Person {
@@ -19,7 +23,7 @@ export interface Person {
 
 /** Everything GraphQL said was wrong. */
 export class GraphqlFailure extends Error {
-  constructor(readonly errors: Array<{ message: string; path?: unknown[]; extensions: Record<string, any> }>) { // oxlint-disable-line typescript/no-explicit-any -- as above
+  constructor(readonly errors: Array<{ message: string; path?: unknown[]; extensions: Record<string, Anything> }>) {
     super(errors.map(({ message }) => message).join("; "));
   }
   get code(): string {
@@ -38,7 +42,8 @@ export class Client {
   delete = (path: string, headers?: Record<string, string>) => this.request("DELETE", path, undefined, headers);
   post = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("POST", path, body, headers);
   put = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("PUT", path, body, headers);
-  patch = (path: string, body?: unknown, headers?: Record<string, string>) => this.request("PATCH", path, body, headers);
+  patch = (path: string, body?: unknown, headers?: Record<string, string>) =>
+    this.request("PATCH", path, body, headers);
 
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const response = await fetch(this.base + path, {
@@ -57,7 +62,7 @@ export class Client {
   }
 
   /** The data of an operation; throws a GraphqlFailure when there are errors. */
-  async graphql(query: string, variables?: Record<string, unknown>): Promise<any> { // oxlint-disable-line typescript/no-explicit-any -- as above
+  async graphql(query: string, variables?: Record<string, unknown>): Promise<Anything> {
     const { body } = await this.post("/graphql", { query, variables });
     if (body.errors) throw new GraphqlFailure(body.errors);
     return body.data;
@@ -140,13 +145,19 @@ export class World {
   /** A group of the default organization, made by the owner. */
   group = async (
     name = `group-${++this.#made}`,
-    { members = [], organization = this.defaultOrganization }: { members?: Array<Pick<Person, "id">>; organization?: string } = {},
+    {
+      members = [],
+      organization = this.defaultOrganization,
+    }: { members?: Array<Pick<Person, "id">>; organization?: string } = {},
   ): Promise<{ id: string; name: string }> => {
     const made = await this.as(this.owner).post(`/api/v2/organizations/${organization}/groups`, { name });
     if (made.status !== 201) throw new Error(`Group ${name}: ${made.status} ${JSON.stringify(made.body)}`);
     if (members.length > 0) {
-      const changed = await this.as(this.owner).patch(`/api/v2/groups/${made.body.id}`, { add_users: members.map(({ id }) => id) });
-      if (changed.status !== 200) throw new Error(`Members of ${name}: ${changed.status} ${JSON.stringify(changed.body)}`);
+      const changed = await this.as(this.owner).patch(`/api/v2/groups/${made.body.id}`, {
+        add_users: members.map(({ id }) => id),
+      });
+      if (changed.status !== 200)
+        throw new Error(`Members of ${name}: ${changed.status} ${JSON.stringify(changed.body)}`);
     }
     return made.body;
   };

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { may, type Resource, type Target } from "../authorization.js";
+import { type Resource, sees, type Target } from "../authorization.js";
 import { statement } from "../database.js";
 import { isUuid } from "../text.js";
 
@@ -58,7 +58,7 @@ export async function readObjects(ctx: Context, references: ObjectReference[]) {
   const found = new Map<string, Target>();
   const read = async (resource: StoredResource, wanted: ObjectReference[]) => {
     for (const target of await readers[resource](ctx, [...new Set(wanted.map(({ id }) => id))])) {
-      if (may(ctx.actor, `${resource}:read`, target)) found.set(keyOf({ resource, id: target.id }), target);
+      if (sees(ctx.actor, `${resource}:read`, target)) found.set(keyOf({ resource, id: target.id }), target);
     }
   };
   await Promise.all([...ids].map(([resource, wanted]) => read(resource, wanted)));
@@ -75,7 +75,7 @@ export async function readOrganizations(ctx: Context, references: string[]) {
   const refs = [...new Set(references.map((reference) => reference.toLowerCase()))];
   const ids = new Map<string, string>();
   for (const { id, name, isDefault } of await ctx.rows(organizationsByReference, refs.filter(isUuid), refs)) {
-    if (!may(ctx.actor, "organization:read", { organizationId: id })) continue;
+    if (!sees(ctx.actor, "organization:read", { organizationId: id })) continue;
     for (const reference of [id, name, ...(isDefault ? ["default"] : [])]) ids.set(reference, id);
   }
   return (reference: string): string | undefined => ids.get(reference.toLowerCase());

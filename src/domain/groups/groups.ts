@@ -6,6 +6,7 @@ import { jsonOf } from "../json.js";
 import { findOrganization, organizationColumns, type OrganizationRow } from "../organizations.js";
 import type { Page } from "../page.js";
 import { isUuid } from "../text.js";
+import { plainById } from "./plain.js";
 import {
   firstMembers,
   isIn,
@@ -97,32 +98,40 @@ export function readWithMembers(ctx: Context, members: readonly MembersQuery[] =
   return [...readBy(ctx), full.everywhere, membersToReadAlong(members), full.organizations];
 }
 
-/** A statement of its own without members: Postgres plans it in no time, and it is asked for most. */
 interface Reading {
-  plain: Statement<GroupRow>;
+  /** Without members: Postgres plans it in no time, and it is asked for most. */
+  plain: (ctx: Context, ...values: unknown[]) => Promise<GroupRow[]>;
   withMembers: Statement<GroupRow>;
 }
 
 /** `condition` gets the places of the values that it compares with. */
-const readingOf = (condition: (...places: string[]) => string): Reading => ({
-  plain: statement(selectGroups(membersAtOnce.alone, "", condition("$5", "$6"))),
-  withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
-});
+const readingOf = (condition: (...places: string[]) => string): Reading => {
+  const plain = statement<GroupRow>(selectGroups(membersAtOnce.alone, "", condition("$5", "$6")));
+  return {
+    plain: (ctx, ...values) => ctx.rows(plain, ...readBy(ctx), ...values),
+    withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
+  };
+};
 
 const read = (ctx: Context, { plain, withMembers }: Reading, members: readonly MembersQuery[], ...values: unknown[]) =>
   membersToReadAlong(members) === null
-    ? ctx.rows(plain, ...readBy(ctx), ...values)
+    ? plain(ctx, ...values)
     : ctx.rows(withMembers, ...readWithMembers(ctx, members), ...values);
 
 const byId = (id: string) => `g.id = ${id}`;
 const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
 
-const reading = { byId: readingOf((id) => byId(id!)), byName: readingOf((name) => byName(name!)) };
-
 // Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
+const locked = "for no key update of g";
+
+const reading = {
+  byId: { ...readingOf((id) => byId(id)), plain: plainById("") },
+  byName: readingOf((name) => byName(name)),
+};
+
 const locking = {
-  byId: readingOf((id) => `${byId(id!)} for no key update of g`),
-  byName: readingOf((name) => `${byName(name!)} for no key update of g`),
+  byId: { ...readingOf((id) => `${byId(id)} ${locked}`), plain: plainById(locked) },
+  byName: readingOf((name) => `${byName(name)} ${locked}`),
 };
 
 /**

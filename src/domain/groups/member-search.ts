@@ -13,19 +13,21 @@ const keys = {
   last_seen_after: moment,
 };
 
-/** All of the terms in `terms` are met, each of them by any of its words. */
-const every = (terms: string, condition: string): string => `(${terms}::jsonb is null or not exists (
-  select from jsonb_array_elements(${terms}) term
-  where not exists (select from jsonb_array_elements_text(term) word where ${condition})))`;
+/** All of the `patterns` occur in the text. */
+const every = (patterns: string, text: string): string =>
+  `(${patterns}::text[] is null or ${text} ~* all(${patterns}))`;
+
+/** The roles of the user `u` as a text in which their names can be looked for: none is part of another. */
+const roleNames = "(array_to_string(u.site_roles, ' ') || ' member')";
 
 /** Whether the user `u` matches, by the values of `memberSearch` from parameter `first` on. Null does not narrow. */
 export function matching(first: number): string {
   const [words, names, roles, statuses, loginTypes, service] = [0, 1, 2, 3, 4, 5].map((n) => `$${first + n}`);
   const [createdFrom, createdTo, seenFrom, seenTo] = [6, 7, 8, 9].map((n) => `$${first + n}`);
   return `
-    ${every(words!, "position(lower(word) in lower(u.username)) > 0 or position(lower(word) in lower(u.email)) > 0")}
-    and ${every(names!, "position(lower(word) in lower(u.name)) > 0")}
-    and ${every(roles!, "word = 'member' or word = any(u.site_roles)")}
+    ${every(words!, String.raw`(u.username || e'\n' || u.email)`)}
+    and ${every(names!, "u.name")}
+    and ${every(roles!, roleNames)}
     and (${statuses}::text[] is null or u.status = any(${statuses}))
     and (${loginTypes}::text[] is null or u.login_type = any(${loginTypes}))
     and (${service}::boolean[] is null or u.is_service_account = any(${service}))
@@ -39,9 +41,9 @@ export function matching(first: number): string {
 export function memberSearch(text: string | undefined): unknown[] {
   const { words, terms } = parseSearch(text, keys, "Invalid member search query.");
   return [
-    listed(words),
-    listed(terms.name),
-    listed(terms.role),
+    patterns(words),
+    patterns(terms.name),
+    patterns(terms.role),
     common(terms.status),
     common(terms.login_type),
     common(terms.service_account),
@@ -52,7 +54,12 @@ export function memberSearch(text: string | undefined): unknown[] {
   ];
 }
 
-const listed = (terms: string[][]) => (terms.length > 0 ? JSON.stringify(terms) : null);
+/** A regular expression for each term: any of its words, as they are. */
+const patterns = (terms: string[][]): string[] | null =>
+  terms.length > 0 ? terms.map((words) => words.map(literal).join("|")) : null;
+
+/** All that means something in a regular expression of Postgres is punctuation of ASCII; a backslash takes it literally. */
+const literal = (word: string): string => word.replace(/[!-/:-@[-`{-~]/g, "\\$&");
 
 /** The values that meet all terms, for fields that have one value. */
 const common = <Value>(terms: Value[][]): Value[] | null =>

@@ -55,12 +55,14 @@ interface Source {
 
 const everyone: Source = {
   of: (group) => `organization_members m join users u on u.id = m.user_id where m.organization_id = ${group}`,
-  addedAt: "null::text",
+  addedAt: "null::timestamptz",
 };
 
+// Users are looked up one by one (`offset 0`): one large group, and Postgres would read all users for every small one.
 const others: Source = {
-  of: (group) => `group_members m join users u on u.id = m.user_id where m.group_id = ${group}`,
-  addedAt: timeText("m.created_at"),
+  of: (group) => `group_members m
+    cross join lateral (select * from users where id = m.user_id offset 0) u where m.group_id = ${group}`,
+  addedAt: "m.created_at",
 };
 
 /**
@@ -83,15 +85,20 @@ export const memberCount = `case when g.id = g.organization_id
 /** Whether the caller `$1` sees the member `m` of the group `g`: all of them where `$5` or `$7` says so, else itself. */
 export const isSeen = `($5 or g.organization_id = any($7::uuid[]) or m.user_id = $1)`;
 
-const memberColumns = ({ addedAt }: Source) => `${jsonOf(userColumns)} as "user", ${addedAt} as "addedAt"`;
+/** Members that `select` gives, spelled out only when they are few: Postgres would do it before it sorts and cuts. */
+const spelled = (select: string, more = ""): string =>
+  `select ${jsonOf(userColumns)} as "user", ${timeText("u.added_at")} as "addedAt"${more} from (${select}) u`;
+
+/** The columns of members that `spelled` needs. */
+const memberColumns = ({ addedAt }: Source): string => `u.*, ${addedAt} as added_at`;
 
 /** The first `$6` members of the group `g` that the caller sees, none for null: read in one snapshot with the group. */
 export const firstMembers = (atOnce: number): string => `
   case when $6::int is not null then ${fromMembers(
     (source) => `
-    select coalesce(json_agg(r), '[]') from (
+    select coalesce(json_agg(r), '[]') from (${spelled(`
       select ${memberColumns(source)} from ${source.of("g.id")} and ${isSeen}
-      order by lower(u.username), u.id limit least($6, ${atOnce + 1})) r`,
+      order by lower(u.username), u.id limit least($6, ${atOnce + 1})`)}) r`,
   )} end`;
 
 const isFromTheStart = ({ complete, first, after, last, before, offset, filter }: MembersQuery) =>
@@ -157,15 +164,18 @@ type FoundMember = GroupMemberRow & { groupId: string };
 
 function membersInOrder(beyond: "<" | ">", order: "asc" | "desc") {
   const stretch = (source: Source) => `
-    select ${memberColumns(source)}, lower(u.username) as username, u.id from ${seenMembers(source)}
+    select ${memberColumns(source)} from ${seenMembers(source)}
       and wanted.is_everyone = ${source === everyone}
       and ($15::uuid is null or (lower(u.username), u.id) ${beyond}
         (coalesce($16, (select lower(place.username) from users place where place.id = $15)), $15))
     order by lower(u.username) ${order}, u.id ${order} limit $17 offset $18`;
   return statement<FoundMember>(`
     select wanted.group_id as "groupId", r."user", r."addedAt"
-    from ${groupsInTurn} cross join lateral ((${stretch(everyone)}) union all (${stretch(others)})) r
-    order by wanted.turn, r.username ${order}, r.id ${order}`);
+    from ${groupsInTurn} cross join lateral (${spelled(
+      `(${stretch(everyone)}) union all (${stretch(others)})`,
+      `, u.username, u.id`,
+    )}) r
+    order by wanted.turn, lower(r.username) ${order}, r.id ${order}`);
 }
 
 const membersForward = membersInOrder(">", "asc");

@@ -29,7 +29,11 @@ export const accountById = statement<Account>(select("id = $1"));
  * Reads outside the transaction, which has not begun yet: it begins with its first statement, and a connection must
  * not be held while passwords wait for their turn.
  */
-export async function readAccount(ctx: Context, by: Statement<Account>, value?: string | null): Promise<Account | undefined> {
+export async function readAccount(
+  ctx: Context,
+  by: Statement<Account>,
+  value?: string | null,
+): Promise<Account | undefined> {
   return (await ctx.services.database.query(by, [value ?? null]))[0];
 }
 
@@ -42,14 +46,20 @@ export async function verify(ctx: Context, account: Account | undefined, passwor
 
 /**
  * Records a refusal, and gives it to be thrown. It is written apart, since the transaction of the request comes to
- * nothing, and nobody waits for it: an answer that takes longer would tell that the account exists.
+ * nothing, and only once the answer is on its way: one that takes longer would tell that the account exists.
  */
 export function refused(ctx: Context, account: Named, refusal: DomainError): DomainError {
-  const event = auditStatement(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
-  ctx.services.database.query(...event).catch((error: unknown) => {
-    ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
-  });
+  setImmediate(() => void recordRefusal(ctx, account));
   return refusal;
+}
+
+async function recordRefusal(ctx: Context, account: Named): Promise<void> {
+  const event = auditStatement(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
+  try {
+    await ctx.services.database.query(...event);
+  } catch (error) {
+    ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
+  }
 }
 
 export const wrongPassword = () => new DomainError("UNAUTHENTICATED", "Incorrect email or password.");
@@ -59,4 +69,8 @@ export function givenPasswordProblem(password: string | null | undefined): strin
   return isTooLong(password) ? `Must be at most ${longestPassword} bytes long.` : undefined;
 }
 
-export const identified = ({ id, username }: Named) => ({ resourceType: "user", resourceId: id, resourceLabel: username });
+export const identified = ({ id, username }: Named) => ({
+  resourceType: "user",
+  resourceId: id,
+  resourceLabel: username,
+});

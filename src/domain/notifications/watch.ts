@@ -1,4 +1,5 @@
 import type { Context, Services } from "../../context.js";
+import { boundedPool } from "../bounded-pool.js";
 import { statement } from "../database.js";
 import { badInput, DomainError, Problems } from "../errors.js";
 import { invalidQuery } from "../paging.js";
@@ -157,8 +158,11 @@ const selectAbove = statement<InboxNotification & { lastSeq: number; unreadCount
   where mine.user_id = $1
   order by item.seq`);
 
+/** After a gap in the bus all watchers look again together. They queue here, so that requests find connections free. */
+const inTurn = boundedPool(4);
+
 async function readAbove(ctx: Context, { userId, filter, plain }: Wanted, cursor: number) {
-  const rows = await ctx.rows(selectAbove, userId, cursor, ...filter);
+  const rows = await inTurn(() => ctx.rows(selectAbove, userId, cursor, ...filter));
   const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
   const found = rows.filter(({ id }) => id !== null);
   return { lastSeq, unreadCount, items: plain ? found.map(inPlainText) : found };
@@ -179,7 +183,8 @@ const selectPlace = statement<{ lastSeq: number; unreadCount: number; sinceSeq: 
 async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
   const place = await ctx.row(selectPlace, userId, since && isUuid(since) ? since : null);
   const { lastSeq = 0, unreadCount = 0, sinceSeq } = place ?? {};
-  const cursor = since == null ? lastSeq : /^\d{1,15}$/.test(since) ? Number(since) : sinceSeq;
+  // A place that the inbox has not come to yet, as after a restore from a backup, must not make the watch deaf.
+  const cursor = since == null ? lastSeq : /^\d{1,15}$/.test(since) ? Math.min(Number(since), lastSeq) : sinceSeq;
   if (cursor == null)
     throw badInput(
       [{ field: "since", detail: "Must be the id or the place of a notification in your inbox." }],

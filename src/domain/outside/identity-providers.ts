@@ -112,7 +112,9 @@ function openIdConnect(issuer: URL, clientId: string, secret: string): IdentityP
         const token = tokens.claims()!;
         if (token.sub.length > longestSubject) throw new Error("The subject is too long.");
         const isComplete = token.email !== undefined || !config.serverMetadata().userinfo_endpoint;
-        const claims = isComplete ? token : { ...token, ...(await fetchUserInfo(config, tokens.access_token, token.sub)) };
+        const claims = isComplete
+          ? token
+          : { ...token, ...(await fetchUserInfo(config, tokens.access_token, token.sub)) };
         return {
           provider: "oidc",
           issuer: token.iss,
@@ -158,7 +160,10 @@ function github(base: URL, clientId: string, secret: string): IdentityProvider {
       }),
     read: (url, { state, codeVerifier }) =>
       upstream(async () => {
-        const tokens = await authorizationCodeGrant(config, url, { expectedState: state, pkceCodeVerifier: codeVerifier });
+        const tokens = await authorizationCodeGrant(config, url, {
+          expectedState: state,
+          pkceCodeVerifier: codeVerifier,
+        });
         const [user, emails] = await Promise.all([
           asked<{ id: number; login: string; name?: string }>(tokens.access_token, "/user"),
           asked<Array<{ email: string; primary: boolean; verified: boolean }>>(tokens.access_token, "/user/emails"),

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { unavailable } from "../errors.js";
-import { boundedPool } from "./bounded-pool.js";
+import { boundedPool } from "../bounded-pool.js";
 
 /** A password to be guessed at, and texts that whoever guesses knows. */
 export interface GuessedPassword {
@@ -25,7 +25,7 @@ const queueLimit = 250;
 const patience = 10_000;
 
 const program = new URL(`./password-strength/worker${extname(import.meta.url)}`, import.meta.url);
-const inTurn = boundedPool(1, queueLimit);
+const inTurn = boundedPool(1, queueLimit, () => unavailable("Too many passwords are being checked."));
 let worker: Worker | undefined;
 
 /** Estimates in a thread of its own, one after the other: requests of others go on meanwhile. */

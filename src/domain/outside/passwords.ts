@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
-import { boundedPool } from "./bounded-pool.js";
+import { boundedPool } from "../bounded-pool.js";
+import { unavailable } from "../errors.js";
 
 /** argon2id: 19 MiB, two passes, one lane (RFC 9106). Memory in KiB. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -21,7 +22,7 @@ export interface Passwords {
 
 /** Starts the pool. `concurrency` is the number of hashes computed at once. */
 export function createPasswords(concurrency: number): Passwords {
-  const run = boundedPool(concurrency, queueLimit);
+  const run = boundedPool(concurrency, queueLimit, () => unavailable("Too many passwords are being checked."));
   const dummy = dummyHash();
   return {
     hash: (password) => run(() => argon2.hash(password, cost)),

@@ -113,7 +113,7 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   return { id: token.id, token: token.text };
 }
 
-const renameKey = statement(`update api_keys set name = $2 where id = $1`);
+const renameKey = statement<{ id: string }>(`update api_keys set name = $2 where id = $1 returning id`);
 
 /** Gives an API token another name. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
@@ -123,9 +123,10 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
-  await ctx.rows(renameKey, id, name).catch((error: unknown) => {
+  const renamed = await ctx.row(renameKey, id, name).catch((error: unknown) => {
     throw violatedUnique(error) === "api_keys_token_name_unique" ? nameTaken() : error;
   });
+  if (!renamed) throw notFound();
   const diff = { name: { old: key.name, new: name } };
   ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name ?? "", diff });
   return id;

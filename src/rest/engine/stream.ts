@@ -7,6 +7,7 @@ import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";
 import { quotaHeaders } from "../../http/quotas.js";
+import { answerPing } from "../../http/pings.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
 import { eventShapes, type Write, writer } from "./render.js";
@@ -155,11 +156,6 @@ class Frames implements Channel {
   end(reason: keyof typeof ended): void {
     this.#peer.close(ended[reason]);
   }
-}
-
-/** A peer that takes nothing gets no pongs: they would pile up (RFC 6455 §5.5.3 lets us answer the latest ping alone). */
-function answerPing(this: WebSocket, payload: Buffer): void {
-  if (this.bufferedAmount === 0) this.pong(payload);
 }
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */

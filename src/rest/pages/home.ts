@@ -26,12 +26,15 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
       return {
         title: `Hello, ${me.name || me.username}`,
         main: html`<dl>
-<dt>Signed in as</dt><dd>${me.username}</dd>
-<dt>E-mail</dt><dd>${me.email}</dd>
-<dt>Signs in with</dt><dd>${ways[me.loginType] ?? "nothing"}</dd>
-</dl>
-<nav aria-label="Interfaces"><a href="/docs">REST</a><a href="/graphql">GraphQL</a></nav>
-${token && html`<form method="post" action="/logout">${csrfField(token)}<button>Sign out</button></form>`}`,
+            <dt>Signed in as</dt>
+            <dd>${me.username}</dd>
+            <dt>E-mail</dt>
+            <dd>${me.email}</dd>
+            <dt>Signs in with</dt>
+            <dd>${ways[me.loginType] ?? "nothing"}</dd>
+          </dl>
+          <nav aria-label="Interfaces"><a href="/docs">REST</a><a href="/graphql">GraphQL</a></nav>
+          ${token && html`<form method="post" action="/logout">${csrfField(token)}<button>Sign out</button></form>`}`,
       };
     },
 

@@ -35,8 +35,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       status: failure && statusOf(failure),
       title: "Sign in",
       main: html`${alarm(failure && messageOf(failure))}
-${passwordAuth ? passwordForm(token, returnTo, email) : undefined}
-${providerLinks(visit, returnTo)}`,
+      ${passwordAuth ? passwordForm(token, returnTo, email) : undefined} ${providerLinks(visit, returnTo)}`,
     };
   }
 
@@ -91,22 +90,27 @@ const messageOf = ({ message, facts: { detail, validations = [] } }: DomainError
   [message, detail, ...validations.map(({ field, detail: rule }) => `${field}: ${rule}`)].filter(Boolean).join(" ");
 
 const alreadySignedIn = (username: string, returnTo: string): Html =>
-  html`<p>You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as somebody else:</p>`;
+  html`<p>
+    You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as somebody else:
+  </p>`;
 
-const passwordForm = (token: string, returnTo: string, email = ""): Html => html`<form method="post" action="/login">
-<input type="hidden" name="csrf_token" value="${token}">
-<input type="hidden" name="return_to" value="${returnTo}">
-<label>E-mail
-<input type="email" name="email" value="${email}" autocomplete="username" required autofocus></label>
-<label>Password
-<input type="password" name="password" autocomplete="current-password" required></label>
-<button>Sign in</button>
-</form>`;
+const passwordForm = (token: string, returnTo: string, email = ""): Html =>
+  html`<form method="post" action="/login">
+    <input type="hidden" name="csrf_token" value="${token}" />
+    <input type="hidden" name="return_to" value="${returnTo}" />
+    <label
+      >E-mail <input type="email" name="email" value="${email}" autocomplete="username" required autofocus
+    /></label>
+    <label>Password <input type="password" name="password" autocomplete="current-password" required /></label>
+    <button>Sign in</button>
+  </form>`;
 
 function providerLinks({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
   const query = new URLSearchParams({ return_to: returnTo }).toString();
   const links = [...identityProviders.values()].map(
     ({ name, label }) => html`<a class="button" href="/login/${name}?${query}">Sign in with ${label}</a>`,
   );
-  return links.length > 0 || config.passwordAuth ? links : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
+  return links.length > 0 || config.passwordAuth
+    ? links
+    : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
 }

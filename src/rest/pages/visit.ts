@@ -59,10 +59,14 @@ export class Visit {
 
 /** What forms of a session carry, so that no other site can send them. */
 export const csrfField = (sessionToken: string) =>
-  html`<input type="hidden" name="csrf_token" value="${csrfTokenOf(sessionToken)}">`;
+  html`<input type="hidden" name="csrf_token" value="${csrfTokenOf(sessionToken)}" />`;
 
 /** Runs an operation that a page needs. Throws what goes wrong. */
-export async function perform<Data>(operation: StoredOperation, ctx: Context, variables: Variables = {}): Promise<Data> {
+export async function perform<Data>(
+  operation: StoredOperation,
+  ctx: Context,
+  variables: Variables = {},
+): Promise<Data> {
   const { data, errors } = await operation.run(ctx, variables);
   if (errors) throw translate(errors[0]);
   return data as Data;
@@ -106,8 +110,9 @@ function failurePage({ log }: Services, http: Http, thrown: unknown): Outcome {
   return {
     status,
     title,
-    main: html`${alarm(detail)}<p class="faint">Status ${status} · Request id ${id}</p>
-<p><a href="/login">Sign in</a></p>`,
+    main: html`${alarm(detail)}
+      <p class="faint">Status ${status} · Request id ${id}</p>
+      <p><a href="/login">Sign in</a></p>`,
   };
 }
 

@@ -1,18 +1,20 @@
-import { unavailable } from "../errors.js";
-
 /** Runs jobs, some at a time. */
 export interface BoundedPool {
   <Result>(job: () => Promise<Result>): Promise<Result>;
-  /** Throws UNAVAILABLE if a job would be refused now. */
+  /** Throws the refusal if a job would be refused now. */
   requireRoom(): void;
 }
 
-/** Runs at most `atOnce` jobs at a time and lets `waiting` more queue up; refuses the rest. */
-export function boundedPool(atOnce: number, waiting: number): BoundedPool {
+/** Runs at most `atOnce` jobs at a time. The rest wait in line, `waiting` of them at most; more are refused. */
+export function boundedPool(
+  atOnce: number,
+  waiting = Infinity,
+  refusal = () => new Error("Too many jobs wait."),
+): BoundedPool {
   let free = atOnce;
   const queue: Array<() => void> = [];
   const requireRoom = () => {
-    if (free === 0 && queue.length >= waiting) throw unavailable("Too many passwords are being checked.");
+    if (free === 0 && queue.length >= waiting) throw refusal();
   };
   const run = async <Result>(job: () => Promise<Result>): Promise<Result> => {
     requireRoom();
