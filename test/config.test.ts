@@ -179,6 +179,34 @@ describe("configuration", () => {
     expect(new ConfigError(faults).message.split("\n")).to.have.length(6);
   });
 
+  it("wants all of what belongs together", () => {
+    expect(
+      faultsOf({
+        STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
+        STEWARD_GITHUB_CLIENT_ID: "steward",
+        STEWARD_NOTIFICATIONS_SMTP_HOST: "mail.example.com",
+        STEWARD_NOTIFICATIONS_SMTP_USERNAME: "steward",
+      }),
+    ).to.deep.equal([
+      "STEWARD_OIDC_CLIENT_ID must be set where STEWARD_OIDC_ISSUER_URL is.",
+      "STEWARD_OIDC_CLIENT_SECRET must be set where STEWARD_OIDC_ISSUER_URL is.",
+      "STEWARD_GITHUB_CLIENT_SECRET must be set where STEWARD_GITHUB_CLIENT_ID is.",
+      "STEWARD_NOTIFICATIONS_SMTP_FROM must be set where STEWARD_NOTIFICATIONS_SMTP_HOST is.",
+      "STEWARD_NOTIFICATIONS_SMTP_PASSWORD must be set where STEWARD_NOTIFICATIONS_SMTP_USERNAME is.",
+    ]);
+    for (const issuer of [
+      "http://id.example.com",
+      "ftp://id.example.com",
+      "https://a:b@id.example.com",
+      "https://x?y",
+    ]) {
+      const [fault] = faultsOf({ STEWARD_OIDC_ISSUER_URL: issuer });
+      expect(fault, issuer).to.match(/^STEWARD_OIDC_ISSUER_URL must be an https URL/);
+    }
+    expect(faultsOf({ STEWARD_OIDC_EMAIL_DOMAINS: "example.com, @x" })).to.have.length(1);
+    expect(faultsOf({ STEWARD_NOTIFICATIONS_SMTP_CA_FILE: "/nowhere" })).to.have.length(1);
+  });
+
   it("tells of names it does not know", () => {
     const env = {
       STEWARD_PROT: "1",

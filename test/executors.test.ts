@@ -23,11 +23,13 @@ describe("compiled queries", () => {
     await w().as(w().owner).put(`/api/v2/groups/${id}/ai/budget`, { spend_limit_micros: 5 });
     for (const title of ["one", "two"])
       await w().as(w().owner).post("/api/v2/notifications/custom", { content: { title } });
+    await w().as(w().owner).post("/api/v2/users/me/secrets", { name: "one", value: "of the owner" });
     present = {
+      name: "one",
       group: id,
       groupName: name,
       organization: "default",
-      user: ada!.username,
+      user: w().owner.username,
       has_member: bob!.id,
       read_status: "UNREAD",
       limit: 1,

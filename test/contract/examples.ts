@@ -1,6 +1,7 @@
 // One successful call of every row, with a look at what it wrote.
 import { expect } from "chai";
 import { ownerPassword } from "../support/app.js";
+import { eventually } from "../support/watchers.js";
 import type { Answer, World } from "../support/world.js";
 
 type Example = (w: World) => Promise<Answer>;
@@ -8,6 +9,9 @@ type Example = (w: World) => Promise<Answer>;
 const groups = "/api/v2/groups";
 const inbox = "/api/v2/notifications/inbox";
 const owner = (w: World) => w.as(w.owner);
+
+const passcodesOf = async (w: World, { id }: { id: string }) =>
+  (await w.app.services.database.pool.query("select from one_time_passcodes where user_id = $1", [id])).rows;
 
 async function groupWithMember(w: World) {
   const ada = await w.user("ada");
@@ -112,6 +116,41 @@ export const examples: Record<string, Example> = {
     const { ada, path } = await withSecret(w);
     const answer = await ada.delete(path);
     expect(await ada.get(path)).to.include({ status: 404 });
+    return answer;
+  },
+
+  "POST /api/v2/users/otp/request": async (w) => {
+    const ada = await w.user("ada");
+    const answer = await w.nobody.post("/api/v2/users/otp/request", { email: ada.email });
+    await eventually(async () => (await passcodesOf(w, ada)).length === 1, "the passcode is made");
+    return answer;
+  },
+
+  "POST /api/v2/users/otp/change-password": async (w) => {
+    const ada = await w.user("ada");
+    await w.app.services.database.pool.query(
+      `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)
+       values ($1, sha256('2345678923'), now() + interval '1 minute', '{now}')`,
+      [ada.id],
+    );
+    const password = "plum-Harbor-kite-77";
+    const change = { email: ada.email, one_time_passcode: "2345678923", password };
+    const answer = await w.nobody.post("/api/v2/users/otp/change-password", change);
+    await w.login(ada.email, password);
+    return answer;
+  },
+
+  "POST /api/v2/users/validate-password": async (w) => {
+    const answer = await owner(w).post("/api/v2/users/validate-password", { password: "password" });
+    expect(answer.body).to.include({ valid: false });
+    return answer;
+  },
+
+  "POST /api/v2/users/{user}/convert-login": async (w) => {
+    const change = { to_type: "github", password: ownerPassword };
+    const answer = await owner(w).post(`/api/v2/users/${w.owner.username}/convert-login`, change);
+    expect(answer.body).to.include({ user_id: w.owner.id, to_type: "github" });
+    expect(answer.body.state_string).to.match(/^[0-9A-Za-z]{32}$/);
     return answer;
   },
 

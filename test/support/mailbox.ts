@@ -57,7 +57,7 @@ export class Mailbox {
     return this.to(email)[count - 1]!;
   }
 
-  close = (): Promise<void> => new Promise((resolve) => void this.server.close(resolve));
+  close = (): Promise<void> => new Promise((resolve) => this.server.close(() => resolve()));
 }
 
 /** The passcode in a letter: it stands on a line of its own. */

@@ -2,7 +2,7 @@
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 
-  export default class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: Record<string, unknown>);
     callback(): RequestListener;
     readonly Client: { prototype: { redirectUriAllowed(uri: string): boolean } };

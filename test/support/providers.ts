@@ -1,7 +1,7 @@
 // Identity providers on this machine: a real one that speaks OpenID Connect, and what a sign-in needs of GitHub.
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import Provider from "oidc-provider";
+import { Provider } from "oidc-provider";
 
 /** What a provider knows of a person. */
 export interface Subject {
@@ -50,7 +50,10 @@ export class OidcProvider {
       claims: { email: ["email", "email_verified"], profile: ["name", "preferred_username"] },
       features: { devInteractions: { enabled: true } },
       cookies: { keys: ["a key of the provider"] },
-      findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...provider.subjects.get(id) }) }),
+      findAccount: (_: unknown, id: string) => ({
+        accountId: id,
+        claims: () => ({ sub: id, ...provider.subjects.get(id) }),
+      }),
     });
     oidc.Client.prototype.redirectUriAllowed = (uri: string) => uri === callback();
     server.on("request", oidc.callback());

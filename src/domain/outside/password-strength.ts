@@ -36,7 +36,7 @@ async function ask(guessed: GuessedPassword): Promise<Strength> {
   const estimator = (worker ??= new Worker(program));
   const time = AbortSignal.timeout(patience);
   estimator.ref();
-  estimator.postMessage(guessed);
+  estimator.postMessage(guessed); // oxlint-disable-line unicorn/require-post-message-target-origin -- no window
   try {
     const [strength] = (await once(estimator, "message", { signal: time })) as [Strength];
     estimator.unref();

@@ -27,7 +27,8 @@ export function actorOf(services: Services, request: IncomingMessage, page?: Pag
   for (const read of readers) {
     const token = read(request, services.config.accessUrl, page);
     if (token === undefined) continue;
-    if (read === readers[2]) checkCsrf(request, token, page?.csrfToken ?? request.headers["x-csrf-token"]);
+    if (read === readers[2])
+      checkCsrf(request, token, page?.csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
     return services.credentials.authenticate(token);
   }
   return anonymous;
@@ -45,17 +46,17 @@ function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean 
 
 const safe = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Somebody goes to a page, whatever led there. */
+/** Somebody goes to a page, whatever led there, as far as the browser tells. */
 const isNavigation = ({ method = "", headers }: IncomingMessage) =>
-  safe.has(method) && (headers["sec-fetch-mode"] ?? "navigate") === "navigate";
+  safe.has(method) && (headers["sec-fetch-site"] === undefined || headers["sec-fetch-mode"] === "navigate");
 
 /** The token that pages of a session put into their forms. */
 export const csrfTokenOf = (sessionToken: string) =>
   createHmac("sha256", sessionToken).update("csrf").digest("base64url");
 
-function checkCsrf({ method = "" }: IncomingMessage, sessionToken: string, csrfToken: unknown): void {
+function checkCsrf({ method = "" }: IncomingMessage, sessionToken: string, csrfToken = ""): void {
   if (safe.has(method)) return;
-  const given = Buffer.from(String(csrfToken ?? ""));
+  const given = Buffer.from(csrfToken);
   const expected = Buffer.from(csrfTokenOf(sessionToken));
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw forbidden("Forbidden.", { detail: "The CSRF token is missing or wrong." });

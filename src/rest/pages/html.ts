@@ -11,9 +11,9 @@ export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(fixed.reduce((before, text, index) => before + written(parts[index - 1]) + text));
 
 function written(part: Part): string {
+  if (part === undefined) return "";
   if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return part.map(written).join("");
-  return part === undefined ? "" : escaped(String(part));
+  return typeof part === "object" ? part.map(written).join("") : escaped(String(part));
 }
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };

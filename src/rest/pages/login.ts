@@ -14,7 +14,7 @@ import { type Answer, type Outcome, perform, type Visit } from "./visit.js";
 const visitorCookie = "service_visitor";
 
 export interface LoginOptions {
-  seals(visit: Visit): Promise<Seals>;
+  seals: (visit: Visit) => Promise<Seals>;
   signedIn: StoredOperation;
   signIn: StoredOperation;
 }
@@ -74,7 +74,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       try {
         const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.nobody(), { input });
         visit.beginSession(login.sessionToken);
-        return { goTo: returnTo };
+        return returnTo.startsWith("/login/") ? onward(visit, returnTo) : { goTo: returnTo };
       } catch (error) {
         const failure = translate(error);
         if (failure.code === "INTERNAL_SERVER_ERROR") throw error;
@@ -82,6 +82,15 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       }
     },
   };
+}
+
+/**
+ * Goes on to a provider. Browsers hold redirects that follow a form to the policy of its page, which knows no provider:
+ * so this is where the form ends.
+ */
+function onward({ http }: Visit, path: string): Outcome {
+  http.set("Refresh", `0;url=${path}`);
+  return { title: "You are signed in", main: html`<p><a href="${path}">Continue</a></p>` };
 }
 
 const staleForm = () => forbidden("This form was not opened in this browser, or its cookie is gone. Try again.");

@@ -17,6 +17,7 @@ const estimator = new ZxcvbnFactory({
 
 parentPort?.on("message", ({ password, known }: GuessedPassword) => {
   const { score, feedback } = estimator.check(password, known);
-  const advice = [feedback.warning, ...feedback.suggestions].filter((text) => text !== null && text !== "");
-  parentPort?.postMessage({ score, advice } as Strength);
+  const advice = [feedback.warning ?? "", ...feedback.suggestions].filter((text) => text !== "");
+  const strength: Strength = { score, advice };
+  parentPort?.postMessage(strength); // oxlint-disable-line unicorn/require-post-message-target-origin -- no window
 });

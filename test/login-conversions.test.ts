@@ -1,0 +1,126 @@
+// What the REST rows say; conversions to the end are in sign-in.test.ts.
+import { expect } from "chai";
+import { type Person, world } from "./support/world.js";
+
+const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+const pathOf = (user: string) => `/api/v2/users/${user}/convert-login`;
+
+describe("the conversion of a login", () => {
+  const the = world();
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await the().app.services.database.pool.query(text, values)).rows;
+
+  it("gives its user a state for five minutes, and changes nothing yet", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    for (const ref of ["me", ada.id, ada.id.toUpperCase(), ada.username.toUpperCase()]) {
+      const begun = Date.now();
+      const answer = await w.as(ada).post(pathOf(ref), { to_type: "oidc", password: passwordOf(ada) });
+      expect(answer.status, ref).to.equal(201);
+      const { state_string: state, expires_at: end, ...rest } = answer.body;
+      expect(rest).to.deep.equal({ user_id: ada.id, to_type: "oidc" });
+      expect(state).to.match(/^[0-9A-Za-z]{32}$/);
+      expect(Date.parse(end) - begun).to.be.within(290_000, 310_000);
+    }
+    expect(await sql("select login_type from users where id = $1", ada.id)).to.deep.equal([{ login_type: "password" }]);
+    expect(await sql("select count(*)::int as count from login_conversions where user_id = $1", ada.id)).to.deep.equal([
+      { count: 1 },
+    ]);
+    await w.login(ada.email, passwordOf(ada));
+  });
+
+  it("is for the user alone: nobody else learns even whether there is one", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const wish = { to_type: "oidc", password: passwordOf(ada!) };
+    const [real, unreal] = [
+      await w.as(bob!).post(pathOf(ada!.id), wish),
+      await w.as(bob!).post(pathOf("nobody"), wish),
+    ];
+    expect(real.status).to.equal(403);
+    expect({ status: unreal.status, body: unreal.body }).to.deep.equal({ status: 403, body: real.body });
+    expect(await w.as(w.owner).post(pathOf(ada!.id), wish)).to.include({ status: 403 });
+    expect(await w.as(w.owner).post(pathOf("nobody"), wish)).to.include({ status: 404 });
+  });
+
+  it("says what is wrong: the type, the password, the account", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const convert = (body: unknown) => w.as(ada).post(pathOf("me"), body);
+    for (const to_type of ["none", "password", "token", "", "saml", undefined, null]) {
+      const { status, body } = await convert({ to_type, password: passwordOf(ada) });
+      expect([status, body.validations.map(({ field }: { field: string }) => field)], String(to_type)).to.deep.equal([
+        400,
+        ["to_type"],
+      ]);
+    }
+    const both = await convert({});
+    expect(both.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["to_type", "password"]);
+    const wrong = await convert({ to_type: "github", password: "wrong" });
+    expect(wrong).to.deep.include({ status: 401, body: { message: "Incorrect email or password." } });
+    expect(await w.as(ada).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
+    await sql("update users set login_type = 'oidc' where id = $1", ada.id);
+    expect(await convert({ to_type: "github", password: passwordOf(ada) })).to.include({ status: 400 });
+  });
+
+  it("is the same in GraphQL, and keeps the state out of the tables", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const { convertLogin } = await w.as(ada).graphql(
+      `mutation($password: String!) {
+         convertLogin(input: { user: "me", toType: GITHUB, password: $password }) { stateString toType user { username } } }`,
+      { password: passwordOf(ada) },
+    );
+    expect(convertLogin).to.deep.include({ toType: "GITHUB", user: { username: ada.username } });
+    const [{ rows }] = await sql(
+      `select json_agg(r)::text as rows from (
+         select to_jsonb(c)::text as r from login_conversions c union all select to_jsonb(a)::text from audit_events a) rows`,
+    );
+    expect(rows).to.contain(ada.id).and.not.contain(convertLogin.stateString);
+  });
+});
+
+describe("validating a password", () => {
+  const the = world();
+  const path = "/api/v2/users/validate-password";
+
+  it("tells anybody signed in how good it is, and what would be better", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const validate = (password: unknown) => w.as(ada).post(path, { password });
+    for (const weak of ["", "password", ada.username, ada.email, "x".repeat(1025)]) {
+      const { status, body } = await validate(weak);
+      expect(status).to.equal(200);
+      expect(body.valid, weak).to.equal(false);
+      expect(body.details, weak).to.match(/^[A-Z].*\.$/);
+    }
+    const strong = await validate("kT7wQz2LmX9vRb4NcY6hJd3FsG8pWa5uEo1iZx0q");
+    expect(strong).to.deep.include({ status: 200, body: { valid: true, details: "" } });
+    for (const none of [undefined, null, 5]) {
+      const { status, body } = await validate(none);
+      expect([status, body.validations[0].field]).to.deep.equal([400, "password"]);
+    }
+    expect(await w.nobody.post(path, { password: "password" })).to.include({ status: 401 });
+    const { validatePassword } = await w
+      .as(ada)
+      .graphql(`mutation { validatePassword(input: { password: "password" }) { validation { valid } } }`);
+    expect(validatePassword).to.deep.equal({ validation: { valid: false } });
+  });
+
+  it("does not keep others waiting", async () => {
+    const w = the();
+    const ada = w.as(await w.user("ada"));
+    const password = "aB3$".repeat(32);
+    await ada.post(path, { password });
+    const validated = Promise.all(Array.from({ length: 30 }, () => ada.post(path, { password })));
+    const done = validated.then(() => true);
+    let read = 0;
+    while (!(await Promise.race([done, Promise.resolve(false)]))) {
+      expect(await w.nobody.get("/api/v2/auth/scopes")).to.include({ status: 200 });
+      read++;
+    }
+    // In the same thread, there would be a read between two estimates, or none.
+    expect(read).to.be.greaterThan(100);
+    for (const { status } of await validated) expect(status).to.equal(200);
+  });
+});

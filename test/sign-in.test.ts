@@ -1,0 +1,533 @@
+// Signing in, out, and over to a provider, as people do it: in a browser.
+import { expect } from "chai";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { App } from "../src/app.js";
+import { deleteEndedSignIns } from "../src/domain/provider-sign-in.js";
+import { startServer } from "./support/app.js";
+import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
+import { GithubServer, OidcProvider } from "./support/providers.js";
+import { raw, rawRequest } from "./support/raw.js";
+import { Client, type Person, startWorld, type World } from "./support/world.js";
+
+const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+
+describe("the pages of signing in", function () {
+  this.timeout(60_000);
+  let w: World;
+  let oidc: OidcProvider;
+  let github: GithubServer;
+  let browser: Browser;
+  let visit: BrowserContext;
+  let page: Page;
+  let conduct: Conduct;
+  /** Where browsers and providers know the server. */
+  let home: string;
+
+  before(async () => {
+    oidc = await OidcProvider.open(() => `${home}/login/oidc/callback`);
+    github = await GithubServer.open();
+    w = await startWorld({
+      ...oidc.settings,
+      ...github.settings,
+      STEWARD_OIDC_EMAIL_DOMAINS: "new.example.com",
+    });
+    home = w.app.services.config.accessUrl;
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await w.close();
+    await Promise.all([oidc.close(), github.close()]);
+  });
+  beforeEach(async () => {
+    visit = await browser.newContext();
+    page = await visit.newPage();
+    page.setDefaultTimeout(15_000);
+    conduct = conductOf(page, home);
+  });
+  afterEach(() => visit.close());
+
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await w.app.services.database.pool.query(text, values)).rows;
+  const open = (path: string) => page.goto(home + path);
+  const heading = () => page.locator("h1").innerText();
+  const alarm = () => page.getByRole("alert").innerText();
+  const picture = async (name: string) => {
+    if (process.env.STEWARD_TEST_PICTURES)
+      await page.screenshot({ path: `${process.env.STEWARD_TEST_PICTURES}/${name}.png` });
+  };
+  const fill = async (email: string, password: string) => {
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  };
+  const sessionCookie = async () => (await visit.cookies()).find(({ name }) => name === "service_session_token");
+  const sessionsOf = ({ id }: Pick<Person, "id">) =>
+    sql("select id from api_keys where user_id = $1 and kind = 'session'", id);
+  /** Goes to the provider and says there who it is. */
+  const throughOidc = async (subject: string, path = "/login/oidc") => {
+    await open(path);
+    await page.locator("input[name=login]").fill(subject);
+    await page.locator("input[name=password]").fill("any");
+    await page.locator("button[type=submit]").click();
+    await page.locator("button[type=submit]", { hasText: "Continue" }).click();
+    await page.waitForURL((url) => url.origin === home);
+  };
+  /** The same where the provider remembers who it is, and asks for consent at most. */
+  const throughOidcAgain = async (path: string) => {
+    await open(path);
+    if (new URL(page.url()).origin !== home) await page.locator("button[type=submit]", { hasText: "Continue" }).click();
+    await page.waitForURL((url) => url.origin === home);
+  };
+  /** An account that waits for its first sign-in through a provider. */
+  const invited = async (name: string, loginType: "oidc" | "github"): Promise<Person> => {
+    const person = await w.user(name);
+    await sql("update users set login_type = $2, password_hash = null where id = $1", person.id, loginType);
+    return person;
+  };
+  const conversionOf = async (person: Person, to_type: string): Promise<string> => {
+    const answer = await w.as(person).post("/api/v2/users/me/convert-login", { to_type, password: passwordOf(person) });
+    expect(answer).to.include({ status: 201 });
+    return answer.body.state_string;
+  };
+  const loginTypeOf = async ({ id }: Pick<Person, "id">) =>
+    (await sql("select login_type from users where id = $1", id))[0].login_type;
+
+  it("lead somebody in by password and out again, with nothing from elsewhere", async () => {
+    const ada = await w.user("ada");
+    await open("/");
+    expect(page.url()).to.equal(`${home}/login?return_to=%2F`);
+    await picture("login-light");
+    await fill(ada.email, "wrong");
+    expect(await alarm()).to.equal("Incorrect email or password.");
+    expect(await page.getByLabel("E-mail").inputValue()).to.equal(ada.email);
+    expect(await page.getByLabel("Password").inputValue()).to.equal("");
+    await picture("login-failed");
+
+    await fill(ada.email, passwordOf(ada));
+    expect(page.url()).to.equal(`${home}/`);
+    expect(await heading()).to.equal(`Hello, ${ada.username}`);
+    await picture("home");
+    expect(await sessionCookie()).to.include({ httpOnly: true, sameSite: "Lax", secure: false, path: "/" });
+    expect(await sessionsOf(ada)).to.have.length(2);
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    expect(page.url()).to.equal(`${home}/login`);
+    expect(await sessionCookie()).to.equal(undefined);
+    expect(await sessionsOf(ada)).to.have.length(1);
+    await open("/");
+    expect(await heading()).to.equal("Sign in");
+    // The browser itself mentions answers that are no success.
+    const complaints = conduct.complaints.filter((text) => !/status of 401/.test(text));
+    expect({ ...conduct, complaints }).to.deep.equal({ strangers: [], complaints: [] });
+  });
+
+  it("are readable in the dark, on a small screen and without a mouse", async () => {
+    const ada = await w.user("ada");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.setViewportSize({ width: 360, height: 640 });
+    await open("/login?return_to=%2Fdocs");
+    await picture("login-dark-small");
+    const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
+      "({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })",
+    );
+    expect(scrollWidth).to.equal(clientWidth);
+    for (const text of [ada.email, passwordOf(ada)]) {
+      await page.keyboard.insertText(text);
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${home}/docs`);
+    await open("/");
+    await picture("home-dark-small");
+  });
+
+  it("sign in a newcomer of a welcome domain through the provider, and the same one again", async () => {
+    oidc.subjects.set("nina", {
+      email: "Nina.Novak@new.example.com",
+      email_verified: true,
+      name: "Nina Novák",
+      preferred_username: "nina.novak",
+    });
+    await open("/login?return_to=%2Flogin%3Fhere");
+    await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
+    await page.locator("input[name=login]").waitFor();
+    await throughOidc("nina", "/login/oidc?return_to=%2F");
+    expect(await heading()).to.equal("Hello, Nina Novák");
+    await picture("home-provider");
+    const [nina] = await sql(
+      "select id, username, email, login_type, status from users where lower(email) = 'nina.novak@new.example.com'",
+    );
+    expect(nina).to.include({ username: "nina-novak", login_type: "oidc", status: "active" });
+    expect(await sql("select provider, issuer, subject from user_links where user_id = $1", nina.id)).to.deep.equal([
+      { provider: "oidc", issuer: oidc.issuer, subject: "nina" },
+    ]);
+    expect(await sql("select action from audit_events where resource_id = $1 order by action", nina.id)).to.deep.equal([
+      { action: "create" },
+      { action: "login" },
+    ]);
+    expect(
+      await sql("select count(*)::int as count from organization_members where user_id = $1", nina.id),
+    ).to.deep.equal([{ count: 1 }]);
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await visit.clearCookies();
+    // By the link: the address may change meanwhile.
+    oidc.subjects.set("nina", { email: "nina@elsewhere.example.com", email_verified: true });
+    await throughOidc("nina");
+    expect(await heading()).to.equal("Hello, Nina Novák");
+    expect(await sessionsOf(nina)).to.have.length(1);
+  });
+
+  it("sign in an invited account by its verified e-mail, once for good", async () => {
+    const ida = await invited("ida", "oidc");
+    oidc.subjects.set("ida", { email: ida.email.toUpperCase(), email_verified: true });
+    oidc.subjects.set("impostor", { email: ida.email, email_verified: true });
+    await throughOidc("ida");
+    expect(await heading()).to.equal(`Hello, ${ida.username}`);
+    await visit.clearCookies();
+    await throughOidc("impostor");
+    expect(await heading()).to.contain("belongs to another identity");
+    await picture("refused");
+    expect(await sessionCookie()).to.equal(undefined);
+  });
+
+  it("refuse who is not welcome, not vouched for, suspended or known by a password", async () => {
+    const [ada, ida] = [await w.user("ada"), await invited("ida", "oidc")];
+    oidc.subjects.set("stranger", { email: "stranger@other.example.com", email_verified: true });
+    oidc.subjects.set("unverified", { email: ida.email, email_verified: false });
+    oidc.subjects.set("nobody", {});
+    oidc.subjects.set("ada", { email: ada.email, email_verified: true });
+    oidc.subjects.set("ida-2", { email: ida.email, email_verified: true });
+    const refusals: Array<[string, string]> = [
+      ["stranger", "There is no account for you here."],
+      ["unverified", "does not vouch for an e-mail"],
+      ["nobody", "does not vouch for an e-mail"],
+      ["ada", "signs in by password"],
+    ];
+    for (const [subject, reason] of refusals) {
+      await throughOidc(subject);
+      expect(`${await heading()} ${await page.locator("main").innerText()}`, subject).to.contain(reason);
+      expect(await sessionCookie(), subject).to.equal(undefined);
+      await visit.clearCookies();
+    }
+    await sql("update users set status = 'suspended' where id = $1", ida.id);
+    await throughOidc("ida-2");
+    expect(await heading()).to.equal("Your account is suspended.");
+    expect(await sessionCookie()).to.equal(undefined);
+    expect(await loginTypeOf(ada)).to.equal("password");
+  });
+
+  it("convert an account for its signed-in user alone, once", async () => {
+    const ada = await w.user("ada");
+    oidc.subjects.set("ada-c", { email: ada.email, email_verified: true });
+    const voided = await conversionOf(ada, "oidc");
+    const state = await conversionOf(ada, "oidc");
+    const path = `/login/oidc?state=${state}`;
+
+    await open(path);
+    expect(page.url()).to.equal(`${home}/login?${new URLSearchParams({ return_to: path }).toString()}`);
+    await fill(ada.email, passwordOf(ada));
+    await page.locator("input[name=login]").waitFor();
+    const elsewhere = await w.login(ada.email, passwordOf(ada));
+    await throughOidc("ada-c", `/login/oidc?state=${voided}`);
+    expect(await heading()).to.contain("The conversion has ended.");
+    expect(await loginTypeOf(ada)).to.equal("password");
+
+    await open("/");
+    await throughOidcAgain(path);
+    expect(await page.locator("main").innerText()).to.contain("OpenID Connect");
+    await picture("converted");
+    expect(await sql("select login_type, password_hash from users where id = $1", ada.id)).to.deep.equal([
+      { login_type: "oidc", password_hash: null },
+    ]);
+    expect(await sessionsOf(ada)).to.have.length(1);
+    for (const token of [ada.token, elsewhere]) {
+      expect((await w.as({ token }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    }
+    expect(
+      (await w.nobody.post("/api/v2/users/login", { email: ada.email, password: passwordOf(ada) })).status,
+    ).to.equal(401);
+
+    await throughOidcAgain(path);
+    expect(await heading()).to.contain("signs in to an account already");
+    await visit.clearCookies();
+    await throughOidc("ada-c");
+    expect(await heading()).to.equal(`Hello, ${ada.username}`);
+  });
+
+  it("do not convert by somebody else's session, another's e-mail, or for another provider", async () => {
+    const [ada, bob] = await w.users("ada", "bob");
+    oidc.subjects.set("ada-d", { email: ada!.email, email_verified: true });
+    oidc.subjects.set("other", { email: "somebody@new.example.com", email_verified: true });
+    const state = await conversionOf(ada!, "github");
+    await open("/login");
+    await fill(bob!.email, passwordOf(bob!));
+    await throughOidc("ada-d", `/login/oidc?state=${state}`);
+    expect(await heading()).to.contain("by another e-mail");
+    await visit.clearCookies();
+
+    await open("/login");
+    await fill(ada!.email, passwordOf(ada!));
+    await throughOidc("ada-d", `/login/oidc?state=${state}`);
+    expect(await heading()).to.contain("The conversion has ended.");
+    await visit.clearCookies({ domain: "127.0.0.1" });
+    const right = await conversionOf(ada!, "oidc");
+    await throughOidc("other", `/login/oidc?state=${right}`);
+    expect(await heading()).to.contain("by another e-mail");
+    expect(await loginTypeOf(ada!)).to.equal("password");
+    expect(await sql("select from users where email = 'somebody@new.example.com'")).to.deep.equal([]);
+  });
+
+  it("sign in through GitHub by the verified primary e-mail, and convert to it", async () => {
+    const [gus, ada] = [await invited("gus", "github"), await w.user("ada")];
+    github.user = { id: 7, login: "gus", name: "Gus" };
+    github.emails = [
+      { email: ada.email, primary: false, verified: true },
+      { email: gus.email, primary: true, verified: true },
+    ];
+    await open("/login");
+    await page.getByRole("link", { name: "Sign in with GitHub" }).click();
+    await page.waitForURL(`${home}/`);
+    expect(await heading()).to.equal(`Hello, ${gus.username}`);
+    expect(await sql("select issuer, subject from user_links where user_id = $1", gus.id)).to.deep.equal([
+      { issuer: github.url, subject: "7" },
+    ]);
+    await visit.clearCookies();
+
+    github.user = { id: 8, login: "ada", name: "Ada" };
+    github.emails = [{ email: ada.email, primary: true, verified: false }];
+    await open("/login");
+    await fill(ada.email, passwordOf(ada));
+    await open(`/login/github?state=${await conversionOf(ada, "github")}`);
+    expect(await heading()).to.contain("by another e-mail");
+    github.emails[0]!.verified = true;
+    await open(`/login/github?state=${await conversionOf(ada, "github")}`);
+    expect(page.url()).to.equal(`${home}/`);
+    expect(await page.locator("main").innerText()).to.contain("GitHub");
+    expect(await loginTypeOf(ada)).to.equal("github");
+  });
+
+  it("bind a sign-in to the browser that began it, and let it end once", async () => {
+    const gus = await invited("gus", "github");
+    github.user = { id: 9, login: "gus", name: "Gus" };
+    github.emails = [{ email: gus.email, primary: true, verified: true }];
+    const visitor = new Client(home);
+    const begun = await visitor.get("/login/github");
+    const cookie = begun.headers.getSetCookie()[0]!;
+    expect(cookie).to.match(/; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/);
+    const asked = new URL(begun.headers.get("location")!);
+    expect(asked.searchParams.get("code_challenge_method")).to.equal("S256");
+    const answer = await fetch(asked, { redirect: "manual" });
+    const back = new URL(answer.headers.get("location")!);
+    const callback = back.pathname + back.search;
+    const kept = { cookie: cookie.split(";")[0]! };
+
+    expect(await visitor.get(callback)).to.include({ status: 400 });
+    const other = (await visitor.get("/login/github")).headers.getSetCookie()[0]!.split(";")[0]!;
+    expect(await visitor.get(callback, { cookie: other })).to.include({ status: 400 });
+    expect(await visitor.get(callback.replace("/github/", "/oidc/"), kept)).to.include({ status: 400 });
+    expect(await visitor.get(callback, { cookie: `${kept.cookie}x` })).to.include({ status: 400 });
+    expect(
+      await visitor.get(`/login/github/callback?error=access_denied&state=${back.searchParams.get("state")}`, kept),
+    ).to.include({ status: 403 });
+
+    const uses = await Promise.all(Array.from({ length: 5 }, () => visitor.get(callback, kept)));
+    expect(uses.filter(({ status }) => status === 303)).to.have.length(1);
+    expect(uses.filter(({ status }) => status === 403)).to.have.length(4);
+    expect(await sessionsOf(gus)).to.have.length(2);
+    expect(await visitor.get(callback, kept)).to.include({ status: 403 });
+  });
+
+  it("leave nothing behind once their time is over", async () => {
+    const [ada, bob] = await w.users("ada", "bob");
+    await Promise.all([conversionOf(ada!, "oidc"), conversionOf(bob!, "oidc")]);
+    await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada!.id);
+    const inserted = `insert into spent_sign_ins values (sha256($1), now() + $2::interval)`;
+    await Promise.all([sql(inserted, "over", "-1 s"), sql(inserted, "not yet", "1 minute")]);
+    await deleteEndedSignIns(w.app.services);
+    const left = await sql("select user_id from login_conversions where user_id = any($1)", [ada!.id, bob!.id]);
+    expect(left).to.deep.equal([{ user_id: bob!.id }]);
+    const spent = "select from spent_sign_ins where state_hash = sha256($1)";
+    expect([(await sql(spent, "over")).length, (await sql(spent, "not yet")).length]).to.deep.equal([0, 1]);
+  });
+
+  it("say so when a provider is not there or not configured", async () => {
+    const away = await OidcProvider.open(() => "");
+    const replica: App = await startServer(w.database.url, { ...away.settings, STEWARD_PASSWORD_AUTH: "false" });
+    await away.close();
+    try {
+      const visitor = new Client(replica.url);
+      const failed = await visitor.get("/login/oidc");
+      expect(failed.status).to.equal(502);
+      expect(failed.body)
+        .to.match(/The identity provider failed\./)
+        .and.contain(failed.headers.get("x-request-id"));
+      for (const path of ["/login/github", "/login/nobody", "/login/github/callback"])
+        expect((await visitor.get(path)).status, path).to.equal(404);
+      const form = await visitor.get("/login");
+      expect(form.body).to.contain("/login/oidc").and.not.contain("<form");
+    } finally {
+      await replica.close();
+    }
+  });
+
+  it("keep to their policy, and tell nobody's browser to remember them", async () => {
+    for (const path of ["/login", "/login/nobody", "/login/github/callback"]) {
+      const { headers, body } = await w.nobody.get(path);
+      expect(headers.get("content-security-policy")).to.equal(
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+      );
+      expect(headers.get("cache-control")).to.equal("no-store");
+      expect(headers.get("referrer-policy")).to.equal("no-referrer");
+      expect(headers.get("content-type")).to.equal("text/html; charset=utf-8");
+      expect(body).to.not.match(/<script|style=| on\w+=/);
+    }
+    expect(await w.nobody.get("/logout")).to.include({ status: 405 });
+    expect(await w.nobody.get("/Login")).to.include({ status: 404 });
+  });
+});
+
+describe("forms and cookies of pages", () => {
+  let w: World;
+  before(async function () {
+    this.timeout(60_000);
+    w = await startWorld();
+  });
+  after(() => w.close());
+
+  const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+  const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
+  const cookies = (headers: Headers) =>
+    headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(";")[0]!)
+      .join("; ");
+  const tokenIn = (body: string) => /name="csrf_token" value="([^"]+)"/.exec(body)![1]!;
+  const csrfOf = async (session: string) =>
+    tokenIn((await w.nobody.get("/", { cookie: `service_session_token=${session}` })).body);
+  const submit = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const page = await w.nobody.get("/login");
+    const csrf_token = tokenIn(page.body);
+    return w.nobody.post("/login", form({ csrf_token, ...fields }), {
+      ...urlencoded,
+      cookie: cookies(page.headers),
+      ...headers,
+    });
+  };
+
+  it("sign in only by a form of this browser", async () => {
+    const ada = await w.user("ada");
+    const right = { email: ada.email, password: passwordOf(ada) };
+    const [mine, theirs] = [await w.nobody.get("/login"), await w.nobody.get("/login")];
+    const attempts = [
+      [{ ...right }, {}],
+      [{ ...right, csrf_token: tokenIn(mine.body) }, {}],
+      [{ ...right, csrf_token: tokenIn(theirs.body) }, { cookie: cookies(mine.headers) }],
+      [{ ...right, csrf_token: tokenIn(mine.body) }, { cookie: cookies(mine.headers).replace(/.$/, "!") }],
+    ] as const;
+    for (const [fields, headers] of attempts) {
+      const answer = await w.nobody.post("/login", form(fields), { ...urlencoded, ...headers });
+      expect(answer.status).to.equal(403);
+      expect(cookies(answer.headers)).to.not.contain("service_session_token");
+    }
+    const answer = await submit(right);
+    expect(answer.status).to.equal(303);
+    expect(answer.headers.getSetCookie().join()).to.match(
+      /^service_session_token=stw_se_[\w-]+; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+  });
+
+  it("go back to paths of this server alone", async () => {
+    const ada = await w.user("ada");
+    const targets: Record<string, string> = {
+      "/docs?a=b#c": "/docs?a=b#c",
+      "/gr\u00fcn und wei\u00df": "/gr%C3%BCn%20und%20wei%C3%9F",
+      "//evil.example.com": "/",
+      "/\\evil.example.com": "/",
+      "/a\\b": "/",
+      "/\t/evil.example.com": "/",
+      "/a\r\nSet-Cookie: b=c": "/",
+      "https://evil.example.com/": "/",
+      "javascript:alert(1)": "/",
+      "": "/",
+      docs: "/",
+      [`/${"x".repeat(2048)}`]: "/",
+    };
+    for (const [return_to, location] of Object.entries(targets)) {
+      const answer = await submit({ email: ada.email, password: passwordOf(ada), return_to });
+      expect([answer.status, answer.headers.get("location")], JSON.stringify(return_to)).to.deep.equal([303, location]);
+    }
+  });
+
+  it("write nothing of what they are given but as text", async () => {
+    const evil = `"><script>alert(1)</script>'&@example.com`;
+    const { status, body } = await submit({ email: evil, password: "wrong", return_to: `/"><script>` });
+    expect(status).to.equal(401);
+    expect(body)
+      .to.contain("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#39;&amp;@example.com")
+      .and.not.contain("<script");
+    const page = await w.nobody.get(`/login?return_to=${encodeURIComponent(`/"><script>`)}`);
+    expect(page.body).to.not.contain("<script");
+  });
+
+  it("say what they cannot read", async () => {
+    const answers = [
+      await w.nobody.post("/login", {}),
+      await w.nobody.post("/login", "x".repeat(17_000), urlencoded),
+      await submit({}),
+      await submit({ email: w.owner.email, password: "x".repeat(1025) }),
+    ];
+    expect(answers.map(({ status }) => status)).to.deep.equal([415, 413, 400, 400]);
+    for (const { body } of answers) expect(body).to.contain("<h1>");
+  });
+
+  it("count a cookie from our own pages, and with a CSRF token where something changes", async () => {
+    const ada = await w.user("ada");
+    const cookie = `service_session_token=${ada.token}`;
+    const check = (headers: Record<string, string>) =>
+      w.nobody.post("/api/v2/authcheck", { checks: {} }, { cookie, ...headers });
+    const csrf = await csrfOf(ada.token);
+    const origin = w.app.services.config.accessUrl;
+    expect(await check({})).to.include({ status: 401 });
+    expect(await check({ origin: "https://evil.example.com", "x-csrf-token": csrf })).to.include({ status: 401 });
+    expect(await check({ "sec-fetch-site": "cross-site", origin, "x-csrf-token": csrf })).to.include({ status: 401 });
+    expect(await check({ origin })).to.include({ status: 403 });
+    expect(await check({ "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
+    expect(await check({ origin, "x-csrf-token": csrf })).to.include({ status: 200 });
+    expect(await check({ origin, "x-csrf-token": csrf, "service-session-token": "bad" })).to.include({ status: 401 });
+  });
+
+  it("let somebody go to a page from anywhere, and do nothing there from elsewhere", async () => {
+    const ada = await w.user("ada");
+    const cookie = `service_session_token=${ada.token}`;
+    const front = await w.nobody.get("/", { cookie });
+    expect(front.status).to.equal(200);
+    for (const [mode, status] of [
+      ["navigate", 200],
+      ["no-cors", 303],
+    ] as const) {
+      const headers = [`Cookie: ${cookie}`, "Sec-Fetch-Site: cross-site", `Sec-Fetch-Mode: ${mode}`];
+      expect((await raw(w.url, rawRequest("GET /", headers))).statuses, mode).to.deep.equal([status]);
+    }
+
+    const csrf_token = tokenIn(front.body);
+    const leave = (fields: Record<string, string>, headers: Record<string, string>) =>
+      w.nobody.post("/logout", form(fields), { ...urlencoded, cookie, ...headers });
+    expect(await leave({}, { "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
+    expect(await leave({ csrf_token }, { "sec-fetch-site": "cross-site" })).to.include({ status: 303 });
+    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(200);
+    expect(await leave({ csrf_token }, { "sec-fetch-site": "same-origin" })).to.include({ status: 303 });
+    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+  });
+
+  it("are Secure, and believed, under https", async () => {
+    const replica: App = await startServer(w.database.url, { STEWARD_ACCESS_URL: "https://steward.example.com" });
+    try {
+      const { headers } = await new Client(replica.url).get("/login");
+      expect(headers.getSetCookie().join()).to.match(/; Secure$/);
+    } finally {
+      await replica.close();
+    }
+  });
+});
