@@ -391,7 +391,7 @@ describe("user secrets", () => {
 
     it("or go, and never come back", async () => {
       const ada = await w().user("ada");
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < 30; round++) {
         await created(ada, { name: "a" });
         const [changed, deleted] = await Promise.all([
           patch(ada, "a", { value: "new" }),

@@ -99,11 +99,12 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   const passcode = await tryCode(ctx, email, code);
   try {
     await spend(ctx, passcode, password);
-    await rememberAddress(ctx, passcode.id);
   } catch (error) {
-    await ctx.services.database.query(giveTryBack, [passcode.id, passcode.codeHash]);
+    // After any other failure the transaction may still hold the row that this would wait for.
+    if (error instanceof DomainError) await ctx.services.database.query(giveTryBack, [passcode.id, passcode.codeHash]);
     throw error;
   }
+  await rememberAddress(ctx, passcode.id);
   return true;
 }
 

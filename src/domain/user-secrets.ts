@@ -62,24 +62,17 @@ function owning(ctx: Context, permission: Permission, user: FoundUser): FoundUse
   return user;
 }
 
-const secretsByIds = statement<UserSecretRow>(`select ${columns} from user_secrets where id = any($1::uuid[])`);
-
-/** Secrets by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
-export async function userSecretsByIds(
-  ctx: Context,
-  ids: readonly string[],
-): Promise<Array<UserSecretRow | undefined>> {
-  const secrets = new Map((await ctx.rows(secretsByIds, ids)).map((secret) => [secret.id, secret]));
-  return ids.map((id) => secrets.get(id));
-}
-
-const insertSecret = statement(`
+const insertSecret = statement<UserSecretRow>(`
   insert into user_secrets (id, user_id, name, description, env_name, file_path, value_bytes,
     key_id, value_nonce, value_ciphertext, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now())`);
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now())
+  returning ${columns}`);
 
-/** Stores a secret of the caller. */
-export async function createUserSecret(ctx: Context, { user: ref, ...input }: CreateUserSecret): Promise<string> {
+/** Stores a secret of the caller. Gives the row that is written: after the commit, a deletion may be faster than a read. */
+export async function createUserSecret(
+  ctx: Context,
+  { user: ref, ...input }: CreateUserSecret,
+): Promise<UserSecretRow> {
   const user = await lockUser(ctx, ref);
   authorize(ctx.actor, "user_secret:create", userTarget(user));
   const fields = {
@@ -97,22 +90,23 @@ export async function createUserSecret(ctx: Context, { user: ref, ...input }: Cr
   await requireRoom(ctx, user.id, { id, name, envName, filePath, valueBytes });
   const { keyId, nonce, ciphertext } = seal(ctx, user, id, value);
   const values = [id, user.id, name, description, envName, filePath, valueBytes, keyId, nonce, ciphertext];
-  await ctx.rows(insertSecret, ...values).catch(refuseForgottenKey);
+  const secret = await ctx.row(insertSecret, ...values).catch(refuseForgottenKey);
   ctx.audit(recorded("create", user, id, filled(fields), "new"));
-  return id;
+  return secret!;
 }
 
 const lockSecret = statement<UserSecretRow & Occupied>(`
   select ${columns}, value_bytes as "valueBytes" from user_secrets where user_id = $1 and name = $2 for update`);
 
-const changeSecret = statement(`
+const changeSecret = statement<UserSecretRow>(`
   update user_secrets set description = $2, env_name = $3, file_path = $4, value_bytes = $5,
     key_id = coalesce($6, key_id), value_nonce = coalesce($7, value_nonce),
     value_ciphertext = coalesce($8, value_ciphertext), updated_at = now()
-  where id = $1`);
+  where id = $1
+  returning ${columns}`);
 
 /** Changes a secret of the caller: what is given. A value that is given counts as another one. */
-export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<string> {
+export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:update", await lockUser(ctx, input.user));
   const secret = await ctx.row(lockSecret, user.id, input.name);
   if (!secret) throw notFound();
@@ -122,14 +116,14 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
   const after = { ...secret, ...change, ...(value !== undefined && { valueBytes: Buffer.byteLength(value) }) };
   const changed = changeable.filter((field) => after[field] !== secret[field]);
   const fields = [...changed, ...(value === undefined ? [] : ["value"])];
-  if (fields.length === 0) return secret.id;
+  if (fields.length === 0) return secret;
   await requireRoom(ctx, user.id, after, secret);
   const { keyId, nonce, ciphertext }: Partial<Sealed> = value === undefined ? {} : seal(ctx, user, secret.id, value);
   const { id, description, envName, filePath, valueBytes } = after;
   const values = [id, description, envName, filePath, valueBytes, keyId, nonce, ciphertext];
-  await ctx.rows(changeSecret, ...values).catch(refuseForgottenKey);
+  const written = await ctx.row(changeSecret, ...values).catch(refuseForgottenKey);
   ctx.audit(recorded("update", user, id, fields, "old", "new"));
-  return id;
+  return written!;
 }
 
 const changeable = ["description", "envName", "filePath"] as const;

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../context.js";
 import {
   type CreateUserSecret,
@@ -10,7 +10,6 @@ import {
   type UpdateUserSecret,
   updateUserSecret,
   type UserSecretRow,
-  userSecretsByIds,
 } from "../domain/user-secrets.js";
 import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
 import { Needs } from "./access.js";
@@ -81,29 +80,22 @@ class DeleteUserSecretInput implements SecretReference {
   @Field(() => String, { description: "Its exact name." }) name!: string;
 }
 
-interface SecretPayload {
-  secretId: string;
-}
-
-/** The payload of verbs that leave a secret behind, which is read after the commit. */
+/** The payload of a verb: the secret as the verb left it, or found it. */
 function secretPayload(verb: string, description: string) {
-  @ObjectType(`${verb}UserSecretPayload`, { description })
-  class Payload {
-    @Field(() => UserSecretType, { description: "The secret without its value." })
-    userSecret(@Root() { secretId }: SecretPayload, @Ctx() ctx: Context) {
-      return ctx.load(userSecretsByIds, secretId);
-    }
+  @ObjectType(`${verb}UserSecretPayload`, { simpleResolvers: true, description })
+  class Payload implements SecretPayload {
+    @Field(() => UserSecretType, { description: "The secret without its value." }) userSecret!: UserSecretRow;
   }
   return Payload;
 }
 
+interface SecretPayload {
+  userSecret: UserSecretRow;
+}
+
 const CreateUserSecretPayload = secretPayload("Create", "A stored secret.");
 const UpdateUserSecretPayload = secretPayload("Update", "A changed secret.");
-
-@ObjectType({ simpleResolvers: true, description: "A deleted secret." })
-class DeleteUserSecretPayload {
-  @Field(() => UserSecretType, { description: "The secret as it was, without its value." }) userSecret!: UserSecretRow;
-}
+const DeleteUserSecretPayload = secretPayload("Delete", "A deleted secret, as it was.");
 
 @Resolver()
 export class UserSecretsResolver {
@@ -141,7 +133,7 @@ export class UserSecretsResolver {
     @Arg("input", () => CreateUserSecretInput, { description: "The secret." }) input: CreateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
-    return { secretId: await createUserSecret(ctx, input) };
+    return { userSecret: await createUserSecret(ctx, input) };
   }
 
   @Needs("user_secret:update", "user_secret:read")
@@ -152,7 +144,7 @@ export class UserSecretsResolver {
     @Arg("input", () => UpdateUserSecretInput, { description: "What to change." }) input: UpdateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
-    return { secretId: await updateUserSecret(ctx, input) };
+    return { userSecret: await updateUserSecret(ctx, input) };
   }
 
   @Needs("user_secret:delete", "user_secret:read")
@@ -162,7 +154,7 @@ export class UserSecretsResolver {
   async deleteUserSecret(
     @Arg("input", () => DeleteUserSecretInput, { description: "Which one." }) input: DeleteUserSecretInput,
     @Ctx() ctx: Context,
-  ): Promise<DeleteUserSecretPayload> {
+  ): Promise<SecretPayload> {
     return { userSecret: await deleteUserSecret(ctx, input) };
   }
 }
