@@ -105,13 +105,15 @@ interface Reading {
 }
 
 /** `condition` gets the places of the values that it compares with. */
-const readingOf = (condition: (...places: string[]) => string): Reading => {
+const readingOf = (condition: (...places: string[]) => string, plain = plainOf(condition)): Reading => ({
+  plain,
+  withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
+});
+
+function plainOf(condition: (...places: string[]) => string): Reading["plain"] {
   const plain = statement<GroupRow>(selectGroups(membersAtOnce.alone, "", condition("$5", "$6")));
-  return {
-    plain: (ctx, ...values) => ctx.rows(plain, ...readBy(ctx), ...values),
-    withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
-  };
-};
+  return (ctx, ...values) => ctx.rows(plain, ...readBy(ctx), ...values);
+}
 
 const read = (ctx: Context, { plain, withMembers }: Reading, members: readonly MembersQuery[], ...values: unknown[]) =>
   membersToReadAlong(members) === null
@@ -125,12 +127,12 @@ const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
 const locked = "for no key update of g";
 
 const reading = {
-  byId: { ...readingOf((id) => byId(id)), plain: plainById("") },
+  byId: readingOf((id) => byId(id), plainById("")),
   byName: readingOf((name) => byName(name)),
 };
 
 const locking = {
-  byId: { ...readingOf((id) => `${byId(id)} ${locked}`), plain: plainById(locked) },
+  byId: readingOf((id) => `${byId(id)} ${locked}`, plainById(locked)),
   byName: readingOf((name) => `${byName(name)} ${locked}`),
 };
 

@@ -32,11 +32,6 @@ export class OutsideError extends Error {
   }
 }
 
-/** Networks of organisations: what operators run for themselves (RFC 1918, RFC 4193). */
-export const privateNetworks: readonly Cidr[] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"].map(
-  (network) => ipaddr.parseCIDR(network),
-);
-
 const mostRedirects = 5;
 
 /**
