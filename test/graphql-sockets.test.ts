@@ -217,6 +217,22 @@ describe("GraphQL over WebSocket", () => {
     expect(socket.readyState).to.equal(WebSocket.OPEN);
   });
 
+  it("asks for the scope of an operation before it looks at the variables", async () => {
+    const { createApiKey } = await w()
+      .as(w().owner)
+      .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["group:read"] }) { token } }`);
+    const { messages, say } = await bare();
+    say(init(createApiKey.token));
+    await eventually(() => messages.length === 1, "acknowledged");
+    const query = "query($id: UUID!) { inboxNotification(id: $id) { id } }";
+    say({ type: "subscribe", id: "narrow", payload: { query, variables: { id: 5 } } });
+    await eventually(() => messages.length === 2, "answered");
+    expect(messages[1]!.payload[0].extensions).to.deep.include({
+      code: "FORBIDDEN",
+      requiredScopes: ["inbox_notification:read"],
+    });
+  });
+
   it("keeps the schema to itself if so configured, and closes with 1012 when the server stops", async () => {
     const app = await startServer(w().database.url, { STEWARD_GRAPHQL_INTROSPECTION: "false" });
     let closed = 0;

@@ -175,6 +175,28 @@ describe("a request", () => {
       const named = (errors[0]!.extensions.validations as Array<{ field: string }>).map(({ field }) => field);
       expect(named).to.have.members(["input.displayName", "input.quotaAllowance", "input.addUsers[0]"]);
     });
+
+    it("with 100000 faults, and hears of the first 1000", async () => {
+      const { id } = await w().group();
+      const addUsers = Array.from({ length: 100_000 }, () => "x");
+      const told = { detail: "No more than 1000 faults are told." };
+      const rest = await owner().patch(`/api/v2/groups/${id}`, { add_users: addUsers });
+      expect(rest).to.include({ status: 400 });
+      expect(rest.body).to.include(told);
+      expect(fields(rest)).to.deep.equal(Array.from({ length: 1000 }, (_, n) => `add_users[${n}]`));
+      const { errors } = await owner().failure(
+        "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
+        { input: { group: id, addUsers } },
+      );
+      expect(errors[0]!.extensions).to.include(told);
+      expect(errors[0]!.extensions.validations).to.have.length(1000);
+    });
+
+    it("with faults under names of its own, and hears no more than the beginning of long ones", async () => {
+      const checks = { ["k".repeat(100_000)]: { action: 1 } };
+      const answer = await owner().post("/api/v2/authcheck", { checks });
+      expect(fields(answer)).to.deep.equal([`checks.${"k".repeat(293)}…`]);
+    });
   });
 
   describe("has a query", () => {

@@ -181,6 +181,19 @@ describe("calls to the outside", () => {
     await refused(`http://rebound.example:${port}/`, turning);
   });
 
+  it("go wherever the operator says, and from there nowhere inside", async () => {
+    const elsewhere = await receiver((_, response) => response.end("secret"));
+    const named = await receiver((request, response) =>
+      request.url === "/away" ? response.writeHead(302, { Location: elsewhere.url }).end() : response.end("here"),
+    );
+    const fetch = outsideFetch({ named: [named.url] });
+    expect(await (await fetch(`${named.url}/path?a=b`)).text()).to.equal("here");
+    await refused(elsewhere.url, fetch);
+    await refused(`${named.url}/away`, fetch);
+    await refused(named.url.replace("http:", "https:"), fetch);
+    expect(elsewhere.requests).to.have.length(0);
+  });
+
   it("look again at every redirect", async () => {
     const elsewhere = await receiver((_, response) => response.end("secret"));
     const redirecting = await receiver((request, response) => {

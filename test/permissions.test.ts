@@ -77,6 +77,10 @@ const cells: Cell[] = [
   { permission: "user:delete", may: "O", asked: stored("holder"), tried: change("deleteUser", (s) => `user: "${s.holder}"`), about: "a holder of a site role" },
   { permission: "user:read", may: everybody, asked: mine, tried: () => `{ me { id email } }`, shows: actor, about: "oneself" },
   { permission: "user:update_personal", may: everybody, asked: mine, tried: change("updateProfile", () => `name: "${title()}"`), about: "oneself" },
+  { permission: "user:read_personal", may: "OU", asked: stored("victim"), tried: api("GET", (s) => `/users/${s.victim}/quiet-hours`), shows: () => "timezone" },
+  { permission: "user:read_personal", may: everybody, asked: mine, tried: api("GET", () => "/users/me/quiet-hours"), shows: () => "timezone", about: "oneself" },
+  { permission: "user:update_personal", may: "OU", asked: stored("victim"), tried: api("PUT", (s) => `/users/${s.victim}/quiet-hours`, { schedule: "0 1 * * *" }) },
+  { permission: "user:update_personal", may: "O", asked: stored("holder"), tried: api("PUT", (s) => `/users/${s.holder}/quiet-hours`, { schedule: "0 1 * * *" }), about: "a holder of a site role" },
 
   { permission: "assign_role:assign", may: "O", asked: everywhere, tried: setRoles("victim", "AUDITOR") },
   { permission: "assign_role:assign", may: "O", asked: everywhere, tried: setRoles("victim", "OWNER"), about: "owner" },
@@ -119,6 +123,18 @@ const cells: Cell[] = [
   { permission: "api_key:delete", may: "OU", asked: victims, tried: change("revokeApiKey", (s) => `id: "${s.key}"`) },
 
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
+
+  { permission: "user_secret:create", may: everybody, asked: mine, tried: api("POST", () => "/users/me/secrets", { name: "new", value: "v" }), about: "one's own" },
+  { permission: "user_secret:create", may: "", asked: victims, tried: api("POST", (s) => `/users/${s.victim}/secrets`, { name: "new", value: "v" }) },
+  { permission: "user_secret:read", may: everybody, asked: mine, tried: api("GET", () => "/users/me/secrets/kept"), shows: () => "kept", about: "one's own" },
+  { permission: "user_secret:read", may: "", asked: victims, tried: api("GET", (s) => `/users/${s.victim}/secrets/kept`), shows: () => "kept" },
+  { permission: "user_secret:read", may: "", asked: victims, tried: api("GET", (s) => `/users/${s.victim}/secrets`), shows: () => "kept", about: "in the list" },
+  { permission: "user_secret:update", may: everybody, asked: mine, tried: api("PATCH", () => "/users/me/secrets/kept", { description: "d" }), about: "one's own" },
+  { permission: "user_secret:update", may: "", asked: victims, tried: api("PATCH", (s) => `/users/${s.victim}/secrets/kept`, { description: "d" }) },
+  { permission: "user_secret:delete", may: everybody, asked: mine, tried: api("DELETE", () => "/users/me/secrets/kept"), about: "one's own" },
+  { permission: "user_secret:delete", may: "", asked: victims, tried: api("DELETE", (s) => `/users/${s.victim}/secrets/kept`) },
+
+  { permission: "system:read", may: "O", asked: everywhere, tried: () => "{ encryptionStatus { activeKeyId } }", shows: () => "activeKeyId" },
 
   { permission: "inbox_notification:read", may: everybody, asked: mine, tried: api("GET", () => "/notifications/inbox"), shows: is("ownNote"), about: "one's own" },
   { permission: "inbox_notification:read", may: "", asked: victims, tried: api("GET", () => "/notifications/inbox"), shows: is("note") },

@@ -6,7 +6,6 @@ import { deleteEndedSignIns } from "../src/domain/provider-sign-in.js";
 import { startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
-import { raw, rawRequest } from "./support/raw.js";
 import { Client, type Person, startWorld, type World } from "./support/world.js";
 
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
@@ -102,6 +101,7 @@ describe("the pages of signing in", function () {
     expect(await alarm()).to.equal("Incorrect email or password.");
     expect(await page.getByLabel("E-mail").inputValue()).to.equal(ada.email);
     expect(await page.getByLabel("Password").inputValue()).to.equal("");
+    expect(await page.locator("input:focus").getAttribute("name")).to.equal("password");
     await picture("login-failed");
 
     await fill(ada.email, passwordOf(ada));
@@ -112,7 +112,9 @@ describe("the pages of signing in", function () {
     expect(await sessionsOf(ada)).to.have.length(2);
 
     await page.getByRole("button", { name: "Sign out" }).click();
-    expect(page.url()).to.equal(`${home}/login`);
+    expect(page.url()).to.equal(`${home}/login?signed_out`);
+    expect(await page.getByRole("status").innerText()).to.equal("You are signed out.");
+    await picture("signed-out");
     expect(await sessionCookie()).to.equal(undefined);
     expect(await sessionsOf(ada)).to.have.length(1);
     await open("/");
@@ -237,6 +239,7 @@ describe("the pages of signing in", function () {
     await open("/");
     await throughOidcAgain(path);
     expect(await page.locator("main").innerText()).to.contain("OpenID Connect");
+    expect(await page.getByRole("status").innerText()).to.contain("Your password no longer works.");
     await picture("converted");
     expect(await sql("select login_type, password_hash from users where id = $1", ada.id)).to.deep.equal([
       { login_type: "oidc", password_hash: null },
@@ -303,7 +306,7 @@ describe("the pages of signing in", function () {
     expect(await heading()).to.contain("by another e-mail");
     github.emails[0]!.verified = true;
     await open(`/login/github?state=${await conversionOf(ada, "github")}`);
-    expect(page.url()).to.equal(`${home}/`);
+    expect(page.url()).to.equal(`${home}/?converted`);
     expect(await page.locator("main").innerText()).to.contain("GitHub");
     expect(await loginTypeOf(ada)).to.equal("github");
   });
@@ -372,6 +375,23 @@ describe("the pages of signing in", function () {
     }
   });
 
+  it("meet people who lost their way, and programs as ever", async () => {
+    const answer = await open("/nowhere/to/be/found");
+    expect(answer!.status()).to.equal(404);
+    expect(await heading()).to.equal("Route not found.");
+    expect(await page.locator("main").innerText()).to.contain(answer!.headers()["x-request-id"]);
+    await picture("not-found");
+    expect((await open("/logout"))!.status()).to.equal(405);
+    expect(await heading()).to.equal("Method not allowed.");
+    await page.getByRole("link", { name: "Back to Steward" }).click();
+    expect(page.url()).to.equal(`${home}/login?return_to=%2F`);
+    const accept = { Accept: "text/html,*/*;q=0.8" };
+    expect((await w.nobody.get("/api/v2/nothing", accept)).body).to.deep.equal({ message: "Route not found." });
+    expect((await w.nobody.get("/nothing")).body).to.deep.equal({ message: "Route not found." });
+    const refused = await w.nobody.get("/logout", accept);
+    expect([refused.status, refused.headers.get("allow")]).to.deep.equal([405, "POST"]);
+  });
+
   it("keep to their policy, and tell nobody's browser to remember them", async () => {
     for (const path of ["/login", "/login/nobody", "/login/github/callback"]) {
       const { headers, body } = await w.nobody.get(path);
@@ -385,149 +405,5 @@ describe("the pages of signing in", function () {
     }
     expect(await w.nobody.get("/logout")).to.include({ status: 405 });
     expect(await w.nobody.get("/Login")).to.include({ status: 404 });
-  });
-});
-
-describe("forms and cookies of pages", () => {
-  let w: World;
-  before(async function () {
-    this.timeout(60_000);
-    w = await startWorld();
-  });
-  after(() => w.close());
-
-  const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
-  const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
-  const cookies = (headers: Headers) =>
-    headers
-      .getSetCookie()
-      .map((cookie) => cookie.split(";")[0]!)
-      .join("; ");
-  const tokenIn = (body: string) => /name="csrf_token" value="([^"]+)"/.exec(body)![1]!;
-  const csrfOf = async (session: string) =>
-    tokenIn((await w.nobody.get("/", { cookie: `service_session_token=${session}` })).body);
-  const submit = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
-    const page = await w.nobody.get("/login");
-    const csrf_token = tokenIn(page.body);
-    return w.nobody.post("/login", form({ csrf_token, ...fields }), {
-      ...urlencoded,
-      cookie: cookies(page.headers),
-      ...headers,
-    });
-  };
-
-  it("sign in only by a form of this browser", async () => {
-    const ada = await w.user("ada");
-    const right = { email: ada.email, password: passwordOf(ada) };
-    const [mine, theirs] = [await w.nobody.get("/login"), await w.nobody.get("/login")];
-    const attempts = [
-      [{ ...right }, {}],
-      [{ ...right, csrf_token: tokenIn(mine.body) }, {}],
-      [{ ...right, csrf_token: tokenIn(theirs.body) }, { cookie: cookies(mine.headers) }],
-      [{ ...right, csrf_token: tokenIn(mine.body) }, { cookie: cookies(mine.headers).replace(/.$/, "!") }],
-    ] as const;
-    for (const [fields, headers] of attempts) {
-      const answer = await w.nobody.post("/login", form(fields), { ...urlencoded, ...headers });
-      expect(answer.status).to.equal(403);
-      expect(cookies(answer.headers)).to.not.contain("service_session_token");
-    }
-    const answer = await submit(right);
-    expect(answer.status).to.equal(303);
-    expect(answer.headers.getSetCookie().join()).to.match(
-      /^service_session_token=stw_se_[\w-]+; Path=\/; HttpOnly; SameSite=Lax$/,
-    );
-  });
-
-  it("go back to paths of this server alone", async () => {
-    const ada = await w.user("ada");
-    const targets: Record<string, string> = {
-      "/docs?a=b#c": "/docs?a=b#c",
-      "/gr\u00fcn und wei\u00df": "/gr%C3%BCn%20und%20wei%C3%9F",
-      "//evil.example.com": "/",
-      "/\\evil.example.com": "/",
-      "/a\\b": "/",
-      "/\t/evil.example.com": "/",
-      "/a\r\nSet-Cookie: b=c": "/",
-      "https://evil.example.com/": "/",
-      "javascript:alert(1)": "/",
-      "": "/",
-      docs: "/",
-      [`/${"x".repeat(2048)}`]: "/",
-    };
-    for (const [return_to, location] of Object.entries(targets)) {
-      const answer = await submit({ email: ada.email, password: passwordOf(ada), return_to });
-      expect([answer.status, answer.headers.get("location")], JSON.stringify(return_to)).to.deep.equal([303, location]);
-    }
-  });
-
-  it("write nothing of what they are given but as text", async () => {
-    const evil = `"><script>alert(1)</script>'&@example.com`;
-    const { status, body } = await submit({ email: evil, password: "wrong", return_to: `/"><script>` });
-    expect(status).to.equal(401);
-    expect(body)
-      .to.contain("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#39;&amp;@example.com")
-      .and.not.contain("<script");
-    const page = await w.nobody.get(`/login?return_to=${encodeURIComponent(`/"><script>`)}`);
-    expect(page.body).to.not.contain("<script");
-  });
-
-  it("say what they cannot read", async () => {
-    const answers = [
-      await w.nobody.post("/login", {}),
-      await w.nobody.post("/login", "x".repeat(17_000), urlencoded),
-      await submit({}),
-      await submit({ email: w.owner.email, password: "x".repeat(1025) }),
-    ];
-    expect(answers.map(({ status }) => status)).to.deep.equal([415, 413, 400, 400]);
-    for (const { body } of answers) expect(body).to.contain("<h1>");
-  });
-
-  it("count a cookie from our own pages, and with a CSRF token where something changes", async () => {
-    const ada = await w.user("ada");
-    const cookie = `service_session_token=${ada.token}`;
-    const check = (headers: Record<string, string>) =>
-      w.nobody.post("/api/v2/authcheck", { checks: {} }, { cookie, ...headers });
-    const csrf = await csrfOf(ada.token);
-    const origin = w.app.services.config.accessUrl;
-    expect(await check({})).to.include({ status: 401 });
-    expect(await check({ origin: "https://evil.example.com", "x-csrf-token": csrf })).to.include({ status: 401 });
-    expect(await check({ "sec-fetch-site": "cross-site", origin, "x-csrf-token": csrf })).to.include({ status: 401 });
-    expect(await check({ origin })).to.include({ status: 403 });
-    expect(await check({ "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
-    expect(await check({ origin, "x-csrf-token": csrf })).to.include({ status: 200 });
-    expect(await check({ origin, "x-csrf-token": csrf, "service-session-token": "bad" })).to.include({ status: 401 });
-  });
-
-  it("let somebody go to a page from anywhere, and do nothing there from elsewhere", async () => {
-    const ada = await w.user("ada");
-    const cookie = `service_session_token=${ada.token}`;
-    const front = await w.nobody.get("/", { cookie });
-    expect(front.status).to.equal(200);
-    for (const [mode, status] of [
-      ["navigate", 200],
-      ["no-cors", 303],
-    ] as const) {
-      const headers = [`Cookie: ${cookie}`, "Sec-Fetch-Site: cross-site", `Sec-Fetch-Mode: ${mode}`];
-      expect((await raw(w.url, rawRequest("GET /", headers))).statuses, mode).to.deep.equal([status]);
-    }
-
-    const csrf_token = tokenIn(front.body);
-    const leave = (fields: Record<string, string>, headers: Record<string, string>) =>
-      w.nobody.post("/logout", form(fields), { ...urlencoded, cookie, ...headers });
-    expect(await leave({}, { "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
-    expect(await leave({ csrf_token }, { "sec-fetch-site": "cross-site" })).to.include({ status: 303 });
-    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(200);
-    expect(await leave({ csrf_token }, { "sec-fetch-site": "same-origin" })).to.include({ status: 303 });
-    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
-  });
-
-  it("are Secure, and believed, under https", async () => {
-    const replica: App = await startServer(w.database.url, { STEWARD_ACCESS_URL: "https://steward.example.com" });
-    try {
-      const { headers } = await new Client(replica.url).get("/login");
-      expect(headers.getSetCookie().join()).to.match(/; Secure$/);
-    } finally {
-      await replica.close();
-    }
   });
 });

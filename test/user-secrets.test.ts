@@ -88,6 +88,18 @@ describe("user secrets", () => {
       expect(await valueOf(ada, "pem"), "kept").to.equal("2\n");
     });
 
+    it("each under a ciphertext of its own, equal values too", async () => {
+      const ada = await w().user("ada");
+      for (const name of ["one", "two"]) await created(ada, { name, value: "the same" });
+      await patch(ada, "two", { value: "the same" });
+      const [one, two] = await sql(
+        "select value_nonce, value_ciphertext from user_secrets where user_id = $1 order by name",
+        ada.id,
+      );
+      for (const column of ["value_nonce", "value_ciphertext"]) expect(one[column].equals(two[column])).to.equal(false);
+      expect(one.value_ciphertext.includes("the same")).to.equal(false);
+    });
+
     it("and for nobody else, owners of the site included", async () => {
       const [ada, bob] = await w().users("ada", "bob");
       const known = (await as(w().owner).get(`/api/v2/users/${newId()}/secrets/known`)).body;

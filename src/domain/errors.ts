@@ -50,8 +50,8 @@ export class StartRefused extends Error {
   override readonly name = "StartRefused";
 }
 
-export const badInput = (validations: Validation[], message = "Validation failed.") =>
-  new DomainError("BAD_USER_INPUT", message, { validations });
+export const badInput = (validations: Validation[], message = "Validation failed.", detail?: string) =>
+  new DomainError("BAD_USER_INPUT", message, { detail, validations });
 
 export const unauthenticated = (detail: string) =>
   new DomainError("UNAUTHENTICATED", "You are signed out or your session has expired. Sign in again to continue.", {
@@ -74,26 +74,40 @@ export const rateLimited = (retryAfter: number, detail?: string) =>
 export const unavailable = (detail?: string, retryAfter = 1) =>
   new DomainError("UNAVAILABLE", "The service is temporarily unavailable.", { detail, retryAfter });
 
+/** Faults that are told at most: as many as the longest list may have items. A request has room for many more. */
+const mostFaults = 1000;
+
+/** Characters of a field at most: callers choose the keys of maps. */
+const longestField = 300;
+
 /** Collects the faults of a request, so that all are reported at once and in field order. */
 export class Problems {
   readonly #found: Validation[] = [];
 
   /** Notes a fault; a rule that holds gives `undefined` and adds nothing. */
   add(field: string, detail: string | undefined): void {
-    if (detail !== undefined) this.#found.push({ field, detail });
+    if (detail !== undefined && !this.isFull) this.#found.push({ field: cut(field, longestField), detail });
   }
 
   get isEmpty(): boolean {
     return this.#found.length === 0;
   }
 
+  /** Whether no more of them would be told: there is no need to look further. */
+  get isFull(): boolean {
+    return this.#found.length === mostFaults;
+  }
+
   throwIfAny(message?: string): void {
-    if (this.#found.length > 0) throw badInput(this.#found, message);
+    const detail = this.isFull ? `No more than ${mostFaults} faults are told.` : undefined;
+    if (!this.isEmpty) throw badInput(this.#found, message, detail);
   }
 }
 
+const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
+
 /** Quotes what a caller sent, cut to 64 characters. Never for passwords, tokens, passcodes or secret values. */
-export const quote = (input: string) => JSON.stringify(input.length > 64 ? `${input.slice(0, 64)}…` : input);
+export const quote = (input: string) => JSON.stringify(cut(input, 64));
 
 /** The name of the unique constraint that `error` reports as violated, if it does. */
 export function violatedUnique(error: unknown): string | undefined {

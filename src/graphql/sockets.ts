@@ -96,9 +96,10 @@ export function graphqlOverSockets(
     const faults = validate(schema, document, rules);
     if (faults.length > 0) return faults;
     const operation = documents.operation(query, document, name);
-    operation.check(variables);
     const life = new AbortController();
     const contextValue = await extra.enter(life);
+    operation.admit(contextValue);
+    operation.check(variables);
     return {
       schema,
       document,

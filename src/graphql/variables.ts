@@ -167,6 +167,8 @@ const builtIn: Record<string, [string, (value: unknown) => boolean]> = {
 function scalar(type: GraphQLScalarType): Reader {
   const [rule, accepts] = builtIn[type.name] ?? [];
   return (value, path, problems) => {
+    // A fault costs far more to find than a value to read.
+    if (problems.isFull) return undefined;
     const unstorable = typeof value === "string" ? textProblem(value) : undefined;
     if (unstorable) return problems.add(path, unstorable);
     if (accepts) return accepts(value) ? value : problems.add(path, rule);

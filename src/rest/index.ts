@@ -14,6 +14,7 @@ import groups from "./groups.js";
 import login from "./login.js";
 import notifications from "./notifications.js";
 import { routePages } from "./pages/index.js";
+import { showFailure } from "./pages/visit.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
 
@@ -56,9 +57,12 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
   return router;
 }
 
-/** Refuses what no row answers: 405 for a known path, 404 for any other. */
+/** Refuses what no row answers: 405 for a known path, 404 for any other. People who lost their way see a page. */
 export function notRouted(router: Router, http: Http): void {
   const { path } = router.match(http.path, http.method);
   const allowed = [...new Set(path.flatMap((layer) => layer.methods))].sort();
-  throw allowed.length > 0 ? methodNotAllowed(...allowed) : new TransportError(404, "Route not found.");
+  const failure = allowed.length > 0 ? methodNotAllowed(...allowed) : new TransportError(404, "Route not found.");
+  const isBrowsing = !http.path.startsWith("/api/") && http.accepts("json", "html") === "html";
+  if (!isBrowsing) throw failure;
+  showFailure(http, failure);
 }

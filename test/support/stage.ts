@@ -18,7 +18,7 @@ export interface Stage {
   /** The victim is in both groups, and whoever acts in the team, if that is a member. The team has a budget. */
   group: string;
   team: string;
-  /** API tokens and unread notifications, of the victim and of whoever acts. */
+  /** API tokens and unread notifications, of the victim and of whoever acts. Each has a secret called `kept`, too. */
   key: string;
   ownKey: string;
   note: string;
@@ -98,6 +98,16 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     actions: [],
     created_at: "now",
   });
+  const secret = (user_id: string) => ({
+    ...times,
+    id: newId(),
+    user_id,
+    name: "kept",
+    value_bytes: 1,
+    key_id: "test",
+    value_nonce: "\\x",
+    value_ciphertext: "\\x",
+  });
   await insert(w, {
     organizations: [{ ...times, id: organization, name: nameOf(organization) }],
     users: [user(actor, siteRoles), user(victim), user(holder, ["auditor"]), user(newcomer), user(bot, [], true)],
@@ -120,6 +130,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     ],
     group_ai_budgets: [{ ...times, group_id: team, spend_limit_micros: 5 }],
     inbox_notifications: [note(stage.note, victim), note(stage.ownNote, actor)],
+    user_secrets: [secret(victim), secret(actor)],
     inbox_cursors: [actor, victim].map((user_id) => ({ user_id, last_seq: 1, unread_count: 1 })),
     audit_events: [
       {

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { statement } from "../database.js";
+import { plannedEachTime } from "../database.js";
 import { DomainError, Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
 import type { Page } from "../page.js";
@@ -41,7 +41,7 @@ const matching = `
   and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
 
 const groupsInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
-  statement<GroupRow>(`${selectGroupsWithMembers(
+  plannedEachTime<GroupRow>(`${selectGroupsWithMembers(
     membersAtOnce.listed,
     `${matching}
     and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
@@ -53,7 +53,7 @@ const groupsInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
 const groupsForward = groupsInOrder(">", "asc");
 const groupsBackward = groupsInOrder("<", "desc");
 // `$6` is typed where members are read; here nobody asks for them.
-const groupCount = statement<{ count: number }>(countGroups(`${matching} and $6::int is null`));
+const groupCount = plannedEachTime<{ count: number }>(countGroups(`${matching} and $6::int is null`));
 
 /** The groups that the caller may read, by name of their organization, name and id. */
 export function listGroups(ctx: Context, query: GroupsQuery, members: MembersQuery[] = []): Promise<Page<GroupRow>> {

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.js";
 import { authorize, mayAssign, organizationRoles, type OrganizationRole, reach, sees } from "../authorization.js";
-import { statement } from "../database.js";
+import { plannedEachTime, statement } from "../database.js";
 import { conflict, forbidden, notFound, Problems } from "../errors.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
 import type { Page } from "../page.js";
@@ -32,7 +32,7 @@ const matching = `from organization_members m join users u on u.id = m.user_id
 
 const members = {
   ...inOrderOfNames<MemberRow>(`select ${memberColumns} ${matching}`, 5),
-  count: statement<{ count: number }>(`select count(*) ${matching}`),
+  count: plannedEachTime<{ count: number }>(`select count(*) ${matching}`),
 };
 
 /** Which members are wanted. What is absent does not narrow. */

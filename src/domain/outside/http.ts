@@ -12,6 +12,8 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 export interface OutsideOptions {
   /** Networks that may be called although they are not public. */
   allow?: readonly Cidr[];
+  /** Origins that the operator named: they may be called wherever they are. */
+  named?: readonly string[];
   /** Milliseconds from the call to the last byte of its answer, redirects included. */
   timeout?: number;
   /** Bytes of an answer's body at most. */
@@ -41,11 +43,12 @@ const mostRedirects = 5;
  */
 export function outsideFetch({
   allow = [],
+  named = [],
   timeout = 10_000,
   bodyLimit = 1024 * 1024,
   resolve = addressesOf,
 }: OutsideOptions = {}): Fetch {
-  const addressesFor = guarded(allow, resolve);
+  const addressesFor = guarded({ allow, named, resolve });
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -82,13 +85,14 @@ function asRequest(target: string | URL, init: RequestInit): Request {
   return request;
 }
 
-/** What a host name stands for that may be called. */
-type Addresses = (host: string) => Promise<LookupAddress[]>;
+/** What the host of a URL stands for that may be called. */
+type Addresses = (url: URL) => Promise<LookupAddress[]>;
 
-function guarded(allow: readonly Cidr[], resolve: (name: string) => Promise<string[]>): Addresses {
-  return async (host) => {
+function guarded({ allow, named, resolve }: Required<Pick<OutsideOptions, "allow" | "named" | "resolve">>): Addresses {
+  return async ({ hostname, origin }) => {
+    const host = hostname.replace(/^\[|\]$/g, "");
     const found = ipaddr.isValid(host) ? [host] : await resolve(host);
-    const passed = found.filter((address) => mayCall(address, allow));
+    const passed = named.includes(origin) ? found : found.filter((address) => mayCall(address, allow));
     if (passed.length === 0) throw refusal(`${host} has no address that may be called.`);
     return passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
@@ -125,7 +129,7 @@ interface Exchange {
 /** Sends one request on a connection of its own, and reads the whole answer. */
 async function exchange(request: Request, { addressesFor, signal, bodyLimit }: Exchange): Promise<Response> {
   const url = new URL(request.url);
-  const addresses = await Promise.race([addressesFor(url.hostname.replace(/^\[|\]$/g, "")), endOf(signal)]);
+  const addresses = await Promise.race([addressesFor(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
   const headers = { ...Object.fromEntries(request.headers), "accept-encoding": "identity" };
   const send = url.protocol === "https:" ? requestHttps : requestHttp;

@@ -8,6 +8,7 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   Configuration,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchProtectedResource,
@@ -19,6 +20,7 @@ import {
 } from "openid-client";
 import type { Config } from "../../config.js";
 import { DomainError, forbidden } from "../errors.js";
+import { type Fetch, outsideFetch } from "./http.js";
 
 /** How people sign in through a provider. */
 export type ProviderName = "oidc" | "github";
@@ -66,30 +68,48 @@ export const newQuestion = (): Question => ({
 /** OpenID Connect Core §2. */
 const longestSubject = 255;
 
-/** Seconds that a provider may take for an answer. */
-const patience = 10;
-
 type ProviderSettings = Pick<
   Config,
-  "oidcIssuerUrl" | "oidcClientId" | "oidcClientSecret" | "githubUrl" | "githubClientId" | "githubClientSecret"
+  | "oidcIssuerUrl"
+  | "oidcClientId"
+  | "oidcClientSecret"
+  | "githubUrl"
+  | "githubClientId"
+  | "githubClientSecret"
+  | "outboundAllow"
 >;
 
 /** The providers that are configured, by name. */
 export function createIdentityProviders(settings: ProviderSettings): IdentityProviders {
   const { oidcIssuerUrl, oidcClientId = "", oidcClientSecret = "" } = settings;
   const { githubUrl, githubClientId, githubClientSecret = "" } = settings;
+  const registered = (url: string, id: string, secret: string): Registration => {
+    const base = new URL(url);
+    // Operators name a provider wherever it is. Where its metadata leads from there is up to others.
+    return { base, id, secret, fetch: outsideFetch({ allow: settings.outboundAllow, named: [base.origin] }) };
+  };
   const providers: IdentityProvider[] = [];
-  if (oidcIssuerUrl) providers.push(openIdConnect(new URL(oidcIssuerUrl), oidcClientId, oidcClientSecret));
-  if (githubClientId) providers.push(github(new URL(githubUrl), githubClientId, githubClientSecret));
+  if (oidcIssuerUrl) providers.push(openIdConnect(registered(oidcIssuerUrl, oidcClientId, oidcClientSecret)));
+  if (githubClientId) providers.push(github(registered(githubUrl, githubClientId, githubClientSecret)));
   return new Map(providers.map((provider) => [provider.name, provider]));
 }
 
+/** What a provider and this server know of each other. */
+interface Registration {
+  /** The issuer, or the site. */
+  base: URL;
+  /** What the provider calls this server. */
+  id: string;
+  secret: string;
+  fetch: Fetch;
+}
+
 /** OpenID Connect: authorization code with PKCE and nonce. What the issuer can do is asked at the first sign-in. */
-function openIdConnect(issuer: URL, clientId: string, secret: string): IdentityProvider {
+function openIdConnect({ base: issuer, id, secret, fetch }: Registration): IdentityProvider {
   let discovered: Promise<Configuration> | undefined;
   const discover = () => {
     const execute = [enableNonRepudiationChecks, ...insecurely(issuer)];
-    const discovering = discovery(issuer, clientId, {}, proofOf(secret), { execute, timeout: patience });
+    const discovering = discovery(issuer, id, {}, proofOf(secret), { execute, [customFetch]: fetch });
     discovering.catch(() => (discovered = undefined));
     return discovering;
   };
@@ -128,7 +148,7 @@ function openIdConnect(issuer: URL, clientId: string, secret: string): IdentityP
 }
 
 /** GitHub: OAuth 2.0, and its API to ask who it was. */
-function github(base: URL, clientId: string, secret: string): IdentityProvider {
+function github({ base, id, secret, fetch }: Registration): IdentityProvider {
   const issuer = base.origin;
   // The public site has its API on a host of its own, an Enterprise Server under a path.
   const api = issuer === "https://github.com" ? "https://api.github.com" : `${issuer}/api/v3`;
@@ -137,8 +157,8 @@ function github(base: URL, clientId: string, secret: string): IdentityProvider {
     authorization_endpoint: `${issuer}/login/oauth/authorize`,
     token_endpoint: `${issuer}/login/oauth/access_token`,
   };
-  const config = new Configuration(endpoints, clientId, {}, ClientSecretPost(secret));
-  config.timeout = patience;
+  const config = new Configuration(endpoints, id, {}, ClientSecretPost(secret));
+  config[customFetch] = fetch;
   for (const allow of insecurely(base)) allow(config);
 
   const asked = async <Answer>(token: string, path: string) => {
@@ -210,8 +230,22 @@ async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
     if (error instanceof ResponseBodyError && error.error === "invalid_grant") {
       throw forbidden("The identity provider does not know this sign-in.", { detail: reasonOf(error), cause: error });
     }
-    throw new DomainError("UNAVAILABLE", "The identity provider failed.", { upstream: true, cause: error });
+    const cause = new Error(told(error));
+    throw new DomainError("UNAVAILABLE", "The identity provider failed.", { upstream: true, cause });
   }
+}
+
+/**
+ * Why it failed, in words for operators. The rest of such an error may be the provider's answer with tokens in it, which
+ * the parser of JSON even quotes.
+ */
+function told(error: unknown): string {
+  const reasons: string[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!(cause instanceof SyntaxError)) reasons.push(cause.message);
+    if (cause instanceof ResponseBodyError) reasons.push(reasonOf(cause) ?? "");
+  }
+  return reasons.filter(Boolean).join(": ");
 }
 
 /** The error code of RFC 6749, if it looks like one. */

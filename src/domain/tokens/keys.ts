@@ -54,10 +54,10 @@ export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | 
 
 const keysByIds = statement<ApiKeyRow>(`select ${keyColumns} from api_keys where id = any($1::text[])`);
 
-/** Keys by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
-export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | undefined>> {
+/** Keys by id, for `ctx.load`: those that ended are not found. Does not ask who reads: what leads to the id decides. */
+export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | Error>> {
   const keys = new Map((await ctx.rows(keysByIds, ids)).map((key) => [key.id, key]));
-  return ids.map((id) => keys.get(id));
+  return ids.map((id) => keys.get(id) ?? notFound());
 }
 
 /** API tokens of a user at most, ended ones not counted. */

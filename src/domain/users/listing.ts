@@ -1,7 +1,7 @@
 import type { Context } from "../../context.js";
 import { reach } from "../authorization.js";
 import type { Role } from "../authorization/roles.js";
-import { type Statement, statement } from "../database.js";
+import { plannedEachTime, type Statement } from "../database.js";
 import { Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
 import type { Page } from "../page.js";
@@ -40,7 +40,7 @@ export function inOrderOfNames<Row>(list: string, parameters: number) {
   const [name, id, limit, offset] = [1, 2, 3, 4].map((n) => `$${parameters + n}`);
   const place = `(coalesce(${name}, (select lower(username) from users where id = ${id}::uuid)), ${id}::uuid)`;
   const read = (beyond: "<" | ">", direction: "asc" | "desc") =>
-    statement<Row>(`${list}
+    plannedEachTime<Row>(`${list}
       and (${id}::uuid is null or (lower(u.username), u.id) ${beyond} ${place})
       order by lower(u.username) ${direction}, u.id ${direction} limit ${limit} offset ${offset}`);
   return { forward: read(">", "asc"), backward: read("<", "desc") };
@@ -89,7 +89,7 @@ const matching = `from users u
 
 const users = {
   ...inOrderOfNames<UserRow>(`select ${userColumns} ${matching}`, 13),
-  count: statement<{ count: number }>(`select count(*) ${matching}`),
+  count: plannedEachTime<{ count: number }>(`select count(*) ${matching}`),
 };
 
 /** The users whom the caller may read, by username. Deleted ones and identities of the system are not among them. */

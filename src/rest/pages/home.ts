@@ -2,6 +2,7 @@ import { cookieOf } from "../../http/cookies.js";
 import { sessionCookie } from "../engine/credentials.js";
 import type { StoredOperation } from "../engine/operation.js";
 import { html } from "./html.js";
+import { notice } from "./layout.js";
 import { type Answer, csrfField, perform } from "./visit.js";
 
 interface SignedIn {
@@ -15,6 +16,8 @@ const ways: Record<string, string> = {
   GITHUB: "GitHub",
 };
 
+const converted = "You sign in through the provider from now on. Your password no longer works.";
+
 /** The front page: who is signed in, and where to go from here. */
 export function homePages(signedIn: StoredOperation, signOut: StoredOperation): { show: Answer; leave: Answer } {
   return {
@@ -25,7 +28,8 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
       const token = cookieOf(visit.http.req, sessionCookie);
       return {
         title: `Hello, ${me.name || me.username}`,
-        main: html`<dl>
+        main: html`${visit.query.has("converted") && me.loginType !== "PASSWORD" ? notice(converted) : undefined}
+          <dl>
             <dt>Signed in as</dt>
             <dd>${me.username}</dd>
             <dt>E-mail</dt>
@@ -33,8 +37,11 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
             <dt>Signs in with</dt>
             <dd>${ways[me.loginType] ?? "nothing"}</dd>
           </dl>
-          <nav aria-label="Interfaces"><a href="/docs">REST</a><a href="/graphql">GraphQL</a></nav>
-          ${token && html`<form method="post" action="/logout">${csrfField(token)}<button>Sign out</button></form>`}`,
+          <nav aria-label="Interfaces">
+            <a href="/docs">REST API reference</a>
+            <a href="/graphql">GraphQL explorer</a>
+          </nav>
+          ${token && html`<form method="post" action="/logout">${csrfField(token)}<button class="quiet">Sign out</button></form>`}`,
       };
     },
 
@@ -42,7 +49,7 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
       const ctx = await visit.context();
       if (ctx.actor.kind === "user") await perform(signOut, ctx);
       visit.endSession();
-      return { goTo: "/login" };
+      return { goTo: "/login?signed_out" };
     },
   };
 }

@@ -13,6 +13,22 @@ export const style = readFileSync(new URL("style.css", import.meta.url), "utf8")
 /** Named by its content, so that browsers may keep it. */
 export const stylePath = `/assets/pages-${createHash("sha256").update(style).digest("hex").slice(0, 16)}.css`;
 
+/** A key, as stewards carry. */
+const mark = (paper: string, key: string): Html =>
+  html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
+    <rect width="24" height="24" rx="6" fill="${paper}" />
+    <path
+      d="M12.2 12H19M15.6 12v2.6M19 12v3.2M12.2 12a3.4 3.4 0 1 1-6.8 0 3.4 3.4 0 0 1 6.8 0Z"
+      fill="none"
+      stroke="${key}"
+      stroke-width="2"
+      stroke-linecap="round"
+    />
+  </svg>`;
+
+const logo = mark("var(--accent)", "var(--on-accent)");
+const icon = `data:image/svg+xml,${encodeURIComponent(mark("#1d5fbf", "#ffffff").text)}`;
+
 /** The whole document around what a page says. */
 export const documentOf = ({ title, main }: Page): Html =>
   html`<!doctype html>
@@ -21,11 +37,11 @@ export const documentOf = ({ title, main }: Page): Html =>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · Steward</title>
-        <link rel="icon" href="data:," />
+        <link rel="icon" href="${icon}" />
         <link rel="stylesheet" href="${stylePath}" />
       </head>
       <body>
-        <header><a href="/">Steward</a></header>
+        <header><a href="/">${logo}Steward</a></header>
         <main>
           <h1>${title}</h1>
           ${main}
@@ -36,3 +52,6 @@ export const documentOf = ({ title, main }: Page): Html =>
 /** A message that tells what went wrong, read out by screen readers. */
 export const alarm = (message: string | undefined): Html | undefined =>
   message === undefined ? undefined : html`<p class="alarm" role="alert">${message}</p>`;
+
+/** A message that tells what was done. */
+export const notice = (message: string): Html => html`<p class="notice" role="status">${message}</p>`;

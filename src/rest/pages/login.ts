@@ -5,7 +5,7 @@ import { cookieOf, setCookie } from "../../http/cookies.js";
 import { statusOf } from "../../http/statuses.js";
 import type { StoredOperation } from "../engine/operation.js";
 import { type Html, html, type Part } from "./html.js";
-import { alarm } from "./layout.js";
+import { alarm, notice } from "./layout.js";
 import { ownPath } from "./return-to.js";
 import type { Seals } from "./seals.js";
 import { type Answer, type Outcome, perform, type Visit } from "./visit.js";
@@ -35,7 +35,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       status: failure && statusOf(failure),
       title: "Sign in",
       main: html`${alarm(failure && messageOf(failure))}
-      ${passwordAuth ? passwordForm(token, returnTo, email) : undefined} ${providerLinks(visit, returnTo)}`,
+      ${passwordAuth ? passwordForm(token, returnTo, email) : undefined} ${otherWays(visit, returnTo)}`,
     };
   }
 
@@ -61,7 +61,12 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       const returnTo = ownPath(visit.query.get("return_to"));
       const page = await formPage(visit, returnTo);
       const ctx = await visit.context();
-      if ("goTo" in page || ctx.actor.kind !== "user") return page;
+      if ("goTo" in page) return page;
+      if (ctx.actor.kind !== "user") {
+        return visit.query.has("signed_out")
+          ? { ...page, main: html`${notice("You are signed out.")}${page.main}` }
+          : page;
+      }
       const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
       return { ...page, main: html`${alreadySignedIn(me.username, returnTo)}${page.main}` };
     },
@@ -90,36 +95,42 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
  */
 function onward({ http }: Visit, path: string): Outcome {
   http.set("Refresh", `0;url=${path}`);
-  return { title: "You are signed in", main: html`<p><a href="${path}">Continue</a></p>` };
+  return { title: "You are signed in", main: html`<a class="button" href="${path}">Continue</a>` };
 }
 
 const staleForm = () => forbidden("This form was not opened in this browser, or its cookie is gone. Try again.");
 
-const messageOf = ({ message, facts: { detail, validations = [] } }: DomainError) =>
-  [message, detail, ...validations.map(({ field, detail: rule }) => `${field}: ${rule}`)].filter(Boolean).join(" ");
+const labels: Record<string, string> = { email: "E-mail", password: "Password" };
+
+function messageOf({ message, facts: { detail, validations, retryAfter } }: DomainError): string {
+  if (validations) return validations.map(({ field, detail: rule }) => `${labels[field]}: ${rule}`).join(" ");
+  const wait = retryAfter && `Try again in ${retryAfter} ${retryAfter === 1 ? "second" : "seconds"}.`;
+  return [message, detail, wait].filter(Boolean).join(" ");
+}
 
 const alreadySignedIn = (username: string, returnTo: string): Html =>
   html`<p>
     You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as somebody else:
   </p>`;
 
-const passwordForm = (token: string, returnTo: string, email = ""): Html =>
-  html`<form method="post" action="/login">
+function passwordForm(token: string, returnTo: string, email = ""): Html {
+  const [first, second] = email === "" ? [html`autofocus`, undefined] : [undefined, html`autofocus`];
+  return html`<form method="post" action="/login">
     <input type="hidden" name="csrf_token" value="${token}" />
     <input type="hidden" name="return_to" value="${returnTo}" />
-    <label
-      >E-mail <input type="email" name="email" value="${email}" autocomplete="username" required autofocus
-    /></label>
-    <label>Password <input type="password" name="password" autocomplete="current-password" required /></label>
+    <label>E-mail <input type="email" name="email" value="${email}" autocomplete="username" required ${first} /></label>
+    <label>Password <input type="password" name="password" autocomplete="current-password" required ${second} /></label>
     <button>Sign in</button>
   </form>`;
+}
 
-function providerLinks({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
+function otherWays({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
   const query = new URLSearchParams({ return_to: returnTo }).toString();
   const links = [...identityProviders.values()].map(
     ({ name, label }) => html`<a class="button" href="/login/${name}?${query}">Sign in with ${label}</a>`,
   );
-  return links.length > 0 || config.passwordAuth
-    ? links
-    : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
+  if (!config.passwordAuth) {
+    return links.length > 0 ? links : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
+  }
+  return links.length > 0 ? [html`<p class="or">or</p>`, links] : undefined;
 }

@@ -74,7 +74,7 @@ export function providerPages(seals: (visit: Visit) => Promise<Seals>): { ask: A
         signInThroughProvider(ctx, { identity, stateHash, expiresAt, conversion }),
       );
       if (sessionToken !== undefined) visit.beginSession(sessionToken);
-      return { goTo: attempt.returnTo };
+      return { goTo: conversion && attempt.returnTo === "/" ? "/?converted" : attempt.returnTo };
     },
   };
 }

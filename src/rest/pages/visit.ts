@@ -89,7 +89,9 @@ export function visited(services: Services, answer: Answer): (http: Http) => Pro
       const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
       show(http, await answer(new Visit(services, http, form)));
     } catch (error) {
-      show(http, failurePage(services, http, error));
+      const { log } = services;
+      if (!(error instanceof TransportError)) report({ log, request: http.state.facts }, translate(error), error);
+      showFailure(http, error);
     }
   };
 }
@@ -102,23 +104,22 @@ function show(http: Http, outcome: Outcome): void {
 }
 
 /** Status, message and request id: what somebody needs who asks for help. */
-function failurePage({ log }: Services, http: Http, thrown: unknown): Outcome {
-  const { id } = http.state.facts;
-  const { status, title, detail, retryAfter } = described(thrown);
-  if (!(thrown instanceof TransportError)) report({ log, request: http.state.facts }, translate(thrown), thrown);
-  if (retryAfter !== undefined) http.set("Retry-After", String(retryAfter));
-  return {
-    status,
-    title,
-    main: html`${alarm(detail)}
-      <p class="faint">Status ${status} · Request id ${id}</p>
-      <p><a href="/login">Sign in</a></p>`,
-  };
+export function showFailure(http: Http, thrown: unknown): void {
+  const { status, title, detail, headers } = described(thrown);
+  http.set(headers);
+  const main = html`${alarm(detail)}
+    <p class="faint">Status ${status} · Request id <code>${http.state.facts.id}</code></p>
+    <a class="button" href="/">Back to Steward</a>`;
+  show(http, { status, title, main });
 }
 
 function described(thrown: unknown) {
-  if (thrown instanceof TransportError) return { status: thrown.status, title: thrown.message, detail: thrown.detail };
+  if (thrown instanceof TransportError) {
+    const { status, message: title, detail, headers } = thrown;
+    return { status, title, detail, headers };
+  }
   const failure = translate(thrown);
   const { detail, retryAfter } = failure.facts;
-  return { status: statusOf(failure), title: failure.message, detail, retryAfter };
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+  return { status: statusOf(failure), title: failure.message, detail, headers };
 }

@@ -1,0 +1,152 @@
+// What pages make of forms and cookies, whoever sends them.
+import { expect } from "chai";
+import type { App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { raw, rawRequest } from "./support/raw.js";
+import { Client, type Person, startWorld, type World } from "./support/world.js";
+
+const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+
+describe("forms and cookies of pages", () => {
+  let w: World;
+  before(async function () {
+    this.timeout(60_000);
+    w = await startWorld();
+  });
+  after(() => w.close());
+
+  const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+  const urlencoded = { "Content-Type": "application/x-www-form-urlencoded" };
+  const cookies = (headers: Headers) =>
+    headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(";")[0]!)
+      .join("; ");
+  const tokenIn = (body: string) => /name="csrf_token" value="([^"]+)"/.exec(body)![1]!;
+  const csrfOf = async (session: string) =>
+    tokenIn((await w.nobody.get("/", { cookie: `service_session_token=${session}` })).body);
+  const submit = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const page = await w.nobody.get("/login");
+    const csrf_token = tokenIn(page.body);
+    return w.nobody.post("/login", form({ csrf_token, ...fields }), {
+      ...urlencoded,
+      cookie: cookies(page.headers),
+      ...headers,
+    });
+  };
+
+  it("sign in only by a form of this browser", async () => {
+    const ada = await w.user("ada");
+    const right = { email: ada.email, password: passwordOf(ada) };
+    const [mine, theirs] = [await w.nobody.get("/login"), await w.nobody.get("/login")];
+    const attempts = [
+      [{ ...right }, {}],
+      [{ ...right, csrf_token: tokenIn(mine.body) }, {}],
+      [{ ...right, csrf_token: tokenIn(theirs.body) }, { cookie: cookies(mine.headers) }],
+      [{ ...right, csrf_token: tokenIn(mine.body) }, { cookie: cookies(mine.headers).replace(/.$/, "!") }],
+    ] as const;
+    for (const [fields, headers] of attempts) {
+      const answer = await w.nobody.post("/login", form(fields), { ...urlencoded, ...headers });
+      expect(answer.status).to.equal(403);
+      expect(cookies(answer.headers)).to.not.contain("service_session_token");
+    }
+    const answer = await submit(right);
+    expect(answer.status).to.equal(303);
+    expect(answer.headers.getSetCookie().join()).to.match(
+      /^service_session_token=stw_se_[\w-]+; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+  });
+
+  it("go back to paths of this server alone", async () => {
+    const ada = await w.user("ada");
+    const targets: Record<string, string> = {
+      "/docs?a=b#c": "/docs?a=b#c",
+      "/gr\u00fcn und wei\u00df": "/gr%C3%BCn%20und%20wei%C3%9F",
+      "//evil.example.com": "/",
+      "/\\evil.example.com": "/",
+      "/a\\b": "/",
+      "/\t/evil.example.com": "/",
+      "/a\r\nSet-Cookie: b=c": "/",
+      "https://evil.example.com/": "/",
+      "javascript:alert(1)": "/",
+      "": "/",
+      docs: "/",
+      [`/${"x".repeat(2048)}`]: "/",
+    };
+    for (const [return_to, location] of Object.entries(targets)) {
+      const answer = await submit({ email: ada.email, password: passwordOf(ada), return_to });
+      expect([answer.status, answer.headers.get("location")], JSON.stringify(return_to)).to.deep.equal([303, location]);
+    }
+  });
+
+  it("write nothing of what they are given but as text", async () => {
+    const evil = `"><script>alert(1)</script>'&@example.com`;
+    const { status, body } = await submit({ email: evil, password: "wrong", return_to: `/"><script>` });
+    expect(status).to.equal(401);
+    expect(body)
+      .to.contain("&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#39;&amp;@example.com")
+      .and.not.contain("<script");
+    const page = await w.nobody.get(`/login?return_to=${encodeURIComponent(`/"><script>`)}`);
+    expect(page.body).to.not.contain("<script");
+  });
+
+  it("say what they cannot read", async () => {
+    const answers = [
+      await w.nobody.post("/login", {}),
+      await w.nobody.post("/login", "x".repeat(17_000), urlencoded),
+      await submit({}),
+      await submit({ email: w.owner.email, password: "x".repeat(1025) }),
+    ];
+    expect(answers.map(({ status }) => status)).to.deep.equal([415, 413, 400, 400]);
+    for (const { body } of answers) expect(body).to.contain("<h1>");
+  });
+
+  it("count a cookie from our own pages, and with a CSRF token where something changes", async () => {
+    const ada = await w.user("ada");
+    const cookie = `service_session_token=${ada.token}`;
+    const check = (headers: Record<string, string>) =>
+      w.nobody.post("/api/v2/authcheck", { checks: {} }, { cookie, ...headers });
+    const csrf = await csrfOf(ada.token);
+    const origin = w.app.services.config.accessUrl;
+    expect(await check({})).to.include({ status: 401 });
+    expect(await check({ origin: "https://evil.example.com", "x-csrf-token": csrf })).to.include({ status: 401 });
+    expect(await check({ "sec-fetch-site": "cross-site", origin, "x-csrf-token": csrf })).to.include({ status: 401 });
+    expect(await check({ origin })).to.include({ status: 403 });
+    expect(await check({ "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
+    expect(await check({ origin, "x-csrf-token": csrf })).to.include({ status: 200 });
+    expect(await check({ origin, "x-csrf-token": csrf, "service-session-token": "bad" })).to.include({ status: 401 });
+  });
+
+  it("let somebody go to a page from anywhere, and do nothing there from elsewhere", async () => {
+    const ada = await w.user("ada");
+    const cookie = `service_session_token=${ada.token}`;
+    const front = await w.nobody.get("/", { cookie });
+    expect(front.status).to.equal(200);
+    for (const [mode, status] of [
+      ["navigate", 200],
+      ["no-cors", 303],
+    ] as const) {
+      const headers = [`Cookie: ${cookie}`, "Sec-Fetch-Site: cross-site", `Sec-Fetch-Mode: ${mode}`];
+      expect((await raw(w.url, rawRequest("GET /", headers))).statuses, mode).to.deep.equal([status]);
+    }
+
+    const csrf_token = tokenIn(front.body);
+    const leave = (fields: Record<string, string>, headers: Record<string, string>) =>
+      w.nobody.post("/logout", form(fields), { ...urlencoded, cookie, ...headers });
+    expect(await leave({}, { "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
+    expect(await leave({ csrf_token }, { "sec-fetch-site": "cross-site" })).to.include({ status: 303 });
+    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(200);
+    expect(await leave({ csrf_token }, { "sec-fetch-site": "same-origin" })).to.include({ status: 303 });
+    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+  });
+
+  it("are Secure, and believed, under https", async () => {
+    const replica: App = await startServer(w.database.url, { STEWARD_ACCESS_URL: "https://steward.example.com" });
+    try {
+      const { headers } = await new Client(replica.url).get("/login");
+      expect(headers.getSetCookie().join()).to.match(/; Secure$/);
+    } finally {
+      await replica.close();
+    }
+  });
+});

@@ -1,0 +1,39 @@
+// What people and administrators ask about accounts, as GraphQL documents.
+import { eventually } from "./watchers.js";
+import type { Client, GraphqlFailure, Person, World } from "./world.js";
+
+export const userMutation = (verb: string, selection = "user { id }") =>
+  `mutation($input: ${verb[0]!.toUpperCase()}${verb.slice(1)}Input!) { ${verb}(input: $input) { ${selection} } }`;
+export const createUser = userMutation(
+  "createUser",
+  `user { id email username name avatarUrl status loginType isServiceAccount lastSeenAt organizationIds roles { name } }`,
+);
+export const updateUser = userMutation("updateUser", "user { email username name avatarUrl }");
+export const updateProfile = userMutation("updateProfile", "user { email username name avatarUrl }");
+export const suspendUser = userMutation("suspendUser", "user { status }");
+export const activateUser = userMutation("activateUser", "user { status }");
+export const deleteUser = userMutation("deleteUser", "user { username organizationIds roles { name organizationId } }");
+export const setUserRoles = userMutation("setUserRoles", "user { roles { name displayName organizationId } }");
+export const resetUserPassword = userMutation("resetUserPassword");
+export const findUser = `query($id: UUID, $username: String) { user(id: $id, username: $username) { id email } }`;
+export const listUsers = `query($filter: UserFilter, $first: Int, $after: String) {
+  users(filter: $filter, first: $first, after: $after) { nodes { id username } pageInfo { hasNextPage endCursor } totalCount } }`;
+
+export const goodPassword = "seven-lamps-beside-the-old-canal";
+
+/** The statement that checks the session, which an answer of the last second may save. */
+export const sessionCheck = 1;
+
+export const code = async (client: Client, document: string, variables: Record<string, unknown> = {}) =>
+  (await client.failure(document, variables)).code;
+
+/** The fields at fault. */
+export const fields = ({ errors }: GraphqlFailure) =>
+  (errors[0]!.extensions.validations as Array<{ field: string }> | undefined)?.map(({ field }) => field);
+
+export const signedIn = async (w: World, person: Person) =>
+  (await w.as(person).post("/graphql", { query: "{ me { id } }" })).status;
+
+/** Waits until the token is refused; a replica may trail by a second. */
+export const isOut = (w: World, person: Person) =>
+  eventually(async () => (await signedIn(w, person)) === 401, `${person.username} is out`);

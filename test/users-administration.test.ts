@@ -1,0 +1,233 @@
+import { expect } from "chai";
+import {
+  activateUser,
+  code,
+  createUser,
+  deleteUser,
+  fields,
+  findUser,
+  goodPassword,
+  listUsers,
+  resetUserPassword,
+  sessionCheck,
+  setUserRoles,
+  suspendUser,
+  updateUser,
+  userMutation,
+} from "./support/accounts.js";
+import { type Person, world } from "./support/world.js";
+
+describe("who administers users", () => {
+  const the = world();
+
+  it("user admins change people, but nobody with a site role; others change nobody", async () => {
+    const w = the();
+    const [userAdmin, templateAdmin, auditor, organizationAdmin, plain, bob, colleague] = await w.users(
+      "uadmin",
+      "tadmin",
+      "auditor",
+      "oadmin",
+      "plain",
+      "bob",
+      "colleague",
+    );
+    await w.grant(userAdmin!, "user-admin");
+    await w.grant(colleague!, "user-admin");
+    await w.grant(templateAdmin!, "template-admin");
+    await w.grant(auditor!, "auditor");
+    await w.grant(organizationAdmin!, "organization-admin");
+
+    const changes: Array<[string, object]> = [
+      [updateUser, { name: "Changed" }],
+      [suspendUser, {}],
+      [activateUser, {}],
+      [resetUserPassword, { password: goodPassword }],
+      [deleteUser, {}],
+    ];
+    for (const [document, change] of changes) {
+      const about = (user: Person) => ({ input: { user: user.id, ...change } });
+      for (const reader of [templateAdmin, auditor, organizationAdmin])
+        expect(await code(w.as(reader!), document, about(bob!)), document).to.equal("FORBIDDEN");
+      expect(await code(w.as(plain!), document, about(bob!)), document).to.equal("NOT_FOUND");
+      for (const holder of [w.owner, colleague!, auditor!])
+        expect(await code(w.as(userAdmin!), document, about(holder)), document).to.equal("FORBIDDEN");
+      await w.as(userAdmin!).graphql(document, about(bob!));
+    }
+    const input = { email: "x@example.com", username: "x", password: goodPassword };
+    for (const reader of [templateAdmin, auditor, organizationAdmin, plain])
+      expect(await code(w.as(reader!), createUser, { input })).to.equal("FORBIDDEN");
+    await w.as(userAdmin!).graphql(createUser, { input });
+  });
+
+  it("scopes narrow what an administrator may do; everybody's key reads its own user", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const { createApiKey } = await w
+      .as(w.owner)
+      .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["group:read"] }) { token } }`);
+    const narrow = w.as(createApiKey);
+    expect(await narrow.graphql("{ me { username } }")).to.deep.equal({ me: { username: "owner" } });
+    for (const [document, variables, scope] of [
+      [listUsers, {}, "user:read"],
+      [updateUser, { input: { user: bob!.id, name: "B" } }, "user:update"],
+      [deleteUser, { input: { user: bob!.id } }, "user:delete"],
+    ] as const) {
+      const { code: refusal, errors } = await narrow.failure(document, variables);
+      expect([refusal, errors[0]!.extensions.requiredScopes]).to.deep.equal(["FORBIDDEN", [scope]]);
+    }
+  });
+
+  it("an OAuth2 token changes no password, whatever its scopes", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const [id, secret] = ["oauthtoken", "s".repeat(43)];
+    await w.app.services.database.pool.query(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       values ($1, sha256($2), $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
+      [id, Buffer.from(secret), w.owner.id],
+    );
+    const client = w.as({ token: `stw_oa_${id}-${secret}` });
+    await client.graphql(updateUser, { input: { user: bob!.id, name: "Bob" } });
+    expect(await code(client, resetUserPassword, { input: { user: bob!.id, password: goodPassword } })).to.equal(
+      "FORBIDDEN",
+    );
+  });
+
+  it("a user admin cannot give the role owner, nor any other, nor reset an owner's password", async () => {
+    const w = the();
+    const [userAdmin, bob] = await w.users("uadmin", "bob");
+    await w.grant(userAdmin!, "user-admin");
+    for (const user of [bob!, userAdmin!])
+      for (const role of ["OWNER", "USER_ADMIN", "AUDITOR"])
+        expect(await code(w.as(userAdmin!), setUserRoles, { input: { user: user.id, roles: [role] } })).to.equal(
+          "FORBIDDEN",
+        );
+    expect(
+      await code(w.as(userAdmin!), resetUserPassword, { input: { user: w.owner.id, password: goodPassword } }),
+    ).to.equal("FORBIDDEN");
+  });
+
+  it("owners set roles: the list is replaced, implied names are ignored, organisation roles refused", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const set = (roles: unknown) => ({ input: { user: bob!.id, roles } });
+    const owner = w.as(w.owner);
+    const given = await owner.graphql(setUserRoles, set(["AUDITOR", "MEMBER", "TEMPLATE_ADMIN", "AUDITOR"]));
+    expect(given.setUserRoles.user.roles).to.deep.equal([
+      { name: "TEMPLATE_ADMIN", displayName: "Template admin", organizationId: "" },
+      { name: "AUDITOR", displayName: "Auditor", organizationId: "" },
+    ]);
+    expect(fields(await owner.failure(setUserRoles, set(["OWNER", "ORGANIZATION_ADMIN"])))).to.deep.equal([
+      "input.roles[1]",
+    ]);
+    expect(fields(await owner.failure(setUserRoles, set(null)))).to.deep.equal(["input.roles"]);
+    expect(await code(owner, setUserRoles, set(["KING"]))).to.equal("BAD_USER_INPUT");
+    expect((await owner.graphql(setUserRoles, set([]))).setUserRoles.user.roles).to.deep.equal([]);
+  });
+
+  it("roles count from the next request of their holder", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    const mayRead = async () =>
+      (await w.as(ada!).post("/graphql", { query: findUser, variables: { id: bob!.id } })).body.errors === undefined;
+    expect(await mayRead()).to.equal(false);
+    await w.grant(ada!, "auditor");
+    expect(await mayRead()).to.equal(true);
+    await w.as(w.owner).graphql(setUserRoles, { input: { user: ada!.id, roles: [] } });
+    expect(await mayRead()).to.equal(false);
+  });
+
+  it("nobody suspends or deletes themself", async () => {
+    const w = the();
+    const [second, plain] = await w.users("second", "plain");
+    await w.grant(second!, "owner");
+    for (const document of [suspendUser, deleteUser]) {
+      expect(await code(w.as(second!), document, { input: { user: "me" } })).to.equal("CONFLICT");
+      expect(await code(w.as(plain!), document, { input: { user: "me" } })).to.equal("FORBIDDEN");
+    }
+    await w.as(w.owner).graphql(setUserRoles, { input: { user: second!.id, roles: [] } });
+  });
+
+  it("the last active owner who is a person stays one", async () => {
+    const w = the();
+    const [second] = await w.users("second");
+    const owner = w.as(w.owner);
+    const demoted = { input: { user: "me", roles: [] } };
+    const robot = { email: "robot@example.com", username: "robot", isServiceAccount: true };
+    const { createUser: made } = await owner.graphql(createUser, { input: robot });
+    await owner.graphql(setUserRoles, { input: { user: made.user.id, roles: ["OWNER"] } });
+    expect(await code(owner, setUserRoles, demoted), "a service account does not count").to.equal("CONFLICT");
+
+    await w.grant(second!, "owner");
+    await owner.graphql(suspendUser, { input: { user: second!.id } });
+    expect(await code(owner, setUserRoles, demoted), "a suspended owner does not count").to.equal("CONFLICT");
+    await owner.graphql(setUserRoles, { input: { user: second!.id, roles: [] } });
+    await owner.graphql(setUserRoles, { input: { user: made.user.id, roles: [] } });
+    expect(await code(owner, setUserRoles, { input: { user: "me", roles: ["AUDITOR"] } })).to.equal("CONFLICT");
+    await owner.graphql(setUserRoles, { input: { user: "me", roles: ["AUDITOR", "OWNER"] } });
+    await owner.graphql(setUserRoles, { input: { user: "me", roles: ["OWNER"] } });
+  });
+
+  it("two owners who take each other's role, suspend or delete each other at once: one is always left", async function () {
+    this.timeout(60_000);
+    const w = the();
+    const { pool } = w.app.services.database;
+    const count = async () =>
+      (
+        await pool.query(
+          "select from users where 'owner' = any(site_roles) and status = 'active' and not is_service_account and deleted_at is null",
+        )
+      ).rowCount;
+    const owner = w.as(w.owner);
+    const [second] = await w.users("second");
+    const reset = () =>
+      pool.query("update users set site_roles = '{owner}', status = 'active', deleted_at = null where id = any($1)", [
+        [w.owner.id, second!.id],
+      ]);
+    const session = await pool.query("select * from api_keys where user_id = any($1)", [[w.owner.id, second!.id]]);
+    const restoreKeys = () =>
+      pool.query(
+        "insert into api_keys select * from json_populate_recordset(null::api_keys, $1) on conflict do nothing",
+        [JSON.stringify(session.rows.map((row) => ({ ...row, secret_hash: `\\x${row.secret_hash.toString("hex")}` })))],
+      );
+    let refused = 0;
+    for (let round = 0; round < 100; round++) {
+      await reset();
+      await restoreKeys();
+      const [document, change] = [
+        [setUserRoles, { roles: [] }],
+        [suspendUser, {}],
+        [deleteUser, {}],
+      ][round % 10 < 8 ? 0 : (round % 10) - 7] as [string, object];
+      const attempts = await Promise.allSettled([
+        owner.graphql(document, { input: { user: second!.id, ...change } }),
+        w.as(second!).graphql(document, { input: { user: w.owner.id, ...change } }),
+      ]);
+      refused += attempts.filter(({ status }) => status === "rejected").length;
+      expect(await count(), `round ${round}`).to.be.at.least(1);
+    }
+    expect(refused, "each round one of both is refused").to.be.at.least(100);
+    await reset();
+    await restoreKeys();
+    await pool.query(
+      "insert into organization_members (organization_id, user_id, created_at) select $1, unnest($2::uuid[]), now() on conflict do nothing",
+      [w.defaultOrganization, [w.owner.id, second!.id]],
+    );
+  });
+
+  it("changes cost a small number of statements", async () => {
+    const w = the();
+    const [bob] = await w.users("bob");
+    const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
+    const user = bob!.id;
+    expect(
+      await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
+    ).to.be.at.most(3 + sessionCheck);
+    expect(await cost(updateUser, { user, name: "Bob" })).to.be.at.most(4 + sessionCheck);
+    expect(await cost(suspendUser, { user })).to.be.at.most(4 + sessionCheck);
+    expect(await cost(activateUser, { user })).to.be.at.most(4 + sessionCheck);
+    expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.be.at.most(4 + sessionCheck);
+    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.be.at.most(4 + sessionCheck);
+    expect(await cost(deleteUser, { user })).to.be.at.most(3 + sessionCheck);
+  });
+});
