@@ -95,7 +95,7 @@ export function visited(services: Services, answer: Answer): (http: Http) => Pro
 }
 
 function show(http: Http, outcome: Outcome): void {
-  http.set("Cache-Control", "no-store");
+  http.state.headers["Cache-Control"] = "no-store";
   if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
   send(http, { status: outcome.status ?? 200, headers, body: documentOf(outcome).text });
@@ -106,7 +106,7 @@ function failurePage({ log }: Services, http: Http, thrown: unknown): Outcome {
   const { id } = http.state.facts;
   const { status, title, detail, retryAfter } = described(thrown);
   if (!(thrown instanceof TransportError)) report({ log, request: http.state.facts }, translate(thrown), thrown);
-  if (retryAfter !== undefined) http.set("Retry-After", String(retryAfter));
+  if (retryAfter !== undefined) http.state.headers["Retry-After"] = retryAfter;
   return {
     status,
     title,
