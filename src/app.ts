@@ -33,8 +33,8 @@ import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
 import { countVisitors } from "./http/quotas.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./rest/engine/credentials.js";
-import { notRouted, restRouter } from "./rest/index.js";
-import { explorer } from "./rest/pages/explorer.js";
+import { restRoutes } from "./rest/index.js";
+import { showsGraphiql } from "./rest/pages/explorer.js";
 
 export interface App {
   /** Where it listens. */
@@ -126,18 +126,16 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = graphqlOverSockets(services, schema, documents, contextOf);
-  const router = restRouter(services, schema, contextOf);
+  const routes = restRoutes(services, schema, contextOf);
+  routes.register(graphqlPath, ["GET", "POST"], (http) => (showsGraphiql(http) ? undefined : graphql.answer(http)));
 
   const koa = new Koa<State>();
   koa.use(baseline(services, lifetimes, metrics));
   koa.use(health(services, ready, metrics));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
-  koa.use(cors(config.corsOrigins));
+  if (config.corsOrigins.length > 0) koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
-  koa.use(explorer());
-  koa.use((http, next) => (http.path === graphqlPath ? graphql.answer(http as Http) : next()));
-  koa.use(router.routes() as never);
-  koa.use((http) => notRouted(router, http as Http));
+  koa.use((http) => routes.answer(http as Http));
   // What is left to Koa is connections that break; without a listener it writes them to standard error.
   koa.on("error", (error) => services.log.debug({ err: error }, "connection failed"));
   const answer = koa.callback();

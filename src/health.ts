@@ -69,7 +69,7 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
     return (!forwarded && isWithin(peer, loopback)) || isWithin(http.state.facts.ip ?? "", config.metricsAllow);
   }
 
-  return async (http, next) => {
+  return (http, next) => {
     const answer = answers[http.path];
     if (!answer) return next();
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");

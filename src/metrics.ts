@@ -1,11 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Services } from "./context.js";
 
+type Label = "method" | "route" | "status";
+
 /** What operators see of a replica, in Prometheus form. Labels never hold user data. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests: Histogram<"method" | "route" | "status">;
-  readonly #children = new Map<string, Histogram.Internal<"method" | "route" | "status">>();
+  readonly #requests: Histogram<Label>;
+  /** By route, method and status: a key made of the three would be built and hashed for each request. */
+  readonly #children = new Map<string, Map<string, Map<number, Histogram.Internal<Label>>>>();
 
   constructor({ database, events }: Pick<Services, "database" | "events">) {
     const registers = [this.registry];
@@ -24,11 +27,16 @@ export class Metrics {
 
   /** Notes an answered request. `route` is the pattern of the path. */
   answered(method: string, route: string, status: number, seconds: number): void {
-    const key = `${method} ${route} ${status}`;
-    let child = this.#children.get(key);
-    if (!child) this.#children.set(key, (child = this.#requests.labels({ method, route, status })));
-    child.observe(seconds);
+    const ofMethods = getOrInsert(this.#children, route, () => new Map());
+    const ofStatuses = getOrInsert(ofMethods, method, () => new Map());
+    getOrInsert(ofStatuses, status, () => this.#requests.labels({ method, route, status })).observe(seconds);
   }
+}
+
+function getOrInsert<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
 }
 
 const sqlStatements = (database: Services["database"]) =>

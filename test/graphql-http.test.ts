@@ -149,6 +149,25 @@ describe("GraphQL over HTTP", () => {
       ]);
     });
 
+    it("tell of the credential and its scopes before they look at the variables", async () => {
+      const { createApiKey } = await w()
+        .as(w().owner)
+        .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["user:read"] }) { token } }`);
+      const query = "query($group: String!) { group(group: $group) { id } }";
+      for (const [client, code] of [
+        [w().nobody, "UNAUTHENTICATED"],
+        [w().as({ token: createApiKey.token }), "FORBIDDEN"],
+      ] as const) {
+        const answers = [{ group: 5 }, { group: w().defaultOrganization }].map((variables) =>
+          client.post("/graphql", { query, variables }),
+        );
+        for (const { status, body } of await Promise.all(answers)) {
+          expect({ status, data: body.data }).to.deep.equal({ status: 200, data: null });
+          expect(body.errors[0].extensions).to.include({ code }).and.not.have.property("validations");
+        }
+      }
+    });
+
     it("name every field that breaks a rule, in the style of GraphQL", async () => {
       const group = await w().group();
       const { status, extensions } = await refusal({

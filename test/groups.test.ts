@@ -57,6 +57,37 @@ describe("groups", () => {
     });
   });
 
+  it("gives each field alone as it gives all of them together", async () => {
+    const { id } = await w().group();
+    await w().as(w().owner).put(`/api/v2/groups/${id}/ai/budget`, { spend_limit_micros: 5 });
+    const ofOrganization = ["id", "name", "displayName", "description", "icon", "isDefault", "createdAt", "updatedAt"];
+    const fields = [
+      "id",
+      "name",
+      "displayName",
+      "avatarUrl",
+      "quotaAllowance",
+      "source",
+      "totalMemberCount",
+      "isEveryone",
+      "createdAt",
+      "updatedAt",
+      "aiBudget { spendLimitMicros }",
+      "members { totalCount }",
+      ...ofOrganization.map((field) => `organization { ${field} }`),
+    ];
+    const ask = async (selected: string) =>
+      (await w().as(w().owner).graphql(`query($id: String!) { group(group: $id) { ${selected} } }`, { id })).group;
+    const whole = await ask(fields.join(" "));
+    expect(Object.values(whole)).to.not.include(null);
+    for (const field of fields) {
+      const alone = await ask(field);
+      expect(whole, field).to.deep.include(
+        "organization" in alone ? { organization: { ...whole.organization, ...alone.organization } } : alone,
+      );
+    }
+  });
+
   it("reports all faults of a new group at once, in the spelling of the surface", async () => {
     const { status, body } = await w()
       .as(w().owner)

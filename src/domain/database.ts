@@ -1,11 +1,14 @@
 import type { MikroORM } from "@mikro-orm/postgresql";
 import { type Pool, type PoolClient, types as pgTypes } from "pg";
+import { Lookups } from "./lookups.js";
 
 /** SQL with `$1…` parameters. `Row` is the shape of its rows. */
 export interface Statement<Row> {
   /** Under which every connection prepares it once; without a name it is planned anew each time. */
   readonly name?: string;
   readonly text: string;
+  /** Whether it finds what it wants by a key, in no time. */
+  readonly isLookup?: boolean;
   /** Only for the compiler. */
   readonly row?: Row;
 }
@@ -16,6 +19,12 @@ let statements = 0;
 export function statement<Row = never>(text: string): Statement<Row> {
   return { name: `s${++statements}`, text };
 }
+
+/**
+ * Declares a prepared statement that finds few rows by their keys: those that are asked for in the same turn travel
+ * together. Never one that may take longer or wait for a lock.
+ */
+export const lookup = <Row = never>(text: string): Statement<Row> => ({ ...statement<Row>(text), isLookup: true });
 
 /**
  * Declares a statement that is planned for its values each time: where conditions come and go with the values, one plan
@@ -44,15 +53,20 @@ const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ n
 export class Database {
   /** Statements sent so far. */
   executed = 0;
+  readonly #lookups: Lookups;
 
   constructor(
     readonly orm: MikroORM,
     readonly pool: Pool,
-  ) {}
+  ) {
+    this.#lookups = new Lookups(pool);
+  }
 
   async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     this.executed++;
-    return (await this.pool.query(prepared(wanted, values))).rows as Row[];
+    const query = prepared(wanted, values);
+    if (wanted.isLookup) return (await this.#lookups.rows(query)) as Row[];
+    return (await this.pool.query(query)).rows as Row[];
   }
 
   /** Repeats a statement that works off some rows at a time, and returns them, until there are none left. */

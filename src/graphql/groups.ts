@@ -32,6 +32,7 @@ import type { Page } from "../domain/page.js";
 import { Needs } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { GroupAiBudgetType } from "./group-budgets.js";
+import { membersOfNodes, partsOf } from "./group-parts.js";
 import { OrganizationType } from "./organizations.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 import { selectedArguments } from "./selection.js";
@@ -181,7 +182,7 @@ abstract class ChangedGroup {
 
   @Field(() => GroupType, { description: "The group." })
   group(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<GroupRow> {
-    return findGroup(ctx, this.groupId, selectedArguments(info, "members"));
+    return findGroup(ctx, this.groupId, partsOf(info));
   }
 }
 
@@ -205,7 +206,7 @@ export class GroupsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroup(ctx, group, selectedArguments(info, "members"));
+    return findGroup(ctx, group, partsOf(info));
   }
 
   @Needs("group:read")
@@ -216,7 +217,7 @@ export class GroupsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroupByName(ctx, organization, name, selectedArguments(info, "members"));
+    return findGroupByName(ctx, organization, name, partsOf(info));
   }
 
   @Needs("group:read")
@@ -290,8 +291,3 @@ export class GroupsResolver {
     return { group: await deleteGroup(ctx, group, selectedArguments(info, "group", "members")) };
   }
 }
-
-const membersOfNodes = (info: GraphQLResolveInfo) => [
-  ...selectedArguments(info, "nodes", "members"),
-  ...selectedArguments(info, "edges", "node", "members"),
-];

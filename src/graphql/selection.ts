@@ -21,6 +21,37 @@ interface Selected {
   args(variables: Variables): Record<string, unknown>;
 }
 
+/** Some fields of a type; all that is below a field, or some of it. */
+export interface Fields {
+  readonly [name: string]: true | Fields;
+}
+
+const comparisons = new WeakMap<Fields, WeakMap<FieldNode, boolean>>();
+
+/** Whether nothing but these fields is selected below the one that is being resolved, whatever is skipped of them. */
+export function selectsOnly({ fieldNodes, fragments }: GraphQLResolveInfo, fields: Fields): boolean {
+  let known = comparisons.get(fields);
+  if (!known) comparisons.set(fields, (known = new WeakMap()));
+  return fieldNodes.every((node) => {
+    let only = known.get(node);
+    if (only === undefined) known.set(node, (only = isWithin(node.selectionSet!, fields, fragments)));
+    return only;
+  });
+}
+
+const isWithin = (
+  { selections }: SelectionSetNode,
+  fields: Fields,
+  fragments: GraphQLResolveInfo["fragments"],
+): boolean =>
+  selections.every((selection) => {
+    if (selection.kind === Kind.INLINE_FRAGMENT) return isWithin(selection.selectionSet, fields, fragments);
+    if (selection.kind === Kind.FRAGMENT_SPREAD)
+      return isWithin(fragments[selection.name.value]!.selectionSet, fields, fragments);
+    const allowed = selection.name.value === "__typename" || fields[selection.name.value];
+    return typeof allowed === "object" ? isWithin(selection.selectionSet!, allowed, fragments) : allowed === true;
+  });
+
 const known = new WeakMap<FieldNode, Map<string, Selected[]>>();
 
 /**
@@ -37,7 +68,7 @@ export const selectedArguments = (info: GraphQLResolveInfo, ...path: string[]): 
 function selectionsBelow(node: FieldNode, path: readonly string[], info: GraphQLResolveInfo): Selected[] {
   const paths = known.get(node) ?? new Map<string, Selected[]>();
   known.set(node, paths);
-  const name = path.join(".");
+  const name = path.length === 1 ? path[0]! : path.join(".");
   let found = paths.get(name);
   if (!found) {
     found = node.selectionSet ? [...walk(getNamedType(info.returnType), node.selectionSet, path, [], info)] : [];

@@ -5,7 +5,7 @@ import {
 } from "@apollo/server/plugin/disabled";
 import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
 import { type Context, type Services } from "../context.js";
-import { json, methodNotAllowed, send, TransportError } from "../http/answers.js";
+import { json, send, TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
 import { readBody } from "../http/body.js";
 import { challengeOf } from "../http/challenge.js";
@@ -53,7 +53,6 @@ export class GraphqlOverHttp {
   answer = async (http: Http): Promise<void> => {
     // Koa drops the body of what HEAD asks for.
     const method = http.method === "HEAD" ? "GET" : http.method;
-    if (method !== "GET" && method !== "POST") throw methodNotAllowed("GET", "HEAD", "POST");
     let context: Context;
     let body: Record<string, unknown> | undefined;
     try {
@@ -89,9 +88,13 @@ export class GraphqlOverHttp {
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
     const challenge = challengeOf(failure, { accessUrl: config.accessUrl, challenged: true });
-    if (challenge) http.set("WWW-Authenticate", challenge);
-    if (failure.facts.retryAfter !== undefined) http.set("Retry-After", String(failure.facts.retryAfter));
-    send(http, { status: statusOf(failure), headers: json, body: JSON.stringify({ errors: [error] }) });
+    const { retryAfter } = failure.facts;
+    const headers = {
+      ...json,
+      ...(challenge && { "WWW-Authenticate": challenge }),
+      ...(retryAfter !== undefined && { "Retry-After": String(retryAfter) }),
+    };
+    send(http, { status: statusOf(failure), headers, body: JSON.stringify({ errors: [error] }) });
   }
 }
 
@@ -104,10 +107,15 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
         const operation = documents.operation(queryHash!, document, request.operationName ?? undefined);
         const variables = request.variables ?? {};
         try {
+          operation.admit(contextValue);
           operation.check(variables);
         } catch (error) {
           const fault = new GraphQLError((error as Error).message, { originalError: error as Error });
-          return answer(400, { errors: [formatError(contextValue, fault)] });
+          const errors = [formatError(contextValue, fault)];
+          // Whoever may not ask is answered as by the operation itself, whatever the variables are.
+          return translate(error).code === "BAD_USER_INPUT"
+            ? answer(400, { errors })
+            : answer(200, { errors, data: null });
         }
         const { data = null, errors } = await operation.run(contextValue, variables);
         if (!errors) return answer(200, { data });

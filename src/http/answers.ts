@@ -1,10 +1,11 @@
 import type { Http } from "./baseline.js";
+import { quotaHeaders } from "./quotas.js";
 
 /** A finished answer, whatever carries it. */
 export interface Answered {
   status: number;
   headers: Record<string, string>;
-  body: string;
+  body: string | Buffer;
 }
 
 export const json = { "Content-Type": "application/json; charset=utf-8" };
@@ -31,11 +32,15 @@ export const transportFailure = ({ status, message, detail, headers }: Transport
   body: JSON.stringify({ message, detail }),
 });
 
-/** Hands an answer to Koa. */
-export function send(http: Http, { status, headers, body }: Answered): void {
-  http.status = status;
-  for (const name in headers) http.set(name, headers[name]!);
-  http.body = body === "" ? null : body;
-  // Koa turns an empty body into a 204 of its own.
-  if (body === "") http.status = status;
+/** Leaves the answer of a request to be written once everybody has had a say in its headers. */
+export function send({ state }: Http, answered: Answered): void {
+  state.answer = answered;
+}
+
+/** Writes an answer in one go: header by header, as Koa does it, takes as long as all the rest of it. */
+export function write({ req, res, state }: Http, { status, headers, body }: Answered): void {
+  const length = body === "" ? undefined : { "Content-Length": Buffer.byteLength(body) };
+  res.writeHead(status, { ...state.headers, ...quotaHeaders(state.facts), ...headers, ...length });
+  if (body === "" || req.method === "HEAD") res.end();
+  else res.end(body);
 }

@@ -27,7 +27,8 @@ export function setCookie(
   const parts = [`${name}=${value}`, `Path=${path}`, "HttpOnly", "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);
   if (secure) parts.push("Secure");
-  http.append("Set-Cookie", parts.join("; "));
+  const { headers } = http.state;
+  headers["Set-Cookie"] = [...(headers["Set-Cookie"] ?? []), parts.join("; ")];
 }
 
 export const clearCookie = (http: Http, name: string, options: CookieOptions): void =>

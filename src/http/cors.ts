@@ -1,6 +1,6 @@
 import type Koa from "koa";
 import { send } from "./answers.js";
-import type { Http } from "./baseline.js";
+import type { Http, State } from "./baseline.js";
 
 /** What scripts may send (Fetch Standard, CORS protocol). */
 const permission = {
@@ -14,16 +14,15 @@ const permission = {
 const readable = "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id";
 
 /** Lets scripts of these origins use the server, with tokens: browsers keep cookies to themselves. */
-export function cors(origins: readonly string[]): Koa.Middleware {
-  return async (http, next) => {
-    if (origins.length > 0) http.vary("Origin");
+export function cors(origins: readonly string[]): Koa.Middleware<State> {
+  return (http, next) => {
+    const { headers } = http.state;
+    headers.Vary = "Origin";
     const origin = http.get("origin");
-    if (origins.includes(origin)) {
-      http.set("Access-Control-Allow-Origin", origin);
-      http.set("Access-Control-Expose-Headers", readable);
-      const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
-      if (isPreflight) return send(http as Http, { status: 204, headers: permission, body: "" });
-    }
-    await next();
+    if (!origins.includes(origin)) return next();
+    headers["Access-Control-Allow-Origin"] = origin;
+    headers["Access-Control-Expose-Headers"] = readable;
+    const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
+    return isPreflight ? send(http as Http, { status: 204, headers: permission, body: "" }) : next();
   };
 }

@@ -178,7 +178,7 @@ const deleteRow = statement("delete from groups where id = $1");
 export async function deleteGroup(ctx: Context, ref: string, members: MembersQuery[]): Promise<GroupRow> {
   const { id } = await lockGroup(ctx, ref);
   // Read again: the lock may have waited for a change of the members.
-  const group = await findGroup(ctx, id, members);
+  const group = await findGroup(ctx, id, { members });
   authorize(ctx.actor, "group:delete", group);
   if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
   const deleted = await keepPages(ctx, group, members);

@@ -98,9 +98,17 @@ export function readWithMembers(ctx: Context, members: readonly MembersQuery[] =
   return [...readBy(ctx), full.everywhere, membersToReadAlong(members), full.organizations];
 }
 
+/** What else will be asked of a group, so that it is read together with it. */
+export interface GroupParts {
+  /** Members that will be asked for. */
+  members?: readonly MembersQuery[];
+  /** False if nobody will ask for its times, its budget, or more of its organization than id and names. */
+  detailed?: boolean;
+}
+
 interface Reading {
   /** Without members: Postgres plans it in no time, and it is asked for most. */
-  plain: (ctx: Context, ...values: unknown[]) => Promise<GroupRow[]>;
+  plain: (ctx: Context, detailed: boolean, ...values: unknown[]) => Promise<GroupRow[]>;
   withMembers: Statement<GroupRow>;
 }
 
@@ -112,12 +120,17 @@ const readingOf = (condition: (...places: string[]) => string, plain = plainOf(c
 
 function plainOf(condition: (...places: string[]) => string): Reading["plain"] {
   const plain = statement<GroupRow>(selectGroups(membersAtOnce.alone, "", condition("$5", "$6")));
-  return (ctx, ...values) => ctx.rows(plain, ...readBy(ctx), ...values);
+  return (ctx, _, ...values) => ctx.rows(plain, ...readBy(ctx), ...values);
 }
 
-const read = (ctx: Context, { plain, withMembers }: Reading, members: readonly MembersQuery[], ...values: unknown[]) =>
+const read = (
+  ctx: Context,
+  { plain, withMembers }: Reading,
+  { members = [], detailed = true }: GroupParts,
+  ...values: unknown[]
+) =>
   membersToReadAlong(members) === null
-    ? plain(ctx, ...values)
+    ? plain(ctx, detailed, ...values)
     : ctx.rows(withMembers, ...readWithMembers(ctx, members), ...values);
 
 const byId = (id: string) => `g.id = ${id}`;
@@ -138,16 +151,16 @@ const locking = {
 
 /**
  * The group that `ref` means to the caller: an id, or a name that is unambiguous among the groups the caller sees.
- * Throws if it is not readable. `members` are to be read along.
+ * Throws if it is not readable.
  */
-export const findGroup = (ctx: Context, ref: string, members: MembersQuery[] = []): Promise<GroupRow> =>
-  find(ctx, ref, reading, members);
+export const findGroup = (ctx: Context, ref: string, parts: GroupParts = {}): Promise<GroupRow> =>
+  find(ctx, ref, reading, parts);
 
 /** The same, and nobody else changes the group or its members until this transaction ends. */
-export const lockGroup = (ctx: Context, ref: string): Promise<GroupRow> => find(ctx, ref, locking, []);
+export const lockGroup = (ctx: Context, ref: string): Promise<GroupRow> => find(ctx, ref, locking, {});
 
-async function find(ctx: Context, ref: string, ways: typeof reading, members: MembersQuery[]): Promise<GroupRow> {
-  const [group, another] = await read(ctx, isUuid(ref) ? ways.byId : ways.byName, members, ref);
+async function find(ctx: Context, ref: string, ways: typeof reading, parts: GroupParts): Promise<GroupRow> {
+  const [group, another] = await read(ctx, isUuid(ref) ? ways.byId : ways.byName, parts, ref);
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;
@@ -160,10 +173,10 @@ export async function findGroupByName(
   ctx: Context,
   organizationRef: string,
   name: string,
-  members: MembersQuery[] = [],
+  parts: GroupParts = {},
 ): Promise<GroupRow> {
   const organization = await findOrganization(ctx, organizationRef);
-  const [group] = await read(ctx, inOrganization, members, organization.id, name);
+  const [group] = await read(ctx, inOrganization, parts, organization.id, name);
   if (!group) throw notFound();
   return group;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Actor } from "../../context.js";
 import type { OrganizationRole, SiteRole } from "../authorization.js";
-import { type Database, statement } from "../database.js";
+import { type Database, lookup } from "../database.js";
 import type { TokenKind } from "./text.js";
 
 /** A key as of a moment ago, with everything that decides what its holder may do. */
@@ -31,7 +31,7 @@ interface KeyRow {
   organizations: Record<string, OrganizationRole[]>;
 }
 
-const keyWithUser = statement<KeyRow>(`
+const keyWithUser = lookup<KeyRow>(`
   select k.secret_hash as "secretHash", k.kind, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
     k.last_used_at as "lastUsedAt", u.id as "userId", u.status, u.site_roles as "siteRoles",
     (select coalesce(json_object_agg(m.organization_id, m.roles), '{}')

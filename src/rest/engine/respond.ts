@@ -101,9 +101,6 @@ export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: H
 
 /** RFC 9745 and RFC 8288: says that the path is old and where its successor is. */
 function deprecate(http: Http, successor: string): void {
-  http.set("Deprecation", "true");
-  http.set(
-    "Link",
-    `<${successor.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(http.params[name] ?? "default"))}>; rel="successor-version"`,
-  );
+  http.state.headers.Deprecation = "true";
+  http.state.headers.Link = `<${successor.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(http.params[name] ?? "default"))}>; rel="successor-version"`;
 }

@@ -101,9 +101,9 @@ const streamType = (http: Http) => (/\btext\/event-stream\b/i.test(http.get("acc
 
 /** Answers with a stream: a WebSocket if the client upgrades, else what it accepts. */
 function open(http: Http): Promise<Channel> | Channel {
-  http.respond = false;
   const upgrade = upgrades.get(http.req);
   if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http);
+  http.res.statusCode = 101;
   http.res.detachSocket(upgrade.socket as Socket);
   // HTTP ends here. Whoever waits for the end of the answer lets go, and the request can be forgotten.
   http.res.emit("finish");
@@ -175,15 +175,14 @@ function lines(http: Http): Channel {
 }
 
 function body(
-  { res, response, state }: Http,
+  { res, state }: Http,
   type: string,
   first: string,
   beat: string,
   encode: (event: Outgoing) => string,
 ): Channel {
-  const { headers } = response;
   const own = { "Content-Type": type, "X-Accel-Buffering": "no", ...quotaHeaders(state.facts) };
-  res.writeHead(200, { ...(headers as Record<string, string>), ...own });
+  res.writeHead(200, { ...state.headers, ...own });
   res.flushHeaders();
   if (first) res.write(first);
   return {

@@ -1,27 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type Koa from "koa";
 import { version } from "../../domain/deployment.js";
 import { graphqlPath } from "../../graphql/server.js";
-import { methodNotAllowed, send, TransportError } from "../../http/answers.js";
+import { send, TransportError } from "../../http/answers.js";
 import type { Http } from "../../http/baseline.js";
+import type { Routes } from "../engine/routes.js";
 
-/** Where people look around: GraphiQL at `/graphql`, the API reference at `/docs`. Everything comes from this server. */
-export function explorer(): Koa.Middleware {
-  return async (http, next) => {
-    const isRead = http.method === "GET" || http.method === "HEAD";
-    if (http.path === "/docs" && !isRead) throw methodNotAllowed("GET", "HEAD");
-    if (!isRead) return next();
-    if (http.path === graphqlPath && wantsPage(http as Http)) return sendPage(http as Http, graphiql);
-    if (http.path === "/docs") return sendPage(http as Http, reference);
-    if (http.path.startsWith(assetPath)) return sendAsset(http as Http, http.path.slice(assetPath.length));
-    return next();
-  };
+/** Where people look around: the API reference, and the parts of both pages. Everything comes from this server. */
+export function routeExplorer(routes: Routes): void {
+  routes.register("/docs", ["GET"], (http) => sendPage(http, reference));
+  routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.params.file!));
 }
 
-/** A browser that navigates here; GraphiQL keeps its query in the address. Clients that ask a query want JSON. */
-const wantsPage = (http: Http) => http.accepts("json", "html") === "html";
+/** Shows GraphiQL to a browser that navigates here; it keeps its query in the address. Other clients want JSON. */
+export function showsGraphiql(http: Http): boolean {
+  const isPage = (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
+  if (isPage) sendPage(http, graphiql);
+  return isPage;
+}
 
 const assetPath = `/assets/${version}/`;
 
@@ -162,8 +159,10 @@ async function sendAsset(http: Http, file: string): Promise<void> {
       file,
       load().then((text) => compress(text)),
     );
-  http.set("Cache-Control", "public, max-age=31536000, immutable");
-  http.set("Content-Encoding", "gzip");
-  http.set("Content-Type", types[file.split(".").at(-1)!]!);
-  http.body = await compressed.get(file);
+  const headers = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Encoding": "gzip",
+    "Content-Type": types[file.split(".").at(-1)!]!,
+  };
+  send(http, { status: 200, headers, body: (await compressed.get(file))! });
 }

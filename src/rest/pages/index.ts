@@ -1,10 +1,11 @@
-import type { Router } from "@koa/router";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../../context.js";
 import { readPageKey } from "../../domain/deployment.js";
 import { send } from "../../http/answers.js";
 import type { Http } from "../../http/baseline.js";
 import { storedOperations } from "../engine/operation.js";
+import type { Routes } from "../engine/routes.js";
+import { routeExplorer } from "./explorer.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
@@ -12,8 +13,8 @@ import { providerPages } from "./provider-login.js";
 import { Seals } from "./seals.js";
 import { type Answer, type Visit, visited } from "./visit.js";
 
-/** Puts the pages for browsers on a router. */
-export function routePages(router: Router, services: Services, schema: GraphQLSchema): void {
+/** Adds the pages for browsers. */
+export function routePages(routes: Routes, services: Services, schema: GraphQLSchema): void {
   const operations = storedOperations(schema, "pages/login");
   const operation = (name: string) => operations.get(name)!;
   const seals = sealsOf();
@@ -29,8 +30,9 @@ export function routePages(router: Router, services: Services, schema: GraphQLSc
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
   ];
-  for (const [method, path, answer] of pages) router.register(path, [method], visited(services, answer) as never);
-  router.get(stylePath, (http) => sendStyle(http as unknown as Http));
+  for (const [method, path, answer] of pages) routes.register(path, [method], visited(services, answer));
+  routeExplorer(routes);
+  routes.register(stylePath, ["GET"], sendStyle);
 }
 
 /** The key is read when the first visitor needs it: before, there may be no database. */

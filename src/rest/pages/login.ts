@@ -29,7 +29,7 @@ interface Said {
 export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: Answer; submit: Answer } {
   async function formPage(visit: Visit, returnTo: string, { email, failure }: Said = {}): Promise<Outcome> {
     const token = (await seals(visit)).mark("login form", await visitorOf(visit));
-    if (failure?.facts.retryAfter !== undefined) visit.http.set("Retry-After", String(failure.facts.retryAfter));
+    if (failure?.facts.retryAfter !== undefined) visit.http.state.headers["Retry-After"] = failure.facts.retryAfter;
     const { passwordAuth } = visit.services.config;
     return {
       status: failure && statusOf(failure),
@@ -94,7 +94,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
  * so this is where the form ends.
  */
 function onward({ http }: Visit, path: string): Outcome {
-  http.set("Refresh", `0;url=${path}`);
+  http.state.headers.Refresh = `0;url=${path}`;
   return { title: "You are signed in", main: html`<a class="button" href="${path}">Continue</a>` };
 }
 

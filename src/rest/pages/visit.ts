@@ -97,7 +97,7 @@ export function visited(services: Services, answer: Answer): (http: Http) => Pro
 }
 
 function show(http: Http, outcome: Outcome): void {
-  http.set("Cache-Control", "no-store");
+  http.state.headers["Cache-Control"] = "no-store";
   if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
   send(http, { status: outcome.status ?? 200, headers, body: documentOf(outcome).text });
@@ -106,7 +106,7 @@ function show(http: Http, outcome: Outcome): void {
 /** Status, message and request id: what somebody needs who asks for help. */
 export function showFailure(http: Http, thrown: unknown): void {
   const { status, title, detail, headers } = described(thrown);
-  http.set(headers);
+  Object.assign(http.state.headers, headers);
   const main = html`${alarm(detail)}
     <p class="faint">Status ${status} · Request id <code>${http.state.facts.id}</code></p>
     <a class="button" href="/">Back to Steward</a>`;

@@ -1,0 +1,33 @@
+/** Milliseconds by which somebody may be told too late. */
+const tolerance = 250;
+
+/** Tells of what takes too long. One timer for all: one for each request would be a tenth of what the request costs. */
+export class Deadlines<Work> {
+  /** When each has begun, oldest first, in milliseconds of the process's monotonic clock. */
+  readonly #running = new Map<Work, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly limit: number,
+    private readonly onMissed: (work: Work) => void,
+  ) {}
+
+  begin(work: Work, now: number): void {
+    this.#running.set(work, now);
+    if (!this.#timer) this.#timer = setTimeout(() => this.#look(), tolerance).unref();
+  }
+
+  end(work: Work): void {
+    this.#running.delete(work);
+  }
+
+  #look(): void {
+    const latest = performance.now() - this.limit;
+    for (const [work, begun] of this.#running) {
+      if (begun > latest) break;
+      this.#running.delete(work);
+      this.onMissed(work);
+    }
+    this.#timer = this.#running.size > 0 ? setTimeout(() => this.#look(), tolerance).unref() : undefined;
+  }
+}

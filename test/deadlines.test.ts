@@ -1,0 +1,31 @@
+// A request that nobody answers in time.
+import { expect } from "chai";
+import { Client } from "pg";
+import { world } from "./support/world.js";
+
+describe("a request that takes too long", () => {
+  const the = world({ STEWARD_REQUEST_TIMEOUT: "1s", STEWARD_DATABASE_POOL: "2" });
+
+  it("is answered 503, with the headers of every answer, and whoever comes later is served", async () => {
+    const { id } = await the().group();
+    const holder = new Client(the().database.url);
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("select from groups where id = $1 for update", [id]);
+    // Postgres gives up each change after half a second, two at a time: the last ones wait longer than a second.
+    const rename = (name: string) => the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
+    const answers = await Promise.all(["one", "two", "three", "four", "five", "six"].map(rename));
+    await holder.end();
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503, 503, 503, 503]);
+    const late = answers.filter(({ body }) => body.detail === "The request took too long.");
+    expect(late).to.not.have.length(0);
+    for (const { headers } of late) {
+      expect(headers.get("retry-after")).to.equal("1");
+      expect(headers.get("x-content-type-options")).to.equal("nosniff");
+      expect(headers.get("cache-control")).to.equal("no-store");
+      expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+    }
+    expect((await rename("seven")).status).to.equal(200);
+  });
+});

@@ -1,0 +1,68 @@
+// What is looked up in one turn of the event loop shares connections, and nothing else.
+import { expect } from "chai";
+import type { Pool } from "pg";
+import { Database, lookup, statement } from "../src/domain/database.js";
+import { createOrm } from "../src/entities/orm.js";
+import { freshDatabase } from "./support/app.js";
+
+describe("lookups", () => {
+  let database: Database;
+  let pool: Pool;
+  let give: () => Promise<void>;
+
+  before(async () => {
+    const fresh = await freshDatabase();
+    const created = createOrm({ url: fresh.url, pool: 5, statementTimeout: 1_000 });
+    pool = created.pool;
+    database = new Database(created.orm, pool);
+    give = async () => {
+      await created.orm.close();
+      await fresh.drop();
+    };
+  });
+  after(() => give());
+
+  const quotient = lookup<{ value: number }>("select 12 / $1::int as value");
+  const process = lookup<{ pid: number }>("select pg_backend_pid() as pid");
+
+  it("of one turn share a connection, up to eight of them, and answer each in its place", async () => {
+    const values = [1, 2, 3, 4, 6, 12, 1, 2];
+    const answers = await Promise.all(values.map((value) => database.query(quotient, [value])));
+    expect(answers.map(([row]) => row!.value)).to.deep.equal(values.map((value) => 12 / value));
+    expect(pool.totalCount).to.equal(1);
+
+    const processes = await Promise.all(Array.from({ length: 17 }, () => database.query(process, [])));
+    expect(new Set(processes.map(([row]) => row!.pid)).size).to.equal(3);
+    expect(pool).to.include({ totalCount: 3, idleCount: 3, waitingCount: 0 });
+  });
+
+  it("fail alone", async () => {
+    const outcomes = await Promise.allSettled([1, 0, 3].map((value) => database.query(quotient, [value])));
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected", "fulfilled"]);
+    expect(pool.idleCount).to.equal(pool.totalCount);
+  });
+
+  it("fail together when their connection is lost, and the next ones get another", async () => {
+    const suicide = lookup("select pg_terminate_backend(pg_backend_pid())");
+    const doomed = [database.query(quotient, [1]), database.query(suicide, []), database.query(quotient, [2])];
+    const outcomes = await Promise.allSettled(doomed);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected", "rejected"]);
+    expect(await database.query(quotient, [4])).to.deep.equal([{ value: 3 }]);
+    expect(pool.idleCount).to.equal(pool.totalCount);
+  });
+
+  it("fail when no connection is to be had", async function () {
+    this.timeout(20_000);
+    const blocked = await Promise.all(Array.from({ length: 5 }, () => pool.connect()));
+    const [outcome] = await Promise.allSettled([database.query(quotient, [1])]);
+    expect(outcome.status).to.equal("rejected");
+    for (const client of blocked) client.release();
+    expect(await database.query(quotient, [1])).to.deep.equal([{ value: 12 }]);
+  });
+
+  it("leave other statements to connections of their own", async () => {
+    const slow = statement<{ pid: number }>("select pg_backend_pid() as pid from pg_sleep(0.05)");
+    const processes = await Promise.all([database.query(slow, []), database.query(slow, [])]);
+    expect(new Set(processes.map(([row]) => row!.pid)).size).to.equal(2);
+  });
+});
