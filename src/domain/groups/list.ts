@@ -6,7 +6,14 @@ import type { Page } from "../page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../paging.js";
 import { isUuid } from "../text.js";
 import { findUser } from "../users.js";
-import { countGroups, type GroupRow, type GroupSource, readWithMembers, selectGroupsWithMembers } from "./groups.js";
+import {
+  countGroups,
+  type GroupRow,
+  type GroupSource,
+  readWithMembers,
+  selectGroupIds,
+  selectGroupsWithMembers,
+} from "./groups.js";
 import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
 
 /** Which groups are meant. What is absent does not narrow. */
@@ -40,15 +47,16 @@ const matching = `
   and ($11::text is null or g.source = $11)
   and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
 
-const groupsInOrder = (beyond: "<" | ">", order: "asc" | "desc") =>
-  plannedEachTime<GroupRow>(`${selectGroupsWithMembers(
-    membersAtOnce.listed,
-    `${matching}
+/** Finds a page and only then reads it: else Postgres would read all groups with what hangs on them, and then sort. */
+function groupsInOrder(beyond: "<" | ">", order: "asc" | "desc") {
+  const inOrder = `order by o.name ${order}, g.name ${order}, g.id ${order}`;
+  const page = selectGroupIds(`${matching}
     and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
       coalesce($14, (select p.name from groups place join organizations p on p.id = place.organization_id where place.id = $13)),
-      coalesce($15, (select place.name from groups place where place.id = $13)), $13))`,
-  )}
-  order by o.name ${order}, g.name ${order}, g.id ${order} limit $16 offset $17`);
+      coalesce($15, (select place.name from groups place where place.id = $13)), $13))
+    ${inOrder} limit $16 offset $17`);
+  return plannedEachTime<GroupRow>(`${selectGroupsWithMembers(membersAtOnce.listed, `g.id in (${page})`)} ${inOrder}`);
+}
 
 const groupsForward = groupsInOrder(">", "asc");
 const groupsBackward = groupsInOrder("<", "desc");
