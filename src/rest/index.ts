@@ -9,16 +9,36 @@ import { storedOperations } from "./engine/operation.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi.js";
 import { type Endpoint, endpointOf, respondWith } from "./engine/respond.js";
 import { streamWith } from "./engine/stream.js";
+import applications from "./applications.js";
+import appearance from "./appearance.js";
 import authorization from "./authorization.js";
+import connectionLogs from "./connection-logs.js";
 import groups from "./groups.js";
+import licenses from "./licenses.js";
 import login from "./login.js";
 import notifications from "./notifications.js";
 import { routePages } from "./pages/index.js";
+import { redirectWith } from "./pages/redirects.js";
+import prebuilds from "./prebuilds.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
+import workspaceProxies from "./workspace-proxies.js";
 
 /** Every area of the contract. */
-export const areas: readonly Area[] = [authorization, login, groups, notifications, quietHours, userSecrets];
+export const areas: readonly Area[] = [
+  authorization,
+  login,
+  appearance,
+  connectionLogs,
+  groups,
+  licenses,
+  notifications,
+  prebuilds,
+  quietHours,
+  userSecrets,
+  applications,
+  workspaceProxies,
+];
 
 /** Puts every row of every area on a router. Throws at boot for what could not work later. */
 export function restRouter(services: Services, schema: GraphQLSchema, contextOf: ContextOf): Router {
@@ -39,11 +59,7 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
       unused.delete(operationName);
       const endpoint = endpointOf(services, schema, contextOf, row, operation);
       endpoints.push(endpoint);
-      const handler =
-        operation.kind === OperationTypeNode.SUBSCRIPTION
-          ? streamWith(schema, services, endpoint)
-          : respondWith(schema, endpoint);
-      router.register(path, [method], handler as never);
+      router.register(path, [method], handlerOf(services, schema, endpoint) as never);
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
     described.push({ name, endpoints });
@@ -54,6 +70,11 @@ export function restRouter(services: Services, schema: GraphQLSchema, contextOf:
   );
   routePages(router, services, schema);
   return router;
+}
+
+function handlerOf(services: Services, schema: GraphQLSchema, endpoint: Endpoint): (http: Http) => Promise<void> {
+  if (endpoint.operation.kind === OperationTypeNode.SUBSCRIPTION) return streamWith(schema, services, endpoint);
+  return endpoint.row[4]?.redirects ? redirectWith(schema, services, endpoint) : respondWith(schema, endpoint);
 }
 
 /** Refuses what no row answers: 405 for a known path, 404 for any other. */

@@ -12,6 +12,8 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 export interface OutsideOptions {
   /** Networks that may be called although they are not public. */
   allow?: readonly Cidr[];
+  /** Which addresses may be called, if not those that are public or in `allow`. */
+  permits?: (address: string) => boolean;
   /** Milliseconds from the call to the last byte of its answer, redirects included. */
   timeout?: number;
   /** Bytes of an answer's body at most. */
@@ -35,17 +37,18 @@ export class OutsideError extends Error {
 const mostRedirects = 5;
 
 /**
- * Makes the client for URLs that others chose. It connects to public addresses only, and to those of `allow`: a name is
- * resolved once, every address is looked at, and the connection goes to one that passed, so that a name cannot mean
- * something else a moment later. The same holds for every redirect.
+ * Makes the client for URLs that others chose. It connects to public addresses only, and to those of `allow`, or to
+ * what `permits` lets pass: a name is resolved once, every address is looked at, and the connection goes to one that
+ * passed, so that a name cannot mean something else a moment later. The same holds for every redirect.
  */
 export function outsideFetch({
   allow = [],
+  permits = (address) => mayCall(address, allow),
   timeout = 10_000,
   bodyLimit = 1024 * 1024,
   resolve = addressesOf,
 }: OutsideOptions = {}): Fetch {
-  const addressesFor = guarded(allow, resolve);
+  const addressesFor = guarded(permits, resolve);
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -85,10 +88,10 @@ function asRequest(target: string | URL, init: RequestInit): Request {
 /** What a host name stands for that may be called. */
 type Addresses = (host: string) => Promise<LookupAddress[]>;
 
-function guarded(allow: readonly Cidr[], resolve: (name: string) => Promise<string[]>): Addresses {
+function guarded(permits: (address: string) => boolean, resolve: (name: string) => Promise<string[]>): Addresses {
   return async (host) => {
     const found = ipaddr.isValid(host) ? [host] : await resolve(host);
-    const passed = found.filter((address) => mayCall(address, allow));
+    const passed = found.filter(permits);
     if (passed.length === 0) throw refusal(`${host} has no address that may be called.`);
     return passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };

@@ -89,12 +89,15 @@ export function visited(services: Services, answer: Answer): (http: Http) => Pro
       const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
       show(http, await answer(new Visit(services, http, form)));
     } catch (error) {
-      show(http, failurePage(services, http, error));
+      showFailure(services, http, error);
     }
   };
 }
 
-function show(http: Http, outcome: Outcome): void {
+export const showFailure = (services: Services, http: Http, error: unknown): void =>
+  show(http, failurePage(services, http, error));
+
+export function show(http: Http, outcome: Outcome): void {
   http.set("Cache-Control", "no-store");
   if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
