@@ -36,7 +36,8 @@ const rows: Row[] = [];
 for (const bench of chosen) rows.push(...(await bench.measure(run)));
 
 console.log(`\n${table(rows)}\n`);
-if (chosen.length === benches.length && !values.quick) {
+if (!values.quick) {
   const circumstances = { postgres: database.version, rounds, warmUp: warmUp / 1_000, measure: measure / 1_000 };
-  console.log(`Written to ${await save(markdown(rows, circumstances), "foundation")}`);
+  const name = chosen.length === benches.length ? "foundation" : chosen.map(({ name: each }) => each).join("-");
+  console.log(`Written to ${await save(markdown(rows, circumstances), name)}`);
 }

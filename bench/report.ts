@@ -10,7 +10,7 @@ export interface Row {
   perSecond?: number;
   /** What one of them, or the whole, costs; with its unit. */
   cost?: string;
-  /** CPU compared with a floor: the median of the rounds and its spread. */
+  /** What it costs, compared with a floor or the like: the median of the rounds and its spread. */
   ratio?: string;
   goal?: string;
   verdict?: Verdict;
@@ -47,7 +47,7 @@ const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = 
   ["What", (row) => row.what],
   ["Per second", (row) => row.perSecond?.toFixed(0)],
   ["Cost", (row) => row.cost],
-  ["CPU ratio (of all rounds)", (row) => row.ratio],
+  ["Ratio (of all rounds)", (row) => row.ratio],
   ["Goal", (row) => row.goal],
   ["Verdict", (row) => row.verdict],
 ];
@@ -78,9 +78,10 @@ ${new Date().toISOString().slice(0, 10)} · ${availableParallelism()} cores (${c
 
 ${table(rows)}
 
-Server, load and Postgres share the machine over loopback. Every round starts each contestant as a fresh process, in
-turn, warms it up for ${warmUp} s and measures ${measure} s; ${rounds} rounds. Costs are the median; CPU is that of the server process.
-Ratios are paired within a round; the table gives their median. Contestants of a bench answered alike before it began.
+Server, load and Postgres share the machine over loopback. Where contestants are put under load, every round starts each
+one as a fresh process, in turn, warms it up for ${warmUp} s and measures ${measure} s; ${rounds} rounds. Costs are the median; CPU is that of
+the server process. Ratios are of CPU, or of times where these are the costs, paired within a round; the table gives
+their median. Contestants of a bench answered alike before it began.
 `;
 }
 

@@ -7,6 +7,7 @@ import { Context, type Services } from "./context.js";
 import { type Administrator, firstBoot } from "./domain/boot.js";
 import { runInBackground } from "./domain/background.js";
 import { Database } from "./domain/database.js";
+import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { Errands } from "./domain/errands.js";
 import { StartRefused } from "./domain/errors.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
@@ -18,6 +19,7 @@ import { createMailer } from "./domain/outside/smtp.js";
 import { Vault } from "./domain/outside/vault.js";
 import { RateLimits } from "./domain/rate-limits.js";
 import { Credentials } from "./domain/tokens/credentials.js";
+import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { freePort } from "./embedded-postgres/folder.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
 import { createOrm } from "./entities/orm.js";
@@ -26,7 +28,7 @@ import { createSchema } from "./graphql/index.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/server.js";
 import { graphqlOverSockets } from "./graphql/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
-import { baseline, type ContextOf, type Http, type State } from "./http/baseline.js";
+import { baseline, type ContextOf, type State } from "./http/baseline.js";
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
@@ -34,6 +36,7 @@ import { countVisitors } from "./http/quotas.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./rest/engine/credentials.js";
 import { restRoutes } from "./rest/index.js";
+import { ApplicationHosts } from "./rest/pages/application-hosts.js";
 import { showsGraphiql } from "./rest/pages/explorer.js";
 
 export interface App {
@@ -70,6 +73,7 @@ export async function startApp(settings: Config, log: Logger): Promise<App> {
     // Listens first: a first boot must not end, its password untold, because the port is taken.
     const { url, serve } = await startServer(services, closers);
     const administrator = await firstBoot(services);
+    await services.entitlements.start();
     stopJobs = runInBackground(services);
     serve();
     return { url, services, administrator, close };
@@ -101,12 +105,16 @@ export async function openServices(
   closers.push(() => credentials.close());
   const passwords = createPasswords(config.hashConcurrency);
   const limits = new RateLimits({ config, database });
+  const entitlements = new Entitlements({ config, database, events, log });
+  closers.push(() => entitlements.close());
   const identityProviders = createIdentityProviders(config);
   const errands = new Errands(log);
   closers.push(() => errands.close());
+  const proxyHealth = new ProxyHealth({ config, database, log });
+  closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
   const outside = { fetch, passwords, vault: new Vault(), identityProviders, mailer: createMailer(config) };
-  return { config, database, events, credentials, limits, errands, ...outside, log };
+  return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 
 /** Listens, and answers health probes alone until it is told to serve. */
@@ -128,14 +136,17 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const sockets = graphqlOverSockets(services, schema, documents, contextOf);
   const routes = restRoutes(services, schema, contextOf);
   routes.register(graphqlPath, ["GET", "POST"], (http) => (showsGraphiql(http) ? undefined : graphql.answer(http)));
+  const applicationHosts = new ApplicationHosts(services);
 
   const koa = new Koa<State>();
   koa.use(baseline(services, lifetimes, metrics));
-  koa.use(health(services, ready, metrics));
+  const probes = health(services, ready, metrics);
+  koa.use((http, next) => (applicationHosts.of(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
+  koa.use(applicationHosts.answer);
   if (config.corsOrigins.length > 0) koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
-  koa.use((http) => routes.answer(http as Http));
+  koa.use((http) => routes.answer(http));
   // What is left to Koa is connections that break; without a listener it writes them to standard error.
   koa.on("error", (error) => services.log.debug({ err: error }, "connection failed"));
   const answer = koa.callback();
@@ -143,7 +154,8 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const server = createListener();
   server.on("request", (request, response) => void answer(request, response));
   server.on("upgrade", (request, socket, head) => {
-    if (stage === "serving" && request.url?.split("?", 1)[0] === graphqlPath) {
+    const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.of(request);
+    if (stage === "serving" && isForGraphql) {
       lifetimes.begin(socket);
       sockets.upgrade(request, socket, head);
     } else void answer(request, upgradable(request, socket, head));

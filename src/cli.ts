@@ -12,57 +12,51 @@ import { configuredKeys } from "./domain/encryption/keys.js";
 import { rotateEncryption } from "./domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "./domain/encryption/status.js";
 import { DomainError, StartRefused } from "./domain/errors.js";
+import { BadNews, type Command, requireOptions, UsageError } from "./cli/command.js";
+import { licenseCommands } from "./cli/licenses.js";
 import { progressBar } from "./cli/progress.js";
 import { borrowCluster } from "./embedded-postgres/index.js";
 import { createLog } from "./log.js";
-
-interface Command {
-  usage: string;
-  does: string;
-  options: string[];
-  run(services: Services, options: Record<string, string>): Promise<string>;
-}
 
 const commands: Record<string, Command> = {
   migrate: {
     usage: "migrate",
     does: "Bring the database to this version.",
-    options: [],
-    run: async () => "The database is up to date.",
+    run: onDatabase([], async () => "The database is up to date."),
   },
   "admin create": {
     usage: "admin create --email E --username U",
     does: "Create an administrator and print the password.",
-    options: ["email", "username"],
-    run: async (services, { email, username }) =>
+    run: onDatabase(["email", "username"], async (services, { email, username }) =>
       shown(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
+    ),
   },
   "admin reset-password": {
     usage: "admin reset-password --email E",
     does: "Give somebody a new password and end all their sessions.",
-    options: ["email"],
-    run: async (services, { email }) => shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
+    run: onDatabase(["email"], async (services, { email }) =>
+      shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
+    ),
   },
   "encryption status": {
     usage: "encryption status",
     does: "Tell how much is encrypted with which key.",
-    options: [],
-    run: async (services) => {
+    run: onDatabase([], async (services) => {
       await unlock(services);
       const { activeKeyId, keys } = await encryptionStatus(services);
       return keys.map((key) => keyLine(key, activeKeyId)).join("\n") || "There is no key.";
-    },
+    }),
   },
   "encryption rotate": {
     usage: "encryption rotate",
     does: "Encrypt everything with the first key. May run beside the servers, and be stopped and started again.",
-    options: [],
-    run: async (services) => {
+    run: onDatabase([], async (services) => {
       if (!(await unlock(services))) throw new StartRefused("There are no encryption keys.");
       const { activeKeyId, rotated, left } = await rotateEncryption(services, progressBar(process.stderr, "values"));
       return `${rotated} values are encrypted with ${activeKeyId} now; ${left} are left under other keys.`;
-    },
+    }),
   },
+  ...licenseCommands,
 };
 
 const help = () => `Usage: npm run steward -- <command>
@@ -93,18 +87,27 @@ function keyLine({ id, present, rows }: EncryptionKeyStatus, activeKeyId: string
   return `${id}  ${state.padEnd(7)}  ${rows.map(({ table: name, count }) => `${name} ${count}`).join(", ")}`;
 }
 
-/** A mistake of the person at the keyboard. */
-class UsageError extends Error {}
-
-function read(words: string[]): { command: Command; options: Record<string, string> } {
-  const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
-  if (!name) throw new UsageError(`There is no command "${words.join(" ")}".`);
-  const command = commands[name]!;
-  const declared = Object.fromEntries(command.options.map((option) => [option, { type: "string" as const }]));
-  const { values } = parseArgs({ args: words.slice(name.split(" ").length), options: declared });
-  const missing = command.options.filter((option) => !values[option]);
-  if (missing.length > 0) throw new UsageError(`Missing: ${missing.map((option) => `--${option}`).join(", ")}.`);
-  return { command, options: values as Record<string, string> };
+/** Runs a command on the database of the settings, which it brings to this version first. */
+function onDatabase(
+  names: string[],
+  work: (services: Services, options: Record<string, string>) => Promise<string>,
+): Command["run"] {
+  return async (words) => {
+    const declared = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
+    const { values } = parseArgs({ args: words, options: declared });
+    requireOptions(values, ...names);
+    const config = readConfig(process.env);
+    // Standard output is for the answer.
+    const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
+    const closers: Closer[] = [];
+    try {
+      const services = await openServices(config, log, borrowCluster, closers);
+      await migrate(services);
+      return await work(services, values as Record<string, string>);
+    } finally {
+      for (const close of closers.toReversed()) await close();
+    }
+  };
 }
 
 function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>): Promise<Result> {
@@ -114,18 +117,10 @@ function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>
 
 async function main(words: string[]): Promise<void> {
   if (words.length === 0 || words.includes("--help")) return void process.stdout.write(help());
-  const { command, options } = read(words);
-  const config = readConfig(process.env);
-  // Standard output is for the answer.
-  const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
-  const closers: Closer[] = [];
-  try {
-    const services = await openServices(config, log, borrowCluster, closers);
-    await migrate(services);
-    process.stdout.write(`${await command.run(services, options)}\n`);
-  } finally {
-    for (const close of closers.toReversed()) await close();
-  }
+  const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
+  if (!name) throw new UsageError(`There is no command "${words.join(" ")}".`);
+  const answer = await commands[name]!.run(words.slice(name.split(" ").length));
+  process.stdout.write(`${answer}\n`);
 }
 
 /** What went wrong in a way that a sentence explains; all else is a defect and shows its stack. */
@@ -141,6 +136,7 @@ const faultsOf = ({ facts }: DomainError) =>
   facts.validations?.map(({ field, detail }) => `--${field}: ${detail}`) ?? [];
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${explain(error)}\n`);
+  if (error instanceof BadNews) process.stdout.write(`${error.message}\n`);
+  else process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isLocal } from "./config/rules.js";
 import { type Setting, settings } from "./config/settings.js";
 import { quote } from "./domain/errors.js";
 
@@ -12,6 +13,7 @@ type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 interface Derived {
   readonly accessUrl: string;
   readonly encryptionKeysFile: string;
+  readonly proxyHealthAllowLoopback: boolean;
 }
 
 /** What the server runs with. */
@@ -55,10 +57,13 @@ export function readConfig(env: Environment): Config {
         if (values[other] === undefined)
           faults.push(`${settings[other].name} must be set where ${settings[first].name} is.`);
   if (faults.length > 0) throw new ConfigError(faults);
+  const accessUrl = values.accessUrl ?? local(values.port);
+  const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));
   return {
     ...values,
-    accessUrl: values.accessUrl ?? local(values.port),
+    accessUrl,
     encryptionKeysFile: values.encryptionKeysFile ?? join(values.dataDir, "encryption.keys"),
+    proxyHealthAllowLoopback: values.proxyHealthAllowLoopback ?? isOnOneMachine,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Config } from "./config.js";
 import { type AuditEntry, auditStatement } from "./domain/audit.js";
 import type { OrganizationRole, SiteRole } from "./domain/authorization.js";
 import type { Database, Statement, Transaction } from "./domain/database.js";
+import type { Entitlements } from "./domain/entitlements/entitlements.js";
 import type { Errands } from "./domain/errands.js";
 import type { Events, Hint } from "./domain/events.js";
 import type { IdentityProviders } from "./domain/outside/identity-providers.js";
@@ -14,12 +15,19 @@ import type { Vault } from "./domain/outside/vault.js";
 import type { RateLimits } from "./domain/rate-limits.js";
 import type { Quota } from "./domain/rate-limits/window.js";
 import type { Credentials } from "./domain/tokens/credentials.js";
+import type { ProxyHealth } from "./domain/workspace-proxies/health.js";
 
 /** Who acts. Roles and scopes are as of at most a second ago. */
 export interface Actor {
   kind: "anonymous" | "user" | "agent" | "provisioner" | "proxy" | "scim_key" | "oauth_client" | "system";
   /** The user behind the credential: users only. */
   userId?: string;
+  /** The machine behind the credential: the id of an agent or a proxy. */
+  machineId?: string;
+  /** Which token the machine showed: the SHA-256 of its secret as base64. */
+  machineToken?: string;
+  /** The workspace that an agent speaks for. */
+  workspaceId?: string;
   /** A system identity (`is_system`): no sign-in, no changes of its own account, no notifications. */
   isSystem?: boolean;
   siteRoles: readonly SiteRole[];
@@ -39,6 +47,8 @@ export interface Credential {
   kind: "session" | "token" | "oauth" | "application";
   /** RFC 3339. */
   expiresAt: string;
+  /** The key that asked for this one, if any: they end together. */
+  parentId: string | null;
 }
 
 export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
@@ -63,10 +73,12 @@ export interface Services {
   vault: Vault;
   credentials: Credentials;
   limits: RateLimits;
+  entitlements: Entitlements;
   identityProviders: IdentityProviders;
   /** Where a mail server is configured. */
   mailer?: Mailer;
   errands: Errands;
+  proxyHealth: ProxyHealth;
   log: Logger;
 }
 
@@ -78,7 +90,7 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
  */
 export class Context {
   private transaction: Transaction | undefined;
-  private readonly committed: Array<() => void> = [];
+  private readonly committed: Array<() => void | Promise<void>> = [];
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
 
   constructor(
@@ -117,8 +129,8 @@ export class Context {
     this.transaction.beforeCommit(auditStatement(this, entry));
   }
 
-  /** Runs `action` once the mutation is committed; never if it is rolled back. Hints go out here. */
-  afterCommit(action: () => void): void {
+  /** Runs `action` once the mutation is committed, before its answer; never if it is rolled back. Hints go out here. */
+  afterCommit(action: () => void | Promise<void>): void {
     this.committed.push(action);
   }
 
@@ -151,7 +163,7 @@ export class Context {
     const result = await this.committing(transaction, work);
     this.transaction = undefined;
     this.loaders = undefined;
-    for (const action of this.committed.splice(0)) action();
+    await Promise.all(this.committed.splice(0).map(async (action) => action()));
     return result;
   }
 

@@ -4,7 +4,7 @@ import { statement } from "./domain/database.js";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./context.js";
 import { json, methodNotAllowed, send, TransportError } from "./http/answers.js";
-import type { Http } from "./http/baseline.js";
+import type { Http, State } from "./http/baseline.js";
 import { isWithin, loopback } from "./http/facts.js";
 import type { Metrics } from "./metrics.js";
 
@@ -45,7 +45,7 @@ const withTimeout = <Result>(work: Promise<Result>) =>
   });
 
 /** `/healthz`, `/readyz` and `/metrics`: no credential, no rate limit. */
-export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware {
+export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware<State> {
   const answers: Record<string, (http: Http) => Promise<void> | void> = {
     "/healthz": (http) => say(http, 200, { status: "ok" }),
     "/readyz": async (http) => {
@@ -73,7 +73,7 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
     const answer = answers[http.path];
     if (!answer) return next();
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
-    return answer(http as Http);
+    return answer(http);
   };
 }
 

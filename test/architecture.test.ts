@@ -234,9 +234,19 @@ describe("the GraphQL schema", () => {
     });
     expect(unscoped.map(({ field }) => field.name)).to.have.members([
       "me",
+      "applicationTarget",
+      "applicationsHost",
       "authCheck",
       "assignableRoles",
+      "createApplicationRedirect",
+      "deregisterWorkspaceProxy",
+      "appearance",
+      "entitlements",
+      "heartbeatWorkspaceProxy",
       "logout",
+      "prebuildsSettings",
+      "recordConnections",
+      "registerWorkspaceProxy",
       "validatePassword",
     ]);
   });

@@ -304,7 +304,10 @@ describe("encryption", function () {
       const { encryptionStatus } = await owner.graphql(
         "{ encryptionStatus { activeKeyId keys { id present rows { table count } } } }",
       );
-      const [three, one] = [3, 1].map((count) => [{ table: "user_secrets", count }]);
+      const [three, one] = [3, 1].map((count) => [
+        { table: "user_secrets", count },
+        { table: "app_connect_keys", count: 0 },
+      ]);
       expect(encryptionStatus).to.deep.equal({
         activeKeyId: "k2",
         keys: [
@@ -315,7 +318,7 @@ describe("encryption", function () {
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,
-        stdout: "k2  writes   user_secrets 1\nk1  missing  user_secrets 3\n",
+        stdout: "k2  writes   user_secrets 1, app_connect_keys 0\nk1  missing  user_secrets 3, app_connect_keys 0\n",
       });
       const left = await run(k2, "rotate");
       expect(left.stdout).to.equal("0 values are encrypted with k2 now; 3 are left under other keys.\n");

@@ -7,6 +7,7 @@ import { prepare, type Variables } from "../src/graphql/execute.js";
 import { createSchema } from "../src/graphql/index.js";
 import { storedOperations, type StoredOperation } from "../src/rest/engine/operation.js";
 import { areas } from "../src/rest/index.js";
+import { connect, reported } from "./support/connections.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
@@ -24,6 +25,7 @@ describe("compiled queries", () => {
     for (const title of ["one", "two"])
       await w().as(w().owner).post("/api/v2/notifications/custom", { content: { title } });
     await w().as(w().owner).post("/api/v2/users/me/secrets", { name: "one", value: "of the owner" });
+    await reported(w(), (await w().workspace(ada!)).agent, connect(newId()));
     present = {
       name: "one",
       group: id,
@@ -47,11 +49,14 @@ describe("compiled queries", () => {
       () => new AbortController(),
     );
 
-  const pick = ({ definition }: StoredOperation, values: Variables, onlyRequired: boolean): Variables =>
+  /** What would be read differently elsewhere. */
+  const own: Record<string, Variables> = { ListConnectionLogs: { q: "type:ssh" } };
+
+  const pick = ({ definition, name }: StoredOperation, values: Variables, onlyRequired: boolean): Variables =>
     Object.fromEntries(
       (definition.variableDefinitions ?? [])
         .filter(({ type }) => !onlyRequired || type.kind === Kind.NON_NULL_TYPE)
-        .map(({ variable }) => [variable.name.value, values[variable.name.value]] as const)
+        .map(({ variable }) => [variable.name.value, { ...values, ...own[name] }[variable.name.value]] as const)
         .filter(([, value]) => value !== undefined),
     );
 

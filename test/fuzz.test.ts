@@ -2,8 +2,11 @@
 import { expect } from "chai";
 import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
+import type { Actor } from "../src/context.js";
+import { takes } from "../src/graphql/access.js";
 import { createSchema } from "../src/graphql/index.js";
 import { logged, ownerPassword } from "./support/app.js";
+import { makeProxy } from "./support/proxies.js";
 import { type JsonForm, Random } from "./support/random.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { world } from "./support/world.js";
@@ -35,6 +38,8 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
   let linesBefore: number;
   let random: Random;
   let tokens: string[];
+  /** What machines show. */
+  let machines: Array<{ kind: Actor["kind"]; headers: Record<string, string> }>;
 
   before(async () => {
     linesBefore = logged.length;
@@ -51,6 +56,10 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
       "https://example.com/a.png",
       "a fine name",
     ]);
+    machines = [
+      { kind: "proxy", headers: { "Service-Proxy-Token": (await makeProxy(w(), "fuzzed")).token } },
+      { kind: "agent", headers: { "Service-Session-Token": (await w().workspace(ada!)).agent.token } },
+    ];
     tokens = [w().owner.token, w().owner.token, w().owner.token, ada!.token];
   });
 
@@ -159,6 +168,8 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
       const { query, variables } = random.operation(keyword, field, schema);
       const self = ["me", w().owner.id, w().owner.username];
       if (aboutUsers.test(field.name) && self.some((name) => JSON.stringify(variables).includes(`"${name}"`))) return;
+      const willing = machines.filter((machine) => takes(field, machine as unknown as Actor));
+      const shown = willing.length > 0 && random.chance(0.9) ? random.one(willing).headers : credential();
       const request = {
         query: random.chance(0.1) ? random.broken(query) : query,
         variables: random.chance(0.95) ? variables : random.value(),
@@ -166,7 +177,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
       await send({
         method: "POST",
         path: "/graphql",
-        headers: { ...credential(), "Content-Type": "application/json" },
+        headers: { ...shown, "Content-Type": "application/json" },
         body: jsonOr(random.chance(0.02) ? random.value() : request),
       });
     });

@@ -122,6 +122,16 @@ const cells: Cell[] = [
   { permission: "api_key:delete", may: everybody, asked: mine, tried: change("revokeApiKey", (s) => `id: "${s.ownKey}"`), about: "one's own" },
   { permission: "api_key:delete", may: "OU", asked: victims, tried: change("revokeApiKey", (s) => `id: "${s.key}"`) },
 
+  { permission: "license:create", may: "O", asked: everywhere, tried: api("POST", () => "/licenses/refresh-entitlements") },
+  { permission: "license:read", may: "O", asked: everywhere, tried: api("GET", () => "/licenses"), shows: () => "[]" },
+
+  { permission: "workspace_proxy:create", may: "O", asked: everywhere, tried: change("createWorkspaceProxy", () => `name: "${title()}"`) },
+  { permission: "workspace_proxy:read", may: everybody, asked: everywhere, tried: api("GET", () => "/workspaceproxies"), shows: () => '"primary"' },
+  { permission: "workspace_proxy:update", may: "O", asked: everywhere, tried: api("PATCH", () => "/workspaceproxies/primary", { display_name: "Changed" }) },
+
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: api("PUT", () => "/appearance", { application_name: "Forge" }), about: "the appearance" },
+  { permission: "deployment_config:update", may: "O", asked: everywhere, tried: change("updatePrebuildsSettings", () => "reconciliationPaused: true"), about: "the settings of prebuilds" },
+  { permission: "connection_log:read", may: "OAoa", asked: there, tried: api("GET", (s) => `/connectionlog?limit=1&q=workspace_owner:${s.victim}`), shows: is("organization") },
   { permission: "audit_log:read", may: "OAoa", asked: there, tried: (s) => `{ auditEvents(filter: { organization: "${s.organization}" }) { nodes { resourceId } } }`, shows: is("organization") },
 
   { permission: "user_secret:create", may: everybody, asked: mine, tried: api("POST", () => "/users/me/secrets", { name: "new", value: "v" }), about: "one's own" },

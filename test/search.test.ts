@@ -1,20 +1,21 @@
 import { expect } from "chai";
 import { DomainError } from "../src/domain/errors.js";
-import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../src/domain/search.js";
+import { anyText, moment, oneOf, parseSearch, type SearchRules, uuid, yesOrNo } from "../src/domain/search.js";
 
 const keys = {
   name: anyText,
   status: oneOf("active", "suspended"),
   service_account: yesOrNo,
   created_after: moment,
+  id: uuid,
 };
 const message = "Invalid member search query.";
-const search = (text: string) => parseSearch(text, keys, message);
-const none = { name: [], status: [], service_account: [], created_after: [] };
+const search = (text: string, rules?: SearchRules) => parseSearch(text, keys, message, rules);
+const none = { name: [], status: [], service_account: [], created_after: [], id: [] };
 
-const faultsOf = (text: string): string[] => {
+const faultsOf = (text: string, rules?: SearchRules): string[] => {
   try {
-    search(text);
+    search(text, rules);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     expect(error).to.include({ code: "BAD_USER_INPUT", message });
@@ -62,6 +63,34 @@ describe("search texts", () => {
   it("read times, and days as their first moment", () => {
     const { created_after: after } = search("created_after:2026-01-31T10:00:00+02:00,2026-02-01").terms;
     expect(after).to.deep.equal([["2026-01-31T08:00:00.000Z", "2026-02-01T00:00:00.000Z"]]);
+  });
+
+  it("read ids in any letter case", () => {
+    const id = "01900000-0000-7000-8000-00000000ABCD";
+    expect(search(`id:${id}`).terms.id).to.deep.equal([[id.toLowerCase()]]);
+    expect(faultsOf("id:01900000")).to.deep.equal(["The value of id must be a UUID."]);
+  });
+
+  it("have a key for each term, and each key once, where an area asks for it", () => {
+    const isKeyed = { isKeyed: true };
+    expect(search("name:a status:active", isKeyed).terms).to.deep.equal({
+      ...none,
+      name: [["a"]],
+      status: [["active"]],
+    });
+    expect(faultsOf('ann name:a "b c" NAME:c d,e')).to.deep.equal([]);
+    expect(faultsOf('ann name: "b c" NAME:c d,e', isKeyed)).to.deep.equal([
+      'The word "ann" must have a key.',
+      "The value of name must not be empty.",
+      'The word "b c" must have a key.',
+      "The key name must stand once.",
+      'The word "d,e" must have a key.',
+    ]);
+    expect(faultsOf(`${"x".repeat(70)} no:1 no:2`, isKeyed)).to.deep.equal([
+      `The word "${"x".repeat(64)}…" must have a key.`,
+      'There is no search key "no".',
+      'There is no search key "no".',
+    ]);
   });
 
   it("leave colons to values", () => expect(search("name:a:b").terms.name).to.deep.equal([["a:b"]]));

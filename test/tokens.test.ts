@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { deleteExpiredKeys } from "../src/domain/tokens.js";
 import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
+import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
 import { startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
@@ -431,7 +432,7 @@ describe("open streams", () => {
        from generate_series(0, 9999) n`,
       w.owner.id,
     );
-    const watches = new Watches(database, log);
+    const watches = new Watches(database, livingKeys, log);
     const ended: number[] = [];
     for (let n = 0; n < 10_000; n++) watches.add(keyId(n), w.owner.id, () => ended.push(n));
     watches.add(keyId(7), w.owner.id, () => ended.push(-7));

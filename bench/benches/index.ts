@@ -1,5 +1,6 @@
 import type { Bench } from "../run.js";
 import { bootBench } from "./boot.js";
+import { connectionLogsBench } from "./connection-logs.js";
 import { customNotificationBench } from "./custom-notification.js";
 import { fanOutBench } from "./fan-out.js";
 import { loginBench } from "./login.js";
@@ -24,4 +25,5 @@ export const benches: Bench[] = [
   loginBench,
   loginTimingBench,
   loginFloodBench,
+  connectionLogsBench,
 ];

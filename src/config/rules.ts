@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
 /** What the text of a setting may be: `read` gives its value, or `undefined` where the rule is broken. */
@@ -87,8 +88,12 @@ export const origin: Rule<string> = {
   rule: "an http or https URL without path",
 };
 
-/** Whether what is sent there in clear stays on this machine. */
-const isLocal = ({ hostname }: URL) => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+/** The names one label below a host. */
+export const wildcardHost: Rule<string> = { read: wildcardOf, rule: wildcardRule };
+
+/** Whether what is sent there stays on this machine. */
+export const isLocal = ({ hostname }: Pick<URL, "hostname">): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(hostname);
 
 /** A service that is told secrets: https, or http on this machine. */
 export const trustedUrl: Rule<string> = {

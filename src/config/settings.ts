@@ -1,6 +1,9 @@
 import { availableParallelism } from "node:os";
+import { readSupportLinks, type SupportLink, supportLinksRule } from "../domain/appearance/support-links.js";
+import { type LicenseKeys, licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
+import { readToken, tokenRule } from "../domain/licenses/token.js";
 import { type EncryptionKey, keysRule, readKeys } from "../domain/outside/vault.js";
-import { emailProblem, nameProblem } from "../domain/text.js";
+import { emailProblem, nameProblem, urlProblem } from "../domain/text.js";
 import {
   cidr,
   dailySchedule,
@@ -19,6 +22,7 @@ import {
   text,
   trustedUrl,
   wholeNumber,
+  wildcardHost,
   yesOrNo,
 } from "./rules.js";
 
@@ -70,6 +74,10 @@ const several = <Value>(name: string, rule: Rule<Value>, meaning: string): Setti
 
 const hashers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
 const someKeys: Rule<EncryptionKey[]> = { read: readKeys, rule: keysRule };
+const someLicenseKeys: Rule<LicenseKeys> = { read: readLicenseKeys, rule: licenseKeysRule };
+const aLicense: Rule<string> = { read: (given) => (readToken(given) ? given : undefined), rule: tokenRule };
+const aUrl = formed(urlProblem, "an http or https URL without user information");
+const someLinks: Rule<SupportLink[]> = { read: readSupportLinks, rule: supportLinksRule };
 const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
 const anEmail = formed(emailProblem, "an e-mail address");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without space");
@@ -83,6 +91,7 @@ export const settings = {
   host:                     setting("STEWARD_HOST",                         host,                      "127.0.0.1", "Address to listen on; 0.0.0.0 to serve other machines.", { or: "HOST" }),
   port:                     setting("STEWARD_PORT",                         wholeNumber(0, 65535),     "3000", "Port to listen on; 0 picks a free one.", { or: "PORT" }),
   accessUrl:                optional("STEWARD_ACCESS_URL",                  origin,                    "Address under which others reach the server; base of all absolute links.", { usualInWords: "http://localhost:<port>" }),
+  wildcardAccessUrl:        optional("STEWARD_WILDCARD_ACCESS_URL",         wildcardHost,              "Names under which applications have hosts of their own; unset: they have none."),
   dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Folder of the generated encryption key and the built-in Postgres; the server keeps nothing else on disk."),
   databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Postgres 14 or newer; unset: a built-in Postgres under the data folder.", { secret: true, or: "DATABASE_URL" }),
   databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Connections to Postgres per server process."),
@@ -110,6 +119,12 @@ export const settings = {
   logLevel:                 setting("STEWARD_LOG_LEVEL",                    logLevel,                  "info", "Least level that is logged."),
   logFormat:                setting("STEWARD_LOG_FORMAT",                   oneOf("json", "text"),     "json", "Form of log lines."),
   auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept; 0 is for ever."),
+  connectionLog:            setting("STEWARD_CONNECTION_LOG",               yesOrNo,                   "true", "Whether connections to workspaces are recorded."),
+  connectionLogRetention:   setting("STEWARD_CONNECTION_LOG_RETENTION",     retention,                 "0", "How long connections are kept; 0 is for ever."),
+  docsUrl:                  optional("STEWARD_DOCS_URL",                    aUrl,                      "Documentation that clients link to."),
+  supportLinks:             optional("STEWARD_SUPPORT_LINKS",               someLinks,                 "Links that clients show to people who look for help; unset: the documentation."),
+  licenseKeys:              optional("STEWARD_LICENSE_KEYS",                someLicenseKeys,           "Public keys that licenses are signed with, as a JWKS; unset: every feature is on.", { secret: true }),
+  license:                  optional("STEWARD_LICENSE",                     aLicense,                  "License that is stored at start if there is none.", { secret: true }),
 
   passwordAuth:             setting("STEWARD_PASSWORD_AUTH",                yesOrNo,                   "true", "Whether people sign in with passwords."),
   loginFailuresPerHour:     setting("STEWARD_LOGIN_FAILURES_PER_HOUR",      perTime,                   "100", "Wrong passwords per e-mail and hour over all addresses; addresses from which the user has signed in count apart. 0 is no limit."),
@@ -148,4 +163,9 @@ export const settings = {
 
   quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Quiet hours of users who chose none, as cron."),
   quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users may choose quiet hours of their own."),
+
+  proxyHealthInterval:      setting("STEWARD_PROXY_HEALTH_INTERVAL",        duration("1s", "1d"),      "1m", "How often each workspace proxy is asked how it is."),
+  proxyHealthTimeout:       setting("STEWARD_PROXY_HEALTH_TIMEOUT",         duration("1s", "1m"),      "5s", "How long a proxy may take to answer that."),
+  proxyHealthAllowLoopback: optional("STEWARD_PROXY_HEALTH_ALLOW_LOOPBACK", yesOrNo,                   "Whether proxies on this machine are asked.", { usualInWords: "true if the server listens or is reached on this machine alone" }),
+  proxyHealthAllowedCidrs:  several("STEWARD_PROXY_HEALTH_ALLOWED_CIDRS",   cidr,                      "Networks that proxies are asked in; empty: all but those that are link-local, multicast or nobody's."),
 };

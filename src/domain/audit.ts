@@ -61,7 +61,7 @@ export function auditStatement(ctx: Context, entry: AuditEntry): [Statement<unkn
     insertAuditEvent,
     [
       newId(),
-      entry.actorId ?? actor.userId ?? null,
+      entry.actorId ?? actor.userId ?? actor.machineId ?? null,
       entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind,
       actor.credential?.id ?? null,
       entry.action,

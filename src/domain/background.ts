@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../context.js";
+import { deleteSpentMessages } from "./applications.js";
 import { deleteOldAuditEvents } from "./audit/retention.js";
+import { deleteOldConnectionLogs } from "./connection-logs/retention.js";
 import { deleteOldIdempotencyKeys } from "./notifications/custom.js";
 import { deleteOldAddresses } from "./login/failures.js";
 import { deleteExpiredCounts } from "./rate-limits/shared.js";
 import { deleteEndedSignIns } from "./provider-sign-in.js";
 import { deleteExpiredKeys } from "./tokens.js";
+import { deleteSilentReplicas } from "./workspace-proxies/registration.js";
 
 /** Work that comes round by itself. Every replica runs it; each job is safe on all of them at once. */
 interface Job {
@@ -25,6 +28,10 @@ const jobs: readonly Job[] = [
   { name: "delete old login addresses", every: hour, run: deleteOldAddresses },
   { name: "delete ended sign-ins", every: hour, run: deleteEndedSignIns },
   { name: "delete old audit events", every: hour, run: deleteOldAuditEvents },
+  { name: "delete old connection logs", every: hour, run: deleteOldConnectionLogs },
+  { name: "delete spent application messages", every: hour, run: deleteSpentMessages },
+  { name: "delete silent proxy replicas", every: minute, run: deleteSilentReplicas },
+  { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];
 
 /** Starts every job. Returns how to stop them: it waits for the rounds that are at work. */

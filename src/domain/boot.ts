@@ -9,6 +9,7 @@ import { type Administrator, createAdministrator, systemActor } from "./administ
 import { statement } from "./database.js";
 import { unlockVault } from "./encryption/keys.js";
 import { DomainError, StartRefused } from "./errors.js";
+import { storeConfiguredLicense } from "./licenses.js";
 
 export type { Administrator } from "./administrators.js";
 
@@ -27,6 +28,7 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
     await ctx.rows(lockBoot);
     await unlockVault(ctx);
     await createDeployment(ctx);
+    await storeConfiguredLicense(ctx);
     return createFirstAdministrator(ctx);
   });
 }

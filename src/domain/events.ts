@@ -2,7 +2,7 @@
  * The bus carries hints: "something changed about this id, look again". Contents come from tables, so a lost hint
  * delays and never loses. Topics are named by the areas.
  */
-export type Topic = "auth" | "inbox";
+export type Topic = "auth" | "inbox" | "licenses";
 
 export interface Hint {
   topic: Topic;

@@ -1,6 +1,7 @@
 import type { Context } from "../context.js";
 import { authorize } from "./authorization.js";
 import { statement } from "./database.js";
+import { hasFeature, requireFeature } from "./entitlements.js";
 import { forbidden, Problems } from "./errors.js";
 import {
   type DailySchedule,
@@ -56,8 +57,10 @@ const storeSchedule = statement<{ former: string | null }>(`
 export async function setQuietHours(ctx: Context, { user: ref, cron }: SetQuietHours): Promise<QuietHours> {
   const user = await lockUser(ctx, ref);
   authorizeOn(ctx, "user:update_personal", user);
-  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Quiet hours are the same for everybody here.");
   const text = cron?.trim() || undefined;
+  const isReset = cron !== undefined && text === undefined;
+  if (!isReset) requireFeature(ctx, "advanced_template_scheduling");
+  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Quiet hours are the same for everybody here.");
   const problems = new Problems();
   problems.add("cron", cron === undefined ? "Is required." : text && scheduleProblem(text));
   problems.throwIfAny();
@@ -77,8 +80,9 @@ function recordChange(ctx: Context, { id, username }: FoundUser, old?: string, c
 }
 
 /** What counts for a user with this schedule, or with none. */
-function quietHours({ config }: Context, own: DailySchedule | undefined): QuietHours {
-  const userCanSet = config.quietHoursAllowCustom;
+function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
+  const { config } = ctx;
+  const userCanSet = config.quietHoursAllowCustom && hasFeature(ctx, "advanced_template_scheduling");
   const chosen = userCanSet ? own : undefined;
   const schedule = chosen ?? config.quietHoursDefault;
   return {

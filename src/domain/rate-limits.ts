@@ -108,7 +108,7 @@ function enforce(request: RequestFacts | undefined, quota: Quota): void {
   if (quota.isRefused) throw rateLimited(quota.reset);
 }
 
-const callerOf = (actor: Actor, { ip }: RequestFacts) => actor.userId ?? actor.credential?.id ?? networkOf(ip);
+const callerOf = (actor: Actor, { ip }: RequestFacts) => actor.userId ?? actor.machineId ?? networkOf(ip);
 
 /** An address as limits see it. Whoever has an IPv6 address has all of its network of 64 bits (RFC 6177 §2). */
 export function networkOf(ip = ""): string {

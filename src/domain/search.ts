@@ -1,5 +1,5 @@
 import { badInput, Problems, quote } from "./errors.js";
-import { textProblem, utcMoment } from "./text.js";
+import { isUuid, textProblem, utcMoment } from "./text.js";
 
 /** What the values of a key may be: how one is read, and the rule it breaks when it cannot be. */
 export interface Kind<Value> {
@@ -29,6 +29,12 @@ export const yesOrNo: Kind<boolean> = {
   rule: "must be true or false",
 };
 
+/** An id, in lower case. */
+export const uuid: Kind<string> = {
+  read: (text) => (isUuid(text) ? text.toLowerCase() : undefined),
+  rule: "must be a UUID",
+};
+
 /** RFC 3339, or a day: its first moment in UTC. */
 export const moment: Kind<string> = {
   read: (text) => utcMoment(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text),
@@ -50,29 +56,46 @@ export interface Search<Keys extends Kinds> {
 const longest = 1024;
 const mostTerms = 20;
 
+/** What an area may ask of searches besides. */
+export interface SearchRules {
+  /** Each term has a key, and each key stands once. */
+  isKeyed?: boolean;
+}
+
 /**
  * Reads a search text: terms between white space, `word` or `key:value`, values also as a list by comma; double quotes
  * keep together what they hold, and `\"` and `\\` in them stand for `"` and `\`. `keys` are the keys of the area, in
  * lower case. All faults are thrown at once, as faults of `q` under the area's message.
  */
-export function parseSearch<Keys extends Kinds>(text = "", keys: Keys, message: string): Search<Keys> {
+export function parseSearch<Keys extends Kinds>(
+  text = "",
+  keys: Keys,
+  message: string,
+  { isKeyed = false }: SearchRules = {},
+): Search<Keys> {
   const unreadable = Buffer.byteLength(text) > longest ? `Must be at most ${longest} bytes.` : textProblem(text);
   if (unreadable) throw badInput([{ field: "q", detail: unreadable }], message);
 
   const problems = new Problems();
   const terms = Object.fromEntries(Object.keys(keys).map((key): [string, unknown[][]] => [key, []]));
   const words: string[][] = [];
+  const seen = new Set<string>();
   const found = [...tokens(text)];
   problems.add("q", found.length > mostTerms ? `Must be at most ${mostTerms} terms.` : undefined);
   for (const { key, values, isOpen } of found.slice(0, mostTerms)) {
     const name = key?.toLowerCase();
     const refuse = (fault: string) =>
       problems.add("q", name === undefined ? `A word ${fault}.` : `The value of ${name} ${fault}.`);
-    if (name !== undefined && !Object.hasOwn(keys, name)) problems.add("q", `There is no search key ${quote(name)}.`);
+    const isRepeated = name !== undefined && isKeyed && seen.has(name);
+    if (name === undefined && isKeyed) problems.add("q", `The word ${quote(values.join())} must have a key.`);
+    else if (name !== undefined && !Object.hasOwn(keys, name))
+      problems.add("q", `There is no search key ${quote(name)}.`);
+    else if (isRepeated) problems.add("q", `The key ${name} must stand once.`);
     else if (isOpen) refuse("lacks its closing quote");
     else if (values.includes("")) refuse("must not be empty");
     else if (name === undefined) words.push(values);
     else terms[name]?.push(values.map((value) => read(keys[name], value, refuse)));
+    if (name !== undefined) seen.add(name);
   }
   problems.throwIfAny(message);
   return { words, terms: terms as Search<Keys>["terms"] };

@@ -1,21 +1,29 @@
+import { AppConnectKey, SpentAppConnect } from "./applications.js";
 import { AuditEvent } from "./audit.js";
+import { ConnectionLog } from "./connection-logs.js";
 import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
+import { License } from "./licenses.js";
 import { IdempotencyKey, InboxCursor, InboxNotification } from "./notifications.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
 import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
+import { SiteSetting } from "./site-settings.js";
 import { ApiKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
 import { User } from "./users.js";
+import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
+import { Workspace, WorkspaceAgent, WorkspaceApp } from "./workspaces.js";
 
 /** Everything that is stored. */
 export const entities = [
   AiUsage,
   ApiKey,
+  AppConnectKey,
   AuditEvent,
+  ConnectionLog,
   Deployment,
   EncryptionKey,
   Group,
@@ -24,6 +32,7 @@ export const entities = [
   IdempotencyKey,
   InboxCursor,
   InboxNotification,
+  License,
   LoginAddress,
   LoginConversion,
   OneTimePasscode,
@@ -31,8 +40,15 @@ export const entities = [
   OrganizationMember,
   QuietHours,
   RateCounter,
+  SiteSetting,
+  SpentAppConnect,
   SpentSignIn,
   User,
   UserLink,
   UserSecret,
+  Workspace,
+  WorkspaceAgent,
+  WorkspaceApp,
+  WorkspaceProxy,
+  WorkspaceProxyReplica,
 ];

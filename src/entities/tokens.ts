@@ -13,6 +13,12 @@ const ApiKeySchema = defineEntity({
         "create unique index api_keys_token_name_unique on api_keys (user_id, lower(name)) where kind = 'token'",
     },
   ],
+  indexes: [
+    {
+      name: "api_keys_parent_index",
+      expression: "create index api_keys_parent_index on api_keys (parent_id) where parent_id is not null",
+    },
+  ],
   properties: {
     id: p.string().length(10).primary(),
     secretHash: p.type("bytea").$type<Buffer>(),
@@ -22,6 +28,8 @@ const ApiKeySchema = defineEntity({
     scopes: p.array(),
     /** The resource an OAuth2 token was asked for (RFC 8707). */
     audience: p.text().nullable(),
+    /** The key that asked for this one; they end together. */
+    parent: () => p.manyToOne(ApiKey).ref().nullable().deleteRule("cascade").index(false),
     createdAt: moment(),
     /** Up to 5 minutes late. */
     lastUsedAt: moment().nullable(),

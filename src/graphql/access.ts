@@ -12,6 +12,15 @@ export const Needs = (...needs: Permission[]) => Extensions({ needs });
 /** Marks a root field that anybody may ask for, signed in or not. */
 export const Open = () => Extensions({ open: true });
 
+/** Whose credentials a root field takes. */
+type Caller = "user" | "agent" | "proxy";
+
+/**
+ * Which credentials a root field takes, machines' among them; without it, those of users alone. A machine's credential
+ * counts for nothing elsewhere, and it has no scopes: what it may do, the domain verb decides by its kind and its id.
+ */
+export const OpenTo = (...callers: Caller[]) => Extensions({ openTo: callers });
+
 /** Names the account that a root field tries a secret of, out of its arguments: an e-mail, or an id. */
 export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
 
@@ -27,6 +36,9 @@ export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
 export const neededBy = (field: GraphQLField<unknown, unknown>): readonly Permission[] =>
   (field.extensions.needs as Permission[] | undefined) ?? [];
+
+export const takes = (field: GraphQLField<unknown, unknown>, { kind }: Actor): boolean =>
+  ((field.extensions.openTo as Caller[] | undefined) ?? ["user"]).includes(kind as Caller);
 
 export const isOpen = (field: GraphQLField<unknown, unknown>): boolean => field.extensions.open === true;
 

@@ -16,8 +16,8 @@ import {
 import { compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../context.js";
 import { type Permission, requireScope } from "../domain/authorization.js";
-import { unauthenticated } from "../domain/errors.js";
-import { accountTriedBy, isOpen, neededBy } from "./access.js";
+import { forbidden, unauthenticated } from "../domain/errors.js";
+import { accountTriedBy, isOpen, neededBy, takes } from "./access.js";
 import { oneOperation } from "./one-operation.js";
 
 export type Variables = Record<string, unknown>;
@@ -35,9 +35,9 @@ export interface Operation {
   readonly open: boolean;
   /** Whether somebody could use it to guess at secrets: it counts by address and account, not by its caller. */
   readonly triesSecrets: boolean;
-  /** Throws for nobodies. */
+  /** Throws for nobodies, and for those whose credentials do not count here. */
   authenticate(ctx: Context): void;
-  /** Throws for nobodies and too narrow scopes, before any object is looked up. `run` and `start` do it too. */
+  /** Throws for them and for too narrow scopes, before any object is looked up. `run` and `start` do it too. */
   admit(ctx: Context): void;
   /** Runs a query or mutation. Faults are in `errors`, never thrown. */
   run(ctx: Context, variables: Variables): Result | Promise<Result>;
@@ -64,7 +64,8 @@ export function prepare(
   const document = oneOperation(definition, wider);
   const selected = selectedFields(schema, document);
   const needs = [...new Set([...selected.all].flatMap(neededBy))];
-  const open = [...selected.roots].every(isOpen);
+  const closed = [...selected.roots].filter((field) => !isOpen(field));
+  const open = closed.length === 0;
   const run =
     compiled && kind === OperationTypeNode.QUERY
       ? compile(schema, document)
@@ -72,6 +73,8 @@ export function prepare(
           execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
   const authenticate = ({ actor }: Context) => {
     if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+    if (closed.every((field) => takes(field, actor))) return;
+    throw actor.kind === "user" ? forbidden() : unauthenticated("The token is not valid.");
   };
   const admit = (ctx: Context) => {
     if (open) return;

@@ -1,38 +1,55 @@
+import { AppearanceResolver } from "./appearance.js";
+import { ApplicationsResolver } from "./applications.js";
 import { AuditResolver } from "./audit.js";
 import { AuthorizationResolver } from "./authorization.js";
+import { ConnectionLogsResolver, ConnectionWebInfoResolver } from "./connection-logs.js";
 import { DeploymentResolver } from "./deployment.js";
 import { EncryptionResolver } from "./encryption.js";
+import { EntitlementsResolver } from "./entitlements.js";
 import { GroupBudgetsResolver } from "./group-budgets.js";
 import { GroupsResolver } from "./groups.js";
+import { LicensesResolver } from "./licenses.js";
 import { LoginResolver } from "./login.js";
 import { LoginConversionsResolver } from "./login-conversions.js";
 import { NotificationsResolver } from "./notifications.js";
 import { OneTimePasscodesResolver } from "./one-time-passcodes.js";
 import { OrganizationsResolver } from "./organizations.js";
 import { PasswordsResolver } from "./passwords.js";
+import { PrebuildsResolver } from "./prebuilds.js";
 import { QuietHoursResolver } from "./quiet-hours.js";
 import { TokensResolver } from "./tokens.js";
 import { UserSecretsResolver } from "./user-secrets.js";
 import { UsersResolver } from "./users.js";
+import { WorkspaceProxiesResolver } from "./workspace-proxies.js";
+import { ProxyReportsResolver } from "./workspace-proxies/reports.js";
 import { AccountsResolver } from "./users/accounts.js";
 
 /** Every resolver of the schema, by area. */
 export const resolvers: Function[] = [
   AccountsResolver,
+  AppearanceResolver,
+  ApplicationsResolver,
   AuditResolver,
   AuthorizationResolver,
+  ConnectionLogsResolver,
+  ConnectionWebInfoResolver,
   DeploymentResolver,
   EncryptionResolver,
+  EntitlementsResolver,
   GroupBudgetsResolver,
   GroupsResolver,
+  LicensesResolver,
   LoginConversionsResolver,
   LoginResolver,
   NotificationsResolver,
   OneTimePasscodesResolver,
   OrganizationsResolver,
   PasswordsResolver,
+  PrebuildsResolver,
+  ProxyReportsResolver,
   QuietHoursResolver,
   TokensResolver,
   UserSecretsResolver,
   UsersResolver,
+  WorkspaceProxiesResolver,
 ];

@@ -19,13 +19,20 @@ export interface Asked {
 export interface State extends Asked {
   /** Headers of whatever the answer will be; its own go before. */
   headers: OutgoingHttpHeaders & { "Set-Cookie"?: string[] };
-  /** The pattern of the path, where one is known. */
+  /** The pattern of the path, where one is known, and the parameters in it. */
   route?: string;
+  params: Record<string, string>;
   /** What the request came to. */
   answer?: Answered;
 }
 
-export type Http = Koa.ParameterizedContext<State, { params: Record<string, string> }>;
+/** A request as its handlers see it: of Koa's context what asks. Answers go by `send`. */
+export interface Http extends Pick<
+  Koa.ExtendableContext,
+  "req" | "res" | "method" | "path" | "originalUrl" | "search" | "querystring" | "headers" | "get" | "accepts"
+> {
+  state: State;
+}
 
 /** Connections that ask to become a WebSocket, by their request. Whoever answers otherwise leaves them HTTP. */
 export const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
@@ -58,6 +65,7 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
       facts,
       lifetime: () => (life ??= lifetimes.of(connection)),
       headers: { "X-Request-Id": facts.id, ...always },
+      params: {},
     };
   }
 
@@ -73,7 +81,7 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
     const state = (http.state = stateOf(http));
     // Answers are written here, not by Koa: see `write`.
     http.respond = false;
-    deadlines.begin(http as Http, begun);
+    deadlines.begin(http, begun);
     try {
       checkPath(http);
       if (confidential.test(http.path)) state.headers["Cache-Control"] = "no-store";
@@ -81,11 +89,11 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
     } catch (error) {
       state.answer = failureOf(error, state);
     } finally {
-      deadlines.end(http as Http);
+      deadlines.end(http);
     }
     const { res, method } = http;
     // Streams have begun their answer themselves, and whoever timed out has got one.
-    if (state.answer && !res.headersSent) write(http as Http, state.answer);
+    if (state.answer && !res.headersSent) write(http, state.answer);
     metrics.answered(method, state.route ?? "other", res.statusCode, (performance.now() - begun) / 1000);
   };
 }

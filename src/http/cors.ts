@@ -1,6 +1,6 @@
 import type Koa from "koa";
 import { send } from "./answers.js";
-import type { Http, State } from "./baseline.js";
+import type { State } from "./baseline.js";
 
 /** What scripts may send (Fetch Standard, CORS protocol). */
 const permission = {
@@ -23,6 +23,6 @@ export function cors(origins: readonly string[]): Koa.Middleware<State> {
     headers["Access-Control-Allow-Origin"] = origin;
     headers["Access-Control-Expose-Headers"] = readable;
     const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
-    return isPreflight ? send(http as Http, { status: 204, headers: permission, body: "" }) : next();
+    return isPreflight ? send(http, { status: 204, headers: permission, body: "" }) : next();
   };
 }

@@ -7,19 +7,39 @@ import type { Area } from "./engine/area.js";
 import { storedOperations } from "./engine/operation.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi.js";
 import { type Endpoint, endpointOf, respondWith } from "./engine/respond.js";
-import { Routes } from "./engine/routes.js";
+import { type Handler, Routes } from "./engine/routes.js";
 import { streamWith } from "./engine/stream.js";
+import applications from "./applications.js";
+import appearance from "./appearance.js";
 import authorization from "./authorization.js";
+import connectionLogs from "./connection-logs.js";
 import groups from "./groups.js";
+import licenses from "./licenses.js";
 import login from "./login.js";
 import notifications from "./notifications.js";
 import { routePages } from "./pages/index.js";
+import { redirectWith } from "./pages/redirects.js";
 import { showFailure } from "./pages/visit.js";
+import prebuilds from "./prebuilds.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
+import workspaceProxies from "./workspace-proxies.js";
 
 /** Every area of the contract. */
-export const areas: readonly Area[] = [authorization, login, groups, notifications, quietHours, userSecrets];
+export const areas: readonly Area[] = [
+  authorization,
+  login,
+  appearance,
+  connectionLogs,
+  groups,
+  licenses,
+  notifications,
+  prebuilds,
+  quietHours,
+  userSecrets,
+  applications,
+  workspaceProxies,
+];
 
 /** Every row of every area, the description of all of them, and the pages. Throws at boot for what could not work later. */
 export function restRoutes(services: Services, schema: GraphQLSchema, contextOf: ContextOf): Routes {
@@ -40,11 +60,7 @@ export function restRoutes(services: Services, schema: GraphQLSchema, contextOf:
       unused.delete(operationName);
       const endpoint = endpointOf(services, schema, contextOf, row, operation);
       endpoints.push(endpoint);
-      const handler =
-        operation.kind === OperationTypeNode.SUBSCRIPTION
-          ? streamWith(schema, services, endpoint)
-          : respondWith(schema, endpoint);
-      routes.register(path, [method], handler);
+      routes.register(path, [method], handlerOf(services, schema, endpoint));
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
     described.push({ name, endpoints });
@@ -53,6 +69,12 @@ export function restRoutes(services: Services, schema: GraphQLSchema, contextOf:
   routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body: description }));
   routePages(routes, services, schema);
   return routes;
+}
+
+/** What answers the requests of a row. */
+function handlerOf(services: Services, schema: GraphQLSchema, endpoint: Endpoint): Handler {
+  if (endpoint.operation.kind === OperationTypeNode.SUBSCRIPTION) return streamWith(schema, services, endpoint);
+  return endpoint.row[4]?.redirects ? redirectWith(schema, services, endpoint) : respondWith(schema, endpoint);
 }
 
 /** Tells programs what is wrong with where they ask, and shows a page to people who lost their way. */

@@ -34,10 +34,23 @@ const requests: Record<string, JsonSchema> = {
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
 };
 
+/** Those that answer 304, without a body, when nothing is modified. */
+export const modifying = new Set([
+  "PUT /api/v2/prebuilds/settings",
+  "PUT /api/v2/notifications/settings",
+  "PUT /api/v2/notifications/templates/{notification_template}/method",
+]);
+
+const resolved = (schema: JsonSchema | undefined) =>
+  schema?.$ref ? definitions[schema.$ref.split("/").at(-1)!] : schema;
+
 const nameOf = ({ method, path }: ContractOperation) => `${method} ${path}`;
 
 export const contract = new Map(
-  operations.map((operation) => [nameOf(operation), { request: requests[nameOf(operation)], ...operation }]),
+  operations.map((operation) => [
+    nameOf(operation),
+    { ...operation, request: resolved(operation.request ?? requests[nameOf(operation)]) },
+  ]),
 );
 
 /** The rows that the server answers, spelled as the contract spells them. */
@@ -47,6 +60,8 @@ export const mounted = areas.flatMap(({ rows }) =>
 
 /** What answers hold beyond the contract, where the area says so. */
 const additions: Record<string, Record<string, JsonSchema>> = {
+  "POST /api/v2/workspaceproxies": { proxy_token: { type: "string" } },
+  "PATCH /api/v2/workspaceproxies/{workspaceproxy}": { proxy_token: { type: "string" } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": {
     notification: { $ref: "#/components/schemas/InboxNotification" },
     unread_count: { type: "integer" },

@@ -1,6 +1,10 @@
 // One successful call of every row, with a look at what it wrote.
 import { expect } from "chai";
+import { newId } from "../../src/domain/ids.js";
 import { ownerPassword } from "../support/app.js";
+import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
+import { madeUp } from "../support/licensing.js";
+import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { eventually } from "../support/watchers.js";
 import type { Answer, World } from "../support/world.js";
 
@@ -57,6 +61,21 @@ async function withSecret(w: World) {
   const secret = { name: "key", description: "To the lab", env_name: "LAB_KEY", file_path: "~/.lab/key" };
   const made = await ada.post(`/api/v2/users/${person.username}/secrets`, { ...secret, value: "hush" });
   return { ada, secret, made, path: `/api/v2/users/${person.id}/secrets/key` };
+}
+
+/** A licence that nobody signed, as it was stored. */
+async function withLicense(w: World) {
+  const claims = { jti: newId(), account_id: "acme" };
+  const answer = await owner(w).post("/api/v2/licenses", { license: madeUp(claims) });
+  return { claims, answer, id: answer.body.id as number };
+}
+
+let proxies = 0;
+
+/** A proxy, and where it is. */
+async function withProxy(w: World) {
+  const proxy = await makeProxy(w, `proxy-${++proxies}`);
+  return { proxy, path: `${proxiesPath}/${proxy.id}` };
 }
 
 export const examples: Record<string, Example> = {
@@ -151,6 +170,90 @@ export const examples: Record<string, Example> = {
     const answer = await owner(w).post(`/api/v2/users/${w.owner.username}/convert-login`, change);
     expect(answer.body).to.include({ user_id: w.owner.id, to_type: "github" });
     expect(answer.body.state_string).to.match(/^[0-9A-Za-z]{32}$/);
+    return answer;
+  },
+
+  "GET /api/v2/entitlements": async (w) => {
+    const answer = await owner(w).get("/api/v2/entitlements");
+    expect(answer.body).to.include({ has_license: false });
+    expect(answer.body.features.scim).to.deep.equal({ enabled: true, entitlement: "entitled" });
+    return answer;
+  },
+
+  "GET /api/v2/licenses": async (w) => {
+    const { id, claims } = await withLicense(w);
+    const answer = await owner(w).get("/api/v2/licenses");
+    expect(answer.body.find((each: { id: number }) => each.id === id)).to.deep.include({ claims });
+    return answer;
+  },
+
+  "POST /api/v2/licenses": async (w) => {
+    const { claims, answer } = await withLicense(w);
+    expect(answer.body).to.deep.include({ claims, uuid: claims.jti });
+    return answer;
+  },
+
+  "POST /api/v2/licenses/refresh-entitlements": async (w) => {
+    const answer = await owner(w).post("/api/v2/licenses/refresh-entitlements");
+    expect(answer.body).to.deep.equal({ message: "Entitlements updated." });
+    return answer;
+  },
+
+  "DELETE /api/v2/licenses/{id}": async (w) => {
+    const { id } = await withLicense(w);
+    const answer = await owner(w).delete(`/api/v2/licenses/${id}`);
+    const left = (await owner(w).get("/api/v2/licenses")).body;
+    expect(left.map((each: { id: number }) => each.id)).to.not.include(id);
+    return answer;
+  },
+
+  "GET /api/v2/appearance": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/appearance");
+    expect(answer.body).to.include({ docs_url: "" });
+    expect(answer.body.support_links).to.deep.equal([]);
+    return answer;
+  },
+
+  "PUT /api/v2/appearance": async (w) => {
+    const banner = { enabled: true, message: "Maintenance on *Monday*", background_color: "#ff0000" };
+    const answer = await owner(w).put("/api/v2/appearance", {
+      announcement_banners: [banner],
+      application_name: "Forge",
+      logo_url: "/forge.png",
+    });
+    expect(answer.body.service_banner).to.deep.equal(banner);
+    expect((await owner(w).get("/api/v2/appearance")).body).to.deep.include(answer.body);
+    return answer;
+  },
+
+  "GET /api/v2/connectionlog": async (w) => {
+    const workspace = await w.workspace(await w.user("ada"));
+    const { proxy } = await withProxy(w);
+    const [session, userId] = [newId(), w.owner.id];
+    const ended = disconnect(session, { exitCode: 0, disconnectReason: "exited", ip: "192.0.2.1" });
+    await reported(w, workspace.agent, connect(session), ended);
+    await reported(w, proxy, visit(workspace.id, { userId, statusCode: 200, userAgent: "curl" }));
+    const answer = await owner(w).get(`${logPath}?limit=10&q=workspace_id:${workspace.id}`);
+    expect(answer.body).to.include({ count: 2, count_cap: 2000 });
+    expect(answer.body.connection_logs.map(({ type }: { type: string }) => type)).to.deep.equal([
+      "workspace_app",
+      "ssh",
+    ]);
+    return answer;
+  },
+
+  "GET /api/v2/prebuilds/settings": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/prebuilds/settings");
+    expect(answer.body.reconciliation_paused).to.be.a("boolean");
+    return answer;
+  },
+
+  "PUT /api/v2/prebuilds/settings": async (w) => {
+    const path = "/api/v2/prebuilds/settings";
+    const { reconciliation_paused: now } = (await owner(w).get(path)).body;
+    const answer = await owner(w).put(path, { reconciliation_paused: !now });
+    expect((await owner(w).get(path)).body).to.deep.equal({ reconciliation_paused: !now });
+    expect(await owner(w).put(path, { reconciliation_paused: !now })).to.include({ status: 304, body: "" });
     return answer;
   },
 
@@ -334,6 +437,66 @@ export const examples: Record<string, Example> = {
     expect(answer.body).to.have.length(1);
     expect(answer.body[0]).to.include({ time: "02:30", timezone: "Europe/Berlin", user_set: true });
     expect((await owner(w).get(path)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "GET /api/v2/workspaceproxies": async (w) => {
+    const { proxy } = await withProxy(w);
+    const answer = await owner(w).get(proxiesPath);
+    expect(answer.body).to.have.length(1);
+    const names = answer.body[0].regions.map(({ name }: { name: string }) => name);
+    expect(names[0]).to.equal("primary");
+    expect(names).to.include(proxy.name);
+    return answer;
+  },
+
+  "POST /api/v2/workspaceproxies": async (w) => {
+    const answer = await owner(w).post(proxiesPath, { name: "eu", display_name: "Europe", icon: "/eu.svg" });
+    expect(answer.body).to.include({ name: "eu", display_name: "Europe", icon_url: "/eu.svg" });
+    expect(answer.body.proxy_token).to.match(/^stwp_/);
+    return answer;
+  },
+
+  "GET /api/v2/workspaceproxies/{workspaceproxy}": async (w) => {
+    const { proxy, path } = await withProxy(w);
+    const answer = await owner(w).get(path);
+    expect(answer.body).to.include({ id: proxy.id, name: proxy.name, healthy: false });
+    expect((await owner(w).get(`${proxiesPath}/${proxy.name.toUpperCase()}`)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "PATCH /api/v2/workspaceproxies/{workspaceproxy}": async (w) => {
+    const { proxy, path } = await withProxy(w);
+    const answer = await owner(w).patch(path, { display_name: "Changed", regenerate_token: true });
+    expect(answer.body).to.include({ name: proxy.name, display_name: "Changed" });
+    expect(answer.body.proxy_token).to.not.equal(proxy.token);
+    return answer;
+  },
+
+  "DELETE /api/v2/workspaceproxies/{workspaceproxy}": async (w) => {
+    const { path } = await withProxy(w);
+    const answer = await owner(w).delete(path);
+    expect(answer.body).to.deep.equal({ message: "Proxy has been deleted." });
+    expect((await owner(w).get(path)).body).to.deep.include({ deleted: true, status: {} });
+    return answer;
+  },
+
+  "GET /api/v2/applications/host": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/applications/host");
+    expect(answer.body).to.deep.equal({ host: "" });
+    return answer;
+  },
+
+  "GET /api/v2/applications/auth-redirect": async (w) => {
+    const { proxy } = await withProxy(w);
+    const query = `mutation($id: UUID!) {
+      registerWorkspaceProxy(input: { accessUrl: "https://apps.example.com", replicaId: $id }) { workspaceProxy { id } } }`;
+    await w.nobody.post("/graphql", { query, variables: { id: newId() } }, { "Service-Proxy-Token": proxy.token });
+    const uri = encodeURIComponent("https://apps.example.com/code?a=b");
+    const answer = await owner(w).get(`/api/v2/applications/auth-redirect?redirect_uri=${uri}`);
+    expect(answer.headers.get("location")).to.match(
+      /^https:\/\/apps\.example\.com\/code\?a=b&steward_application_connect=ey/,
+    );
     return answer;
   },
 };

@@ -145,6 +145,20 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
         request_id: "stage",
       },
     ],
+    connection_logs: [
+      {
+        id: newId(),
+        organization_id: organization,
+        workspace_id: newId(),
+        workspace_name: "box",
+        workspace_owner_id: victim,
+        agent_name: "main",
+        type: "ssh",
+        connect_time: "now",
+        reporter: newId(),
+        connection_id: newId(),
+      },
+    ],
   });
   return { client: w.as({ token: session.text }), stage };
 }

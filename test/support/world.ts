@@ -1,5 +1,7 @@
 // A world to tell stories in: flat verbs over real HTTP.
 import type { App } from "../../src/app.js";
+import { newId } from "../../src/domain/ids.js";
+import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { freshDatabase, ownerPassword, startServer } from "./app.js";
 import type { TestDatabase } from "./cluster.js";
 
@@ -18,6 +20,13 @@ export interface Person {
   id: string;
   username: string;
   email: string;
+  token: string;
+}
+
+/** What speaks for a workspace. */
+export interface Agent {
+  id: string;
+  name: string;
   token: string;
 }
 
@@ -160,6 +169,31 @@ export class World {
         throw new Error(`Members of ${name}: ${changed.status} ${JSON.stringify(changed.body)}`);
     }
     return made.body;
+  };
+
+  /** A workspace as it is after a start, with one agent. */
+  workspace = async (
+    owner: Pick<Person, "id">,
+    { name = `box-${++this.#made}`, organization = this.defaultOrganization } = {},
+  ): Promise<{ id: string; name: string; agent: Agent }> => {
+    const id = newId();
+    await this.app.services.database.pool.query(
+      `insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name)
+       values ($1, now(), now(), $2, $3, $4)`,
+      [id, organization, owner.id, name],
+    );
+    return { id, name, agent: await this.agent({ id }) };
+  };
+
+  /** One more agent of a workspace. */
+  agent = async (workspace: { id: string }, name = "main"): Promise<Agent> => {
+    const [id, secret] = [newId(), randomText(43)];
+    await this.app.services.database.pool.query(
+      `insert into workspace_agents (id, created_at, updated_at, workspace_id, name, token_hash)
+       values ($1, now(), now(), $2, $3, $4)`,
+      [id, workspace.id, name, hashSecret(secret)],
+    );
+    return { id, name, token: `stwa_${secret}` };
   };
 
   /** How many SQL statements the server sends while `work` runs. */

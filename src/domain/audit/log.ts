@@ -2,6 +2,7 @@ import type { Context } from "../../context.js";
 import type { AuditAction, Diff } from "../audit.js";
 import { requireAnyReach } from "../authorization.js";
 import { plannedEachTime } from "../database.js";
+import { requireFeature } from "../entitlements.js";
 import { Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
 import type { Page } from "../page.js";
@@ -71,6 +72,7 @@ export async function listAuditEvents(
   page: Pick<PageArguments, "first" | "after">,
 ): Promise<Page<AuditEventRow>> {
   const { everywhere, organizations } = requireAnyReach(ctx.actor, "audit_log:read");
+  requireFeature(ctx, "audit_log");
   const problems = new Problems();
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny();

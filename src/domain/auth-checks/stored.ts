@@ -24,6 +24,10 @@ const groups = statement<StoredTarget>(`
   from groups g join organizations o on o.id = g.organization_id
   where g.id = any($1::uuid[]) and o.deleted_at is null`);
 
+const proxies = statement<StoredTarget>(`
+  select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
+  union all select id from deployment where id = any($1::uuid[])`);
+
 const noneYet: ReadTargets = () => Promise.resolve([]);
 
 const readers = {
@@ -34,7 +38,7 @@ const readers = {
   workspace: noneYet,
   task: noneYet,
   oauth2_app: noneYet,
-  workspace_proxy: noneYet,
+  workspace_proxy: (ctx, ids) => ctx.rows(proxies, ids),
 } satisfies Partial<Record<Resource, ReadTargets>>;
 
 /** A resource whose objects can be asked about by their ids. */

@@ -59,5 +59,13 @@ export const userSecretValues = encrypted({
   owner: "user_id",
 });
 
+/** The secrets that application keys are handed over with. They belong to nobody but themselves. */
+export const appConnectSecrets = encrypted({
+  table: "app_connect_keys",
+  column: "secret",
+  keyId: "key_id",
+  owner: "id",
+});
+
 /** Every encrypted column there is. */
-export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues];
+export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues, appConnectSecrets];

@@ -1,6 +1,7 @@
 import type { Context } from "../../context.js";
 import { authorize, may } from "../authorization.js";
 import { statement } from "../database.js";
+import { requireFeature } from "../entitlements.js";
 import { notFound, Problems } from "../errors.js";
 import { budgetColumns, findGroup, type GroupAiBudgetRow, type GroupRow, lockGroup } from "./groups.js";
 
@@ -39,6 +40,7 @@ const putBudget = statement<GroupAiBudgetRow & { former: number | null }>(`
 export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, input.group);
   authorize(ctx.actor, "group_ai_budget:update", group);
+  requireFeature(ctx, "aibridge");
   const limit = input.spendLimitMicros ?? 0;
   const problems = new Problems();
   const isLimit = Number.isSafeInteger(limit) && limit > 0;

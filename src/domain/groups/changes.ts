@@ -3,6 +3,7 @@ import { newId } from "../ids.js";
 import { type Diff, diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
+import { requireFeature } from "../entitlements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
 import { lockOrganization } from "../organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem } from "../text.js";
@@ -35,6 +36,7 @@ const insertGroup = statement<{ id: string | null; others: number }>(`
 export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
   const organization = await lockOrganization(ctx, ref);
   authorize(ctx.actor, "group:create", { organizationId: organization.id });
+  requireFeature(ctx, "template_rbac");
   const problems = new Problems();
   if (fields.name == null) problems.add("name", "Is required.");
   addFieldProblems(problems, fields);
@@ -64,6 +66,7 @@ export interface UpdateGroup extends GroupFields {
 export async function updateGroup(ctx: Context, { group: ref, ...input }: UpdateGroup): Promise<string> {
   const group = await lockGroup(ctx, ref);
   authorize(ctx.actor, "group:update", group);
+  requireFeature(ctx, "template_rbac");
   const add = input.addUsers ?? [];
   const remove = input.removeUsers ?? [];
   if (isEveryone(group) && add.length + remove.length > 0)

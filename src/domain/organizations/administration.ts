@@ -3,6 +3,7 @@ import { newId } from "../ids.js";
 import { diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
+import { requireFeature } from "../entitlements.js";
 import { conflict, DomainError, Problems, violatedUnique } from "../errors.js";
 import { lockOrganization, type OrganizationRow } from "../organizations.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../text.js";
@@ -23,6 +24,7 @@ const insertOrganization = statement(`
 /** Creates an organisation and its group of all members. */
 export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
   authorize(ctx.actor, "organization:create");
+  requireFeature(ctx, "multiple_organizations");
   const organization = {
     name: input.name ?? "",
     displayName: input.displayName ?? "",

@@ -14,6 +14,8 @@ export interface OutsideOptions {
   allow?: readonly Cidr[];
   /** Origins that the operator named: they may be called wherever they are. */
   named?: readonly string[];
+  /** Which addresses may be called, if not those that are public or in `allow`. */
+  permits?: (address: string) => boolean;
   /** Milliseconds from the call to the last byte of its answer, redirects included. */
   timeout?: number;
   /** Bytes of an answer's body at most. */
@@ -37,18 +39,19 @@ export class OutsideError extends Error {
 const mostRedirects = 5;
 
 /**
- * Makes the client for URLs that others chose. It connects to public addresses only, and to those of `allow`: a name is
- * resolved once, every address is looked at, and the connection goes to one that passed, so that a name cannot mean
- * something else a moment later. The same holds for every redirect.
+ * Makes the client for URLs that others chose. It connects to public addresses only, and to those of `allow`, or to
+ * what `permits` lets pass: a name is resolved once, every address is looked at, and the connection goes to one that
+ * passed, so that a name cannot mean something else a moment later. The same holds for every redirect.
  */
 export function outsideFetch({
   allow = [],
   named = [],
+  permits = (address) => mayCall(address, allow),
   timeout = 10_000,
   bodyLimit = 1024 * 1024,
   resolve = addressesOf,
 }: OutsideOptions = {}): Fetch {
-  const addressesFor = guarded({ allow, named, resolve });
+  const addressesFor = guarded({ named, permits, resolve });
 
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
@@ -88,11 +91,15 @@ function asRequest(target: string | URL, init: RequestInit): Request {
 /** What the host of a URL stands for that may be called. */
 type Addresses = (url: URL) => Promise<LookupAddress[]>;
 
-function guarded({ allow, named, resolve }: Required<Pick<OutsideOptions, "allow" | "named" | "resolve">>): Addresses {
+function guarded({
+  named,
+  permits,
+  resolve,
+}: Required<Pick<OutsideOptions, "named" | "permits" | "resolve">>): Addresses {
   return async ({ hostname, origin }) => {
     const host = hostname.replace(/^\[|\]$/g, "");
     const found = ipaddr.isValid(host) ? [host] : await resolve(host);
-    const passed = named.includes(origin) ? found : found.filter((address) => mayCall(address, allow));
+    const passed = named.includes(origin) ? found : found.filter(permits);
     if (passed.length === 0) throw refusal(`${host} has no address that may be called.`);
     return passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };

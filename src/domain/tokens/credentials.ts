@@ -4,7 +4,10 @@ import type { Database } from "../database.js";
 import { unauthenticated } from "../errors.js";
 import type { Events, Subscription } from "../events.js";
 import { Activity, type SessionLife } from "./activity.js";
-import { type Snapshot, Snapshots } from "./snapshots.js";
+import { proxies } from "../workspace-proxies/tokens.js";
+import { agents, Machines } from "./machines.js";
+import type { Recent } from "./recent.js";
+import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
 import { isSecret, parseToken, type Token } from "./text.js";
 import { Watches } from "./watches.js";
 
@@ -23,15 +26,19 @@ export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` 
 
 /** Who is behind a token, for requests and for as long as a stream stays open. One per replica. */
 export class Credentials {
-  readonly #snapshots: Snapshots;
+  readonly #snapshots: Recent<Snapshot>;
   readonly #activity: Activity;
   readonly #watches: Watches;
+  readonly #agents: Machines;
+  readonly #proxies: Machines;
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
-    this.#snapshots = new Snapshots(database, config.adminWorkspaceAccess);
+    this.#snapshots = snapshots(database, config.adminWorkspaceAccess);
     this.#activity = new Activity(database, config, log);
-    this.#watches = new Watches(database, log);
+    this.#watches = new Watches(database, livingKeys, log);
+    this.#agents = new Machines(agents, database, log);
+    this.#proxies = new Machines(proxies, database, log);
     this.#hints = events.subscribeAll(
       "auth",
       (id) => this.#changed(id),
@@ -40,23 +47,34 @@ export class Credentials {
   }
 
   /**
-   * Who shows this token. Answers at once when the key was read less than a second ago. Throws, or rejects, with
-   * UNAUTHENTICATED.
+   * Who shows this token: a user, or the agent of a workspace. Answers at once when it was read less than a second ago.
+   * Throws, or rejects, with UNAUTHENTICATED.
    */
   authenticate(text: string): Actor | Promise<Actor> {
+    return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text);
+  }
+
+  /** The same where only users count: machines keep no cookies. */
+  authenticateUser(text: string): Actor | Promise<Actor> {
     const token = parseToken(text);
     if (!token) throw unauthenticated("The token is malformed.");
-    const recent = this.#snapshots.recent(token.id);
+    const recent = this.#snapshots.at(token.id);
     return recent
       ? this.#admit(token, recent)
       : this.#snapshots.read(token.id).then((read) => this.#admit(token, read));
   }
 
+  /** Which proxy shows this token. */
+  authenticateProxy = (text: string): Actor | Promise<Actor> => this.#proxies.authenticate(text);
+
   /**
-   * Calls `onEnd` once, at most 5 seconds after the actor's key was revoked or expired or its user was suspended.
-   * Returns the function that stops watching.
+   * Calls `onEnd` once, at most 5 seconds after the actor's key was revoked or expired or its user was suspended, or
+   * after the token of a machine ended. Returns the function that stops watching.
    */
-  watch({ credential, userId }: Actor, onEnd: () => void): () => void {
+  watch(actor: Actor, onEnd: () => void): () => void {
+    const { kind, credential, userId } = actor;
+    if (kind === "agent") return this.#agents.watch(actor, onEnd);
+    if (kind === "proxy") return this.#proxies.watch(actor, onEnd);
     return credential ? this.#watches.add(credential.id, userId, onEnd) : () => {};
   }
 
@@ -64,6 +82,8 @@ export class Credentials {
   async close(): Promise<void> {
     this.#hints.close();
     this.#watches.close();
+    this.#agents.close();
+    this.#proxies.close();
     await this.#activity.flush();
   }
 
@@ -81,11 +101,15 @@ export class Credentials {
 
   #changed(hint: string): void {
     const id = hint.slice(2);
-    if (hint.startsWith("k:")) {
-      this.#snapshots.dropKey(id);
+    if (hint.startsWith("m:")) {
+      this.#agents.changed(id);
+      this.#proxies.changed(id);
+    } else if (hint.startsWith("k:")) {
+      // Keys that this one has asked for end with it.
+      this.#snapshots.dropWhere(({ actor }) => actor.credential?.id === id || actor.credential?.parentId === id);
       this.#watches.checkKey(id);
     } else {
-      this.#snapshots.dropUser(id);
+      this.#snapshots.dropWhere(({ actor }) => actor.userId === id);
       this.#watches.checkUser(id);
     }
   }
@@ -93,5 +117,7 @@ export class Credentials {
   #missedChanges(): void {
     this.#snapshots.clear();
     this.#watches.checkAll();
+    this.#agents.missedChanges();
+    this.#proxies.missedChanges();
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Database, statement } from "../database.js";
+import type { Database, Statement } from "../database.js";
 
 /** Milliseconds after which open streams of an ended key are closed at the latest. */
 const interval = 5_000;
@@ -7,16 +7,12 @@ const interval = 5_000;
 /** Keys that one statement checks. */
 const chunk = 1_000;
 
-const livingKeys = statement<{ id: string }>(`
-  select k.id from api_keys k join users u on u.id = k.user_id
-  where k.id = any($1::text[]) and k.expires_at > now() and u.status = 'active' and u.deleted_at is null`);
-
 interface Watched {
   userId: string | undefined;
   ends: Set<() => void>;
 }
 
-/** The keys behind open sockets and streams: checked together every 5 seconds, and at once when one changed. */
+/** The keys, or machines, behind open sockets and streams: checked together every 5 s, and at once when one changed. */
 export class Watches {
   readonly #watched = new Map<string, Watched>();
   readonly #due = new Set<string>();
@@ -25,6 +21,8 @@ export class Watches {
 
   constructor(
     private readonly database: Database,
+    /** Which of the ids in `$1` still count. */
+    private readonly living: Statement<{ id: string }>,
     private readonly log: Logger,
   ) {}
 
@@ -74,7 +72,7 @@ export class Watches {
       while (this.#due.size > 0) {
         const ids = [...this.#due].slice(0, chunk);
         for (const id of ids) this.#due.delete(id);
-        const living = new Set((await this.database.query(livingKeys, [ids])).map(({ id }) => id));
+        const living = new Set((await this.database.query(this.living, [ids])).map(({ id }) => id));
         for (const id of ids) if (!living.has(id)) this.#end(id);
       }
     } catch (error) {

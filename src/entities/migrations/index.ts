@@ -4,6 +4,11 @@ import { Secrets } from "./0002-secrets.js";
 import { RateLimits } from "./0003-rate-limits.js";
 import { SignIn } from "./0004-sign-in.js";
 import { QuietHours } from "./0005-quiet-hours.js";
+import { SiteSettings } from "./0006-site-settings.js";
+import { Licenses } from "./0007-licenses.js";
+import { ConnectionLogs } from "./0008-connection-logs.js";
+import { WorkspaceProxies } from "./0009-workspace-proxies.js";
+import { Applications } from "./0010-applications.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -12,4 +17,9 @@ export const migrations: MigrationObject[] = [
   { name: "0003-rate-limits", class: RateLimits },
   { name: "0004-sign-in", class: SignIn },
   { name: "0005-quiet-hours", class: QuietHours },
+  { name: "0006-site-settings", class: SiteSettings },
+  { name: "0007-licenses", class: Licenses },
+  { name: "0008-connection-logs", class: ConnectionLogs },
+  { name: "0009-workspace-proxies", class: WorkspaceProxies },
+  { name: "0010-applications", class: Applications },
 ];

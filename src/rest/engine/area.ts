@@ -4,10 +4,14 @@ export interface RowOptions {
   headers?: Record<string, string>;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
-  /** What the answer says of itself in `message`, before its other fields. */
+  /** What the answer says of itself in `message`, before its other fields if it has any. */
   message?: string;
   /** The contract has an array where there is always one object. */
   oneElementArray?: boolean;
+  /** The contract has an object where there is just this field of it. */
+  under?: string;
+  /** The body is an address that the browser is sent on to. As for pages, the cookie counts wherever it comes from. */
+  redirects?: boolean;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
 }

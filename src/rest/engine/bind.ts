@@ -72,7 +72,10 @@ export function bindingOf(
   function takeOf(name: string, type: GraphQLInputType, from: Source, { defaultValue }: VariableDefinitionNode): Take {
     const optional = isNonNullType(type) && defaultValue ? type.ofType : type;
     const read = readerOf(optional, asOnTheWire);
-    if (from === "path") return ({ path: { [name]: text } }, { body }) => read(text, name, body);
+    if (from === "path") {
+      const convert = converter(optional);
+      return ({ path: { [name]: text } }, { body }) => read(convert(text!), name, body);
+    }
     if (from === "header") {
       const header = Object.entries(options!.headers!).find(([, variable]) => variable === name)![0];
       return ({ headers }, { body }) => read(headers[header], header, body);

@@ -6,6 +6,7 @@ import { cookieOf } from "../../http/cookies.js";
 
 export const sessionHeader = "service-session-token";
 export const sessionCookie = "service_session_token";
+const proxyHeader = "service-proxy-token";
 
 /** Finds the text of a credential in a request; the first that is there counts, and if it is bad no later one is tried. */
 type Reader = (request: IncomingMessage, accessUrl: string, page?: PageRequest) => string | undefined;
@@ -27,15 +28,16 @@ export function actorOf(services: Services, request: IncomingMessage, page?: Pag
   for (const read of readers) {
     const token = read(request, services.config.accessUrl, page);
     if (token === undefined) continue;
-    if (read === readers[2])
-      checkCsrf(request, token, page?.csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
-    return services.credentials.authenticate(token);
+    if (read !== readers[2]) return services.credentials.authenticate(token);
+    checkCsrf(request, token, page?.csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
+    return services.credentials.authenticateUser(token);
   }
-  return anonymous;
+  const proxyToken = request.headers[proxyHeader] as string | undefined;
+  return proxyToken ? services.credentials.authenticateProxy(proxyToken) : anonymous;
 }
 
 export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
-  readers.some((read) => read(request, accessUrl) !== undefined);
+  readers.some((read) => read(request, accessUrl) !== undefined) || Boolean(request.headers[proxyHeader]);
 
 /** Browsers send cookies with requests that other sites cause; only our own pages may use them. */
 function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {

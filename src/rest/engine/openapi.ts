@@ -9,7 +9,7 @@ import {
   OperationTypeNode,
 } from "graphql";
 import { entryKeyOf } from "../../graphql/variables.js";
-import { answerOf, eventShapes, type Field, type Shape } from "./render.js";
+import { answerOf, eventShapes, type Field, type Shape, unmodifiedBy } from "./render.js";
 import type { Endpoint } from "./respond.js";
 import { snakeCase } from "./spelling.js";
 
@@ -100,7 +100,11 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
     ...(parameters.length > 0 && { parameters }),
     ...(body &&
       binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
-    responses: { [status]: successOf(schema, { row, operation }), default: failure },
+    responses: {
+      [status]: successOf(schema, { row, operation }),
+      ...(unmodifiedBy(schema, operation) && { 304: { description: "It was so already." } }),
+      default: failure,
+    },
   };
 }
 
@@ -116,9 +120,14 @@ function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "ro
     };
   }
   const answer = answerOf(schema, operation);
-  if (!answer) return { description: "Done." };
-  const schemaOfAnswer = schemaOf(answer.shape);
-  if (row[4]?.message) Object.assign(schemaOfAnswer.properties as Json, { message: { type: "string" } });
+  const { message, under, redirects } = row[4] ?? {};
+  if (!answer && !message) return { description: "Done." };
+  const content = answer ? schemaOf(answer.shape) : { type: "object", properties: {} };
+  if (redirects) return { description: "Where to go on to.", headers: { Location: { schema: content } } };
+  const schemaOfAnswer: Json = under
+    ? { type: "object", required: [under], properties: { [under]: content } }
+    : content;
+  if (message) Object.assign(schemaOfAnswer.properties as Json, { message: { type: "string" } });
   const body = row[4]?.oneElementArray
     ? { type: "array", items: schemaOfAnswer, minItems: 1, maxItems: 1 }
     : schemaOfAnswer;

@@ -42,20 +42,33 @@ export interface Answer {
 
 /** The part of the operation aliased `body`. */
 export function answerOf(schema: GraphQLSchema, operation: StoredOperation): Answer | undefined {
-  const shapes = shaper(schema, operation);
-  const root = rootOf(schema, operation);
-  const find = (type: GraphQLObjectType, set: SelectionSetNode, from: string[]): Answer | undefined => {
-    for (const { node, parent } of shapes.fields(type, set)) {
+  const place = placeOf(schema, operation, "body");
+  return place && { from: place.from, shape: shaper(schema, operation).shape(place.type, place.node) };
+}
+
+/** Whether a result says that nothing was modified, by the field aliased `modified`; `undefined` where nothing says so. */
+export function unmodifiedBy(schema: GraphQLSchema, operation: StoredOperation) {
+  const from = placeOf(schema, operation, "modified")?.from;
+  return from && ((data: unknown): boolean => from.reduce(step, data) === false);
+}
+
+/** The field with this alias, outside of the body. */
+function placeOf(schema: GraphQLSchema, operation: StoredOperation, wanted: "body" | "modified") {
+  const { fields } = shaper(schema, operation);
+  type Place = { from: readonly string[]; type: GraphQLOutputType; node: FieldNode };
+  const find = (object: GraphQLObjectType, set: SelectionSetNode, above: readonly string[]): Place | undefined => {
+    for (const { node, parent } of fields(object, set)) {
       const key = node.alias?.value ?? node.name.value;
-      const fieldType = parent.getFields()[node.name.value]!.type;
-      if (key === "body") return { from: [...from, key], shape: shapes.shape(fieldType, node) };
-      const inner = getNamedType(fieldType);
-      const found = node.selectionSet && isObjectType(inner) && find(inner, node.selectionSet, [...from, key]);
+      const from = [...above, key];
+      const { type } = parent.getFields()[node.name.value]!;
+      if (key === wanted) return { from, type, node };
+      const inner = getNamedType(type);
+      const found = key !== "body" && node.selectionSet && isObjectType(inner) && find(inner, node.selectionSet, from);
       if (found) return found;
     }
     return undefined;
   };
-  return find(root, operation.definition.selectionSet, []);
+  return find(rootOf(schema, operation), operation.definition.selectionSet, []);
 }
 
 /** The shapes of a subscription's events by the name of their type. Fields named in `without` are left out. */
@@ -180,7 +193,7 @@ export function writerOf({ from, shape }: Answer): Write {
   return (data) => write(from.reduce(step, data));
 }
 
-const step = (value: unknown, key: string) => (value as Record<string, unknown> | null | undefined)?.[key];
+const step = (value: unknown, key: string): unknown => (value as Record<string, unknown> | null | undefined)?.[key];
 
 export function writer(shape: Shape): Write {
   switch (shape.kind) {

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from "graphql";
-import { anonymous, Context, type Services } from "../../context.js";
+import { type Actor, anonymous, Context, type Services } from "../../context.js";
 import { type Answered, json, send, TransportError, transportFailure } from "../../http/answers.js";
 import type { ContextOf, Http } from "../../http/baseline.js";
 import { readBody } from "../../http/body.js";
@@ -7,10 +7,10 @@ import type { Variables } from "../../graphql/execute.js";
 import { report, translate } from "../../graphql/errors.js";
 import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
-import { sentCredential } from "./credentials.js";
+import { actorOf, sentCredential } from "./credentials.js";
 import { apiFailure } from "./dialects.js";
 import type { StoredOperation } from "./operation.js";
-import { answerOf, type Write, writerOf } from "./render.js";
+import { answerOf, unmodifiedBy, type Write, writerOf } from "./render.js";
 
 /** A row that is ready to answer. */
 export interface Endpoint {
@@ -32,21 +32,27 @@ export function endpointOf(
 ): Endpoint {
   const binding = bindingOf(schema, row, operation);
   const { config } = services;
-  const nobody = ({ state }: Http) => new Context(services, anonymous, state.facts, state.lifetime);
+  const contextFor = (actor: Actor, { state }: Http) => new Context(services, actor, state.facts, state.lifetime);
+  const visitor = async (http: Http) => contextFor(await actorOf(services, http.req, {}), http);
+
+  function callerOf(http: Http): Context | Promise<Context> {
+    if (operation.open) return contextFor(anonymous, http);
+    return row[4]?.redirects ? visitor(http) : contextOf(http.req, http.state);
+  }
 
   async function admit(http: Http) {
     if (operation.triesSecrets) {
       services.passwords.requireRoom();
       await services.limits.countAddress(http.state.facts);
     }
-    const found = operation.open ? nobody(http) : contextOf(http.req, http.state);
+    const found = callerOf(http);
     const ctx = found instanceof Promise ? await found : found;
     operation.authenticate(ctx);
     if (!operation.triesSecrets) services.limits.countCaller(ctx);
     operation.admit(ctx);
     const body = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
     const query = new URLSearchParams(http.querystring);
-    return { ctx, variables: binding.variables({ path: http.params, query, headers: http.headers, body }) };
+    return { ctx, variables: binding.variables({ path: http.state.params, query, headers: http.headers, body }) };
   }
 
   function fail(http: Http, error: unknown, variables: Variables = {}): Answered {
@@ -65,9 +71,16 @@ export function endpointOf(
   return { row, operation, binding, admit, fail };
 }
 
-/** Puts a message in front of the fields of an object. */
-const saying = (message: string | undefined, write: Write): Write =>
-  message === undefined ? write : (data) => `{"message":${JSON.stringify(message)},${write(data).slice(1)}`;
+/** Puts a message in front of the fields of an object; without one it is all there is. */
+function saying(message: string | undefined, write: Write | undefined): Write | undefined {
+  if (message === undefined) return write;
+  const said = `{"message":${JSON.stringify(message)}`;
+  return (data) => (write ? `${said},${write(data).slice(1)}` : `${said}}`);
+}
+
+/** Puts what is written into an object, as a field of it. */
+const asField = (name: string | undefined, write: Write | undefined): Write | undefined =>
+  write && name !== undefined ? (data) => `{${JSON.stringify(name)}:${write(data)}}` : write;
 
 /** Puts what is written into an array of its own. */
 const alone =
@@ -80,8 +93,9 @@ export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: H
   const { row, operation } = endpoint;
   const [, , , status, options] = row;
   const answer = answerOf(schema, operation);
-  const content = answer && saying(options?.message, writerOf(answer));
+  const content = saying(options?.message, asField(options?.under, answer && writerOf(answer)));
   const write = content && options?.oneElementArray ? alone(content) : content;
+  const isUnmodified = unmodifiedBy(schema, operation);
 
   return async (http) => {
     let variables: Variables | undefined;
@@ -91,6 +105,7 @@ export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: H
       const running = operation.run(admitted.ctx, variables);
       const result = running instanceof Promise ? await running : running;
       if (result.errors) throw result.errors[0];
+      if (isUnmodified?.(result.data)) return send(http, { status: 304, headers: {}, body: "" });
       if (options?.successor) deprecate(http, options.successor);
       send(http, { status, headers: write ? json : {}, body: write ? write(result.data) : "" });
     } catch (error) {
@@ -102,5 +117,5 @@ export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: H
 /** RFC 9745 and RFC 8288: says that the path is old and where its successor is. */
 function deprecate(http: Http, successor: string): void {
   http.state.headers.Deprecation = "true";
-  http.state.headers.Link = `<${successor.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(http.params[name] ?? "default"))}>; rel="successor-version"`;
+  http.state.headers.Link = `<${successor.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(http.state.params[name] ?? "default"))}>; rel="successor-version"`;
 }

@@ -41,7 +41,7 @@ export class Routes {
         const captures = layer.regexp.exec(path);
         if (!captures) continue;
         if (layer.methods.includes(method)) {
-          http.params = layer.params(path, captures.slice(1));
+          http.state.params = layer.params(path, captures.slice(1));
           http.state.route = layer.path as string;
           return handler(http);
         }

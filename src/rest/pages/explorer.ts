@@ -10,7 +10,7 @@ import type { Routes } from "../engine/routes.js";
 /** Where people look around: the API reference, and the parts of both pages. Everything comes from this server. */
 export function routeExplorer(routes: Routes): void {
   routes.register("/docs", ["GET"], (http) => sendPage(http, reference));
-  routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.params.file!));
+  routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.state.params.file!));
 }
 
 /** Shows GraphiQL to a browser that navigates here; it keeps its query in the address. Other clients want JSON. */

@@ -80,7 +80,7 @@ export function providerPages(seals: (visit: Visit) => Promise<Seals>): { ask: A
 }
 
 function providerOf({ services, http }: Visit): IdentityProvider {
-  const provider = services.identityProviders.get(http.params.provider ?? "");
+  const provider = services.identityProviders.get(http.state.params.provider ?? "");
   if (!provider) throw new TransportError(404, "Route not found.");
   return provider;
 }

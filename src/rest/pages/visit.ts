@@ -89,14 +89,18 @@ export function visited(services: Services, answer: Answer): (http: Http) => Pro
       const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
       show(http, await answer(new Visit(services, http, form)));
     } catch (error) {
-      const { log } = services;
-      if (!(error instanceof TransportError)) report({ log, request: http.state.facts }, translate(error), error);
-      showFailure(http, error);
+      fail(services, http, error);
     }
   };
 }
 
-function show(http: Http, outcome: Outcome): void {
+/** Notes what went wrong with a visit, and shows it. */
+export function fail({ log }: Services, http: Http, error: unknown): void {
+  if (!(error instanceof TransportError)) report({ log, request: http.state.facts }, translate(error), error);
+  showFailure(http, error);
+}
+
+export function show(http: Http, outcome: Outcome): void {
   http.state.headers["Cache-Control"] = "no-store";
   if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };

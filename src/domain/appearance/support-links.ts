@@ -1,0 +1,52 @@
+import { iconProblem, isStorable, proseProblem, urlProblem } from "../text.js";
+
+/** A link that clients show to people who look for help. */
+export interface SupportLink {
+  name: string;
+  target: string;
+  /** One of a few names that clients have pictures for, or a URL. */
+  icon: string;
+  location: string;
+}
+
+const icons = ["bug", "chat", "docs", "star"];
+const locations = ["navbar", "dropdown"];
+const most = 20;
+
+/** Follows "must be". */
+export const supportLinksRule =
+  `a JSON array of at most ${most} objects with name (1 to 64 characters), target (an http or https URL), ` +
+  `icon (${icons.join(", ")} or a URL; docs) and location (${locations.join(" or ")}; navbar)`;
+
+/** Reads the links of a setting; `undefined` if it holds anything else. */
+export function readSupportLinks(text: string): SupportLink[] | undefined {
+  const value = parsed(text);
+  if (!Array.isArray(value) || value.length > most) return undefined;
+  const links = value.map(readLink);
+  return links.includes(undefined) ? undefined : (links as SupportLink[]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readLink(value: unknown): SupportLink | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, target, icon = "docs", location = "navbar", ...others } = value as Record<string, unknown>;
+  const texts = { name, target, icon, location };
+  if (Object.keys(others).length > 0 || !areTexts(texts)) return undefined;
+  const isSound =
+    texts.name.trim() !== "" &&
+    proseProblem(texts.name, 64) === undefined &&
+    urlProblem(texts.target) === undefined &&
+    (icons.includes(texts.icon) || (texts.icon !== "" && iconProblem(texts.icon) === undefined)) &&
+    locations.includes(texts.location);
+  return isSound ? texts : undefined;
+}
+
+const areTexts = (values: Record<keyof SupportLink, unknown>): values is Record<keyof SupportLink, string> =>
+  Object.values(values).every((each) => typeof each === "string" && isStorable(each));

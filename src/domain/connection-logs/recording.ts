@@ -1,0 +1,161 @@
+import type { Context } from "../../context.js";
+import { type Statement, statement } from "../database.js";
+import { requireFeature } from "../entitlements.js";
+import { Problems } from "../errors.js";
+import { newId } from "../ids.js";
+import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireSound, timeOf } from "./events.js";
+
+const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
+  reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,
+  status_code, user_id, user_agent`;
+
+/** Inserts rows of JSON, always in one order: those who report the same at once wait for each other in turn. */
+const insertOf = (onConflict: string) =>
+  statement<{ id: string }>(`
+    insert into connection_logs as l (${columns})
+    select ${columns} from jsonb_populate_recordset(null::connection_logs, $1)
+    order by connection_id, event_id, workspace_id, agent_name
+    on conflict ${onConflict} returning id`);
+
+const session = "(connection_id, workspace_id, agent_name) where connection_id is not null";
+
+/** They give the rows that they changed. */
+const inserts = {
+  connect: insertOf(`${session} do update
+    set connect_time = excluded.connect_time, type = excluded.type, ip = coalesce(excluded.ip, l.ip),
+      is_connect_reported = true
+    where not l.is_connect_reported or excluded.connect_time < l.connect_time`),
+  disconnect: insertOf(`${session} do update
+    set disconnect_time = coalesce(l.disconnect_time, excluded.disconnect_time),
+      disconnect_reason = coalesce(l.disconnect_reason, excluded.disconnect_reason),
+      exit_code = coalesce(l.exit_code, excluded.exit_code), ip = coalesce(l.ip, excluded.ip)
+    where l.disconnect_time is null
+      or l.disconnect_reason is null and excluded.disconnect_reason is not null
+      or l.exit_code is null and excluded.exit_code is not null`),
+  web: insertOf("(reporter, event_id) where event_id is not null do nothing"),
+} satisfies Record<ConnectionEventKind, unknown>;
+
+/** How many events told something new, and how many only what was known. */
+export interface RecordedConnections {
+  recorded: number;
+  skipped: number;
+}
+
+/** Records what an agent or a proxy tells of connections: all of it, or nothing where one event is at fault. */
+export async function recordConnections(
+  ctx: Context,
+  events: readonly ConnectionEvent[],
+): Promise<RecordedConnections> {
+  requireFeature(ctx, "connection_log");
+  const now = Date.now();
+  requireSound(ctx.actor, events, now);
+  const workspaces = await workspacesOf(ctx, events);
+  if (!ctx.config.connectionLog) return { recorded: 0, skipped: events.length };
+
+  const rows = { connect: new Map(), disconnect: new Map(), web: new Map() } satisfies Record<string, Rows>;
+  const ids = new Set<string>();
+  for (const event of events) {
+    if (ids.size === ids.add(event.id).size) continue;
+    const row = rowOf(ctx, event, workspaces.get(event.workspaceId ?? ctx.actor.workspaceId!)!, now);
+    const key = event.connectionId ? [event.connectionId, row.workspace_id, row.agent_name].join() : event.id;
+    const ofKind: Rows = rows[event.kind];
+    ofKind.set(key, together(ofKind.get(key), row));
+  }
+  const told = await Promise.all([
+    insert(ctx, inserts.connect, rows.connect),
+    insert(ctx, inserts.disconnect, rows.disconnect),
+    insert(ctx, inserts.web, rows.web),
+  ]);
+  const recorded = told.flat().length;
+  return { recorded, skipped: events.length - recorded };
+}
+
+interface Workspace {
+  id: string;
+  name: string;
+  ownerId: string;
+  organizationId: string;
+  /** What the agent that reports is called. */
+  agentName: string | null;
+}
+
+const workspacesByIds = statement<Workspace>(`
+  select id, name, owner_id as "ownerId", organization_id as "organizationId",
+    (select name from workspace_agents where id = $2) as "agentName"
+  from workspaces where id = any($1::uuid[])`);
+
+const usersAmong = statement<{ id: string }>("select id from users where id = any($1::uuid[])");
+
+/** The workspaces that events tell of, deleted ones too. Throws if one is unknown, or a visitor is. */
+async function workspacesOf(ctx: Context, events: readonly ConnectionEvent[]): Promise<Map<string, Workspace>> {
+  const { workspaceId: own, machineId } = ctx.actor;
+  const visitors = events.flatMap(({ userId }) => userId ?? []);
+  const [workspaces, users] = await Promise.all([
+    ctx.rows(workspacesByIds, own ? [own] : events.map(({ workspaceId }) => workspaceId), machineId),
+    visitors.length > 0 ? ctx.rows(usersAmong, visitors) : [],
+  ]);
+  const knownUsers = new Set(users.map(({ id }) => id));
+  const known = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
+  const problems = new Problems();
+  for (const [index, { workspaceId, userId }] of events.entries()) {
+    const isKnown = known.has(workspaceId ?? own ?? "");
+    problems.add(`events[${index}].workspaceId`, isKnown ? undefined : "There is no such workspace.");
+    const isAnonymous = userId == null;
+    problems.add(
+      `events[${index}].userId`,
+      isAnonymous || knownUsers.has(userId) ? undefined : "There is no such user.",
+    );
+  }
+  problems.throwIfAny();
+  return known;
+}
+
+/** Columns of `connection_logs`; what is not known is left out. */
+type Row = Record<string, unknown> & { connect_time: string };
+type Rows = Map<string, Row>;
+
+/** Longest texts that are kept of what programs say. */
+const longest = 512;
+
+const kept = (text: string | null | undefined): string | undefined =>
+  text ? Array.from(text).slice(0, longest).join("") : undefined;
+
+function rowOf(ctx: Context, event: ConnectionEvent, workspace: Workspace, now: number): Row {
+  const time = timeOf(event, now);
+  const known = {
+    id: newId(),
+    organization_id: workspace.organizationId,
+    workspace_id: workspace.id,
+    workspace_name: workspace.name,
+    workspace_owner_id: workspace.ownerId,
+    agent_name: event.agentName ?? workspace.agentName,
+    type: event.type,
+    connect_time: time,
+    ip: addressOf(event),
+    reporter: ctx.actor.machineId,
+    connection_id: event.connectionId,
+    is_connect_reported: event.kind === "connect",
+    event_id: event.kind === "web" ? event.id : undefined,
+    disconnect_time: event.kind === "disconnect" ? time : undefined,
+    disconnect_reason: kept(event.disconnectReason),
+    exit_code: event.exitCode,
+    slug_or_port: event.slugOrPort,
+    status_code: event.statusCode,
+    user_id: event.userId,
+    user_agent: kept(event.userAgent),
+  };
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
+}
+
+/** Two reports of one thing: what was told first, and of two beginnings the earlier. */
+const together = (first: Row | undefined, next: Row): Row =>
+  first
+    ? {
+        ...next,
+        ...first,
+        connect_time: first.connect_time < next.connect_time ? first.connect_time : next.connect_time,
+      }
+    : next;
+
+const insert = (ctx: Context, prepared: Statement<{ id: string }>, rows: Rows) =>
+  rows.size > 0 ? ctx.rows(prepared, JSON.stringify([...rows.values()])) : [];

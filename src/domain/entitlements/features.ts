@@ -1,0 +1,28 @@
+/** What a licence can limit: Steward warns beyond the limit, and refuses nothing. */
+export const limitFeatures = ["user_limit", "managed_agent_limit"] as const;
+
+/** What a licence can switch on. */
+export const switchFeatures = [
+  "audit_log",
+  "connection_log",
+  "scim",
+  "template_rbac",
+  "aibridge",
+  "multiple_organizations",
+  "multiple_external_auth",
+  "external_provisioner_daemons",
+  "appearance",
+  "advanced_template_scheduling",
+  "workspace_proxy",
+  "workspace_prebuilds",
+  "workspace_external_agent",
+] as const;
+
+export type LimitFeature = (typeof limitFeatures)[number];
+
+/** A feature that is there or refused, by its name in licences. */
+export type Feature = (typeof switchFeatures)[number];
+
+export type FeatureName = LimitFeature | Feature;
+
+export const featureNames: readonly FeatureName[] = [...limitFeatures, ...switchFeatures];

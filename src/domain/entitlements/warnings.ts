@@ -1,0 +1,68 @@
+import type { LicenseClaims } from "../licenses/claims.js";
+import type { Feature, FeatureName, LimitFeature } from "./features.js";
+import { Entitlement, grantsAt, levelAt } from "./grants.js";
+import type { FeatureState } from "./set.js";
+
+const day = 86_400_000;
+
+/** Milliseconds before the end of a term from which on it is announced. */
+const notice = ({ trial }: LicenseClaims) => (trial ? 7 : 30) * day;
+
+/** What an operator should look at, each once. */
+export function warningsOf(
+  licenses: readonly LicenseClaims[],
+  features: readonly FeatureState[],
+  inUse: readonly Feature[],
+  now: number,
+): string[] {
+  return [
+    ...new Set([
+      ...termsEnding(licenses, now),
+      ...graces(licenses, now),
+      ...excesses(features),
+      ...features
+        .filter(({ name, entitlement }) => entitlement === Entitlement.NOT_ENTITLED && isUsed(inUse, name))
+        .map(({ name }) => `${name} is in use, but not licensed.`),
+    ]),
+  ];
+}
+
+const isUsed = (inUse: readonly string[], name: FeatureName) => inUse.includes(name);
+
+/** Of terms that end soon, unless other licences go on with all of their features. */
+function termsEnding(licenses: readonly LicenseClaims[], now: number): string[] {
+  const present = licenses.filter((claims) => levelAt(claims, now) === "entitled");
+  return present.flatMap((claims) => {
+    const end = claims.license_expires * 1000;
+    if (end - now > notice(claims)) return [];
+    const then = grantsAt(licenses, end);
+    const ending = [...grantsAt([claims], now).keys()].filter((name) => then.get(name)?.level !== "entitled");
+    return ending.length > 0 ? [`The license term ends at ${text(end)}: ${ending.join(", ")}.`] : [];
+  });
+}
+
+/** Of features whose term is over and whose grace lasts. */
+function graces(licenses: readonly LicenseClaims[], now: number): string[] {
+  const byEnd = Map.groupBy(
+    [...grantsAt(licenses, now)].filter(([, { level }]) => level === "grace_period"),
+    ([, { claims }]) => claims.exp * 1000,
+  );
+  return [...byEnd].map(([end, grants]) => {
+    const names = grants.map(([name]) => name).join(", ");
+    return `The license term is over, and the grace period ends at ${text(end)}: ${names}.`;
+  });
+}
+
+const counted: Record<LimitFeature, string> = {
+  user_limit: "active users",
+  managed_agent_limit: "managed agents",
+};
+
+const excesses = (features: readonly FeatureState[]): string[] =>
+  features
+    .filter(({ limit, actual }) => limit !== null && actual !== null && actual > limit)
+    .map(
+      ({ name, limit, actual }) => `There are ${actual} ${counted[name as LimitFeature]}; the license is for ${limit}.`,
+    );
+
+const text = (time: number) => new Date(time).toISOString();

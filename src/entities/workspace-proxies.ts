@@ -1,0 +1,58 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { BaseSchema, moment } from "./base.js";
+
+/** Servers elsewhere that carry the traffic of applications, with what their last check found. */
+const WorkspaceProxySchema = defineEntity({
+  name: "WorkspaceProxy",
+  tableName: "workspace_proxies",
+  extends: BaseSchema,
+  uniques: [
+    {
+      name: "workspace_proxies_name_unique",
+      expression:
+        "create unique index workspace_proxies_name_unique on workspace_proxies (lower(name)) where deleted_at is null",
+    },
+    { name: "workspace_proxies_token_unique", properties: ["tokenHash"] },
+  ],
+  properties: {
+    name: p.string().length(32),
+    displayName: p.string().length(64).default(""),
+    icon: p.string().length(2048).default(""),
+    /** SHA-256 of the part of `stwp_…` behind the prefix. */
+    tokenHash: p.type("bytea").$type<Buffer>(),
+    /** As the proxy said when it registered; empty until then. */
+    accessUrl: p.string().length(2048).default(""),
+    wildcardHostname: p.string().length(255).default(""),
+    derpEnabled: p.boolean().default(true),
+    derpOnly: p.boolean().default(false),
+    version: p.string().length(64).default(""),
+    /** How often it registered. What was found out about an earlier registration does not count. */
+    registration: p.integer().default(0),
+    /** When it is checked next; null before it registers. */
+    checkDueAt: moment().nullable(),
+    status: p.enum(["unregistered", "ok", "unhealthy", "unreachable"]).default("unregistered"),
+    errors: p.array().default([]),
+    warnings: p.array().default([]),
+    checkedAt: moment().nullable(),
+    deletedAt: moment().nullable(),
+  },
+});
+export class WorkspaceProxy extends WorkspaceProxySchema.class {}
+WorkspaceProxySchema.setClass(WorkspaceProxy);
+
+/** The processes of a proxy that report. */
+const WorkspaceProxyReplicaSchema = defineEntity({
+  name: "WorkspaceProxyReplica",
+  tableName: "workspace_proxy_replicas",
+  properties: {
+    proxy: () => p.manyToOne(WorkspaceProxy).ref().primary().deleteRule("cascade"),
+    /** Chosen by the process. */
+    id: p.uuid().primary(),
+    hostname: p.string().length(255),
+    version: p.string().length(64),
+    createdAt: moment(),
+    lastSeenAt: moment().index("workspace_proxy_replicas_seen_index"),
+  },
+});
+export class WorkspaceProxyReplica extends WorkspaceProxyReplicaSchema.class {}
+WorkspaceProxyReplicaSchema.setClass(WorkspaceProxyReplica);

@@ -1,0 +1,6 @@
+import { area } from "./engine/area.js";
+
+export default area("applications", [
+  ["GET", "/api/v2/applications/host", "ApplicationsHost", 200, { under: "host" }],
+  ["GET", "/api/v2/applications/auth-redirect", "CreateApplicationRedirect", 307, { redirects: true }],
+]);

@@ -1,0 +1,158 @@
+// What a proxy is told before it lets somebody in.
+import { expect } from "chai";
+import { newId } from "../src/domain/ids.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { makeProxy } from "./support/proxies.js";
+import { Client, type Person, type World, world } from "./support/world.js";
+
+const query = `query($owner: String!, $workspace: String!, $agent: String!, $slug: String!, $apiKey: String) {
+  applicationTarget(owner: $owner, workspace: $workspace, agent: $agent, slug: $slug, apiKey: $apiKey) {
+    workspaceId agentId appId url userId allowed } }`;
+
+/** Offers an application of an agent. */
+async function app(w: World, agentId: string, slug: string, sharingLevel = "owner"): Promise<string> {
+  const id = newId();
+  await w.app.services.database.pool.query(
+    `insert into workspace_apps (id, created_at, updated_at, agent_id, slug, url, sharing_level)
+     values ($1, now(), now(), $2, $3, $4, $5)`,
+    [id, agentId, slug, `http://127.0.0.1:8080/${slug}`, sharingLevel],
+  );
+  return id;
+}
+
+/** An application key of somebody, or another key of the same shape. */
+async function keyOf(w: World, { id }: Pick<Person, "id">, kind: "application" | "session" = "application") {
+  const key = newToken(kind);
+  await w.app.services.database.pool.query(
+    `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+     values ($1, $2, $3, $4, '{application_connect}', now(), now() + interval '1 hour')`,
+    [key.id, key.secretHash, id, kind],
+  );
+  return key.text;
+}
+
+function stories(settings: NodeJS.ProcessEnv, admins: (expected: boolean) => boolean) {
+  const the = world(settings);
+  let token: string;
+  before(async () => {
+    ({ token } = await makeProxy(the(), "eu"));
+  });
+  const ask = async (variables: object) =>
+    (await new Client(the().url).post("/graphql", { query, variables }, { "Service-Proxy-Token": token })).body;
+
+  it("opens an application to those with whom it is shared", async () => {
+    const w = the();
+    const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
+    await w.grant(admin, "organization-admin");
+    const outsider = await w.user("eve", [(await w.organization()).id]);
+    const { id: workspaceId, name, agent } = await w.workspace(ada);
+    const ids: Record<string, string> = {};
+    for (const level of ["owner", "organization", "authenticated", "public"])
+      ids[level] = await app(w, agent.id, level, level);
+    const keys = {
+      ada: await keyOf(w, ada),
+      bob: await keyOf(w, bob),
+      admin: await keyOf(w, admin),
+      owner: await keyOf(w, w.owner),
+      eve: await keyOf(w, outsider),
+      nobody: undefined,
+    };
+    const people: Record<string, Person> = { ada, bob, admin, owner: w.owner, eve: outsider };
+    const may: Record<string, string[]> = {
+      owner: ["ada", ...(admins(true) ? ["admin", "owner"] : [])],
+      organization: ["ada", "bob", "admin", "owner"],
+      authenticated: ["ada", "bob", "admin", "owner", "eve"],
+      public: ["ada", "bob", "admin", "owner", "eve", "nobody"],
+    };
+    for (const [slug, welcome] of Object.entries(may)) {
+      for (const [who, apiKey] of Object.entries(keys)) {
+        const allowed = welcome.includes(who);
+        const { data } = await ask({ owner: ada.username, workspace: name, agent: "main", slug, apiKey });
+        expect(data?.applicationTarget, `${who} at ${slug}`).to.deep.equal({
+          workspaceId,
+          agentId: agent.id,
+          appId: ids[slug],
+          url: allowed ? `http://127.0.0.1:8080/${slug}` : null,
+          userId: people[who]?.id ?? null,
+          allowed,
+        });
+      }
+    }
+  });
+
+  return { the, ask };
+}
+
+describe("the target of an application", () => {
+  const { the, ask } = stories({}, () => false);
+
+  it("is found by the names that people know, and is nowhere else", async () => {
+    const w = the();
+    const [ada] = (await w.users("ada")) as [Person];
+    const { id, name, agent } = await w.workspace(ada);
+    await app(w, agent.id, "code", "public");
+    const named = { owner: ada.username, workspace: name, agent: "main", slug: "code" };
+    const found = await ask({ ...named, owner: ada.username.toUpperCase(), workspace: name.toUpperCase() });
+    expect(found.data.applicationTarget).to.include({ workspaceId: id, allowed: true });
+    for (const change of [
+      { owner: "nobody" },
+      { owner: "me" },
+      { workspace: "other" },
+      { agent: "other" },
+      { agent: "MAIN" },
+      { slug: "other" },
+      { slug: "CODE" },
+      { slug: "%" },
+    ])
+      expect((await ask({ ...named, ...change })).errors[0].extensions.code, JSON.stringify(change)).to.equal(
+        "NOT_FOUND",
+      );
+    const { pool } = w.app.services.database;
+    await pool.query("update workspace_agents set token_ended_at = now() where id = $1", [agent.id]);
+    expect((await ask(named)).errors[0].extensions.code, "a stopped agent").to.equal("NOT_FOUND");
+    const next = await w.agent({ id });
+    await app(w, next.id, "code", "public");
+    expect((await ask(named)).data.applicationTarget).to.include({ agentId: next.id });
+    await pool.query("update workspaces set deleted_at = now() where id = $1", [id]);
+    expect((await ask(named)).errors[0].extensions.code, "a deleted workspace").to.equal("NOT_FOUND");
+  });
+
+  it("opens to application keys that count, and to no other credential", async () => {
+    const w = the();
+    const [ada] = (await w.users("ada")) as [Person];
+    const { name, agent } = await w.workspace(ada);
+    await app(w, agent.id, "code");
+    const named = { owner: ada.username, workspace: name, agent: "main", slug: "code" };
+    const { pool } = w.app.services.database;
+    const [expired, revoked] = [await keyOf(w, ada), await keyOf(w, ada)];
+    const idOf = (key: string) => key.split("_")[2]!.split("-")[0];
+    await pool.query("update api_keys set expires_at = now() where id = $1", [idOf(expired)]);
+    await pool.query("delete from api_keys where id = $1", [idOf(revoked)]);
+    for (const [what, apiKey] of Object.entries({
+      "a session": ada.token,
+      "a session as narrow": await keyOf(w, ada, "session"),
+      "an agent": agent.token,
+      nonsense: "nonsense",
+      nothing: "",
+      expired,
+      revoked,
+      unknown: newToken("application").text,
+    })) {
+      const { data } = await ask({ ...named, apiKey });
+      expect(data.applicationTarget, what).to.include({ allowed: false, userId: null, url: null });
+    }
+    const good = await keyOf(w, ada);
+    expect((await ask({ ...named, apiKey: good })).data.applicationTarget).to.include({
+      allowed: true,
+      userId: ada.id,
+    });
+    await w
+      .as(w.owner)
+      .graphql("mutation($user: String!) { suspendUser(input: { user: $user }) { __typename } }", { user: ada.id });
+    expect((await ask({ ...named, apiKey: good })).data.applicationTarget).to.include({ allowed: false, userId: null });
+  });
+});
+
+describe("the target of an application where administrators enter workspaces", () => {
+  stories({ STEWARD_ADMIN_WORKSPACE_ACCESS: "true" }, () => true);
+});

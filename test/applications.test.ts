@@ -1,0 +1,603 @@
+// The way to applications: who gets a key for them, where it is sent, and who can read it there.
+import { hkdfSync } from "node:crypto";
+import { expect } from "chai";
+import { decodeProtectedHeader, jwtDecrypt } from "jose";
+import type { App } from "../src/app.js";
+import { appConnectSecrets } from "../src/domain/encryption/columns.js";
+import type { Sealed } from "../src/domain/outside/vault.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { logged, startServer } from "./support/app.js";
+import { browse } from "./support/browse.js";
+import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, Client, type Person, type World, world } from "./support/world.js";
+
+const settings = {
+  STEWARD_ACCESS_URL: "https://steward.example.com",
+  STEWARD_WILDCARD_ACCESS_URL: "*.apps.example.com",
+};
+const path = "/api/v2/applications/auth-redirect";
+const asked = (uri: string) => `${path}?redirect_uri=${encodeURIComponent(uri)}`;
+const redirect = `mutation($uri: String) { createApplicationRedirect(input: { redirectUri: $uri }) { location } }`;
+const parameter = "steward_application_connect";
+const home = "https://x.apps.example.com/";
+
+/** Where an answer sends the browser, and the message in it. */
+function sent(answer: Answer): { url: URL; message: string } {
+  expect(answer.status, JSON.stringify(answer.body)).to.equal(307);
+  expect(answer.body).to.equal("");
+  const url = new URL(answer.headers.get("location")!);
+  expect(url.searchParams.getAll(parameter)).to.have.length(1);
+  return { url, message: url.searchParams.get(parameter)! };
+}
+
+/** The key of a recipient, made from the ring as the documentation says, with nothing of the server but its vault. */
+async function keyOf({ app }: Pick<World, "app">, recipient: string, kid: string): Promise<Uint8Array> {
+  const { rows } = await app.services.database.pool.query<Sealed & { id: string }>(
+    `select id, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext from app_connect_keys where id = $1`,
+    [kid],
+  );
+  const place = appConnectSecrets.place({ id: kid, ownerId: kid });
+  const secret = Buffer.from(app.services.vault.open(place, rows[0]!), "base64url");
+  expect(secret).to.have.length(32);
+  return new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), `steward app-connect v1:${recipient}`, 32));
+}
+
+interface Claims {
+  api_key: string;
+  iat: number;
+  nbf: number;
+  exp: number;
+  jti: string;
+}
+
+/** What a recipient with this key reads. */
+const opened = async (message: string, key: Uint8Array | string): Promise<Claims> => {
+  const bytes = typeof key === "string" ? Buffer.from(key, "base64url") : key;
+  return (await jwtDecrypt(message, bytes)).payload as unknown as Claims;
+};
+
+const failure = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "none",
+    (error: Error) => error.name,
+  );
+
+describe("the way to applications", () => {
+  const the = world(settings);
+  const start = standIns();
+  const pool = () => the().app.services.database.pool;
+  let deploymentId: string;
+  before(async () => {
+    ({ deploymentId } = (await the().as(the().owner).graphql("{ serverInfo { deploymentId } }")).serverInfo);
+  });
+
+  /** A proxy that has registered with these hosts. */
+  async function registered(name: string, accessUrl: string, wildcardHostname = "") {
+    const proxy = await makeProxy(the(), name);
+    const standIn = await start(the().url, proxy.token);
+    const { data } = await standIn.register({ accessUrl, wildcardHostname });
+    const [key] = data.registerWorkspaceProxy.appConnectKeys as [Key];
+    return { ...proxy, standIn, key };
+  }
+
+  /** The key in a message to the deployment. */
+  async function innerKey(client: Client, uri = home): Promise<string> {
+    const { message } = sent(await client.get(asked(uri)));
+    const { kid } = decodeProtectedHeader(message);
+    return (await opened(message, await keyOf(the(), deploymentId, kid!))).api_key;
+  }
+
+  /** A user with a session that the test may end. */
+  const person = async (): Promise<{ ada: Person; client: Client }> => {
+    const [ada] = (await the().users("ada")) as [Person];
+    return { ada, client: the().as(ada) };
+  };
+
+  it("leads to the hosts of the deployment, with the port that it has", async () => {
+    const { client } = await person();
+    expect((await client.get("/api/v2/applications/host")).body).to.deep.equal({ host: "*.apps.example.com" });
+    expect(await client.graphql("{ applicationsHost }")).to.deep.equal({ applicationsHost: "*.apps.example.com" });
+    for (const [changes, host] of [
+      [
+        { STEWARD_WILDCARD_ACCESS_URL: "*.Apps.LOCALHOST", STEWARD_ACCESS_URL: "http://localhost:3100" },
+        "*.apps.localhost:3100",
+      ],
+      [{ STEWARD_ACCESS_URL: "http://localhost:3100" }, ""],
+    ] as const) {
+      const other = await startServer(the().database.url, changes);
+      expect((await new Client(other.url, the().owner.token).get("/api/v2/applications/host")).body).to.deep.equal({
+        host,
+      });
+      await other.close();
+    }
+  });
+
+  it("hands a key to the deployment's own hosts, which only the deployment reads", async () => {
+    const { ada, client } = await person();
+    const uri = "https://App--main--box--ada.apps.example.com/a/b%20c?x=%20y&flag&x=2#part";
+    const before = Math.floor(Date.now() / 1000);
+    const answer = await client.get(asked(uri));
+    const { url, message } = sent(answer);
+    expect(answer.headers.get("cache-control")).to.equal("no-store");
+    expect(answer.headers.get("referrer-policy")).to.equal("no-referrer");
+    expect(url.href).to.equal(
+      `https://app--main--box--ada.apps.example.com/a/b%20c?x=%20y&flag&x=2&${parameter}=${message}#part`,
+    );
+
+    const [header, encryptedKey] = message.split(".");
+    expect(encryptedKey).to.equal("");
+    const { kid, ...rest } = JSON.parse(Buffer.from(header!, "base64url").toString());
+    expect(rest).to.deep.equal({ alg: "dir", enc: "A256GCM", typ: "JWT" });
+    const key = await keyOf(the(), deploymentId, kid);
+    const { payload } = await jwtDecrypt(message, key, {
+      issuer: "https://steward.example.com",
+      audience: "https://app--main--box--ada.apps.example.com",
+      subject: ada.id,
+      requiredClaims: ["jti", "iat", "nbf", "exp"],
+    });
+    const { iat, nbf, exp, jti, api_key: apiKey } = payload as unknown as Claims;
+    expect(Object.keys(payload).sort()).to.deep.equal(["api_key", "aud", "exp", "iat", "iss", "jti", "nbf", "sub"]);
+    expect([exp - iat, iat - nbf]).to.deep.equal([60, 30]);
+    expect(iat).to.be.within(before, before + 20);
+    expect(jti).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(apiKey).to.match(/^stw_ap_/);
+    const again = sent(await client.get(asked(uri)));
+    expect((await opened(again.message, key)).jti).to.not.equal(jti);
+  });
+
+  it("hands a key to a proxy, which no other proxy and not even the deployment's key opens", async () => {
+    const { client } = await person();
+    const eu = await registered("eu", "https://eu.example.net", "*.eu.example.net");
+    const us = await registered("us", "http://us.example.net:8080", "*.us.example.net");
+    for (const [uri, proxy, origin] of [
+      ["https://eu.example.net/@ada/box/apps/code/", eu, "https://eu.example.net"],
+      ["http://eu.example.net/", eu, "https://eu.example.net"],
+      ["https://code.eu.example.net/?folder=/a", eu, "https://code.eu.example.net"],
+      ["http://us.example.net:8080/x", us, "http://us.example.net:8080"],
+      ["https://code.us.example.net:8080/x", us, "http://code.us.example.net:8080"],
+    ] as const) {
+      const { url, message } = sent(await client.get(asked(uri)));
+      expect(url.origin, uri).to.equal(origin);
+      const { kid } = decodeProtectedHeader(message);
+      expect(kid, uri).to.equal(proxy.key.kid);
+      // The process of the proxy opens it by itself, with what it was given.
+      const seen = await proxy.standIn.tell<{ payload: Claims & { aud: string } }>("open", {
+        message,
+        key: proxy.key.key,
+      });
+      expect(seen.payload.aud, uri).to.equal(origin);
+      expect(seen.payload.api_key, uri).to.match(/^stw_ap_/);
+      expect(Buffer.from(await keyOf(the(), proxy.id, kid!)).toString("base64url")).to.equal(proxy.key.key);
+
+      const other = proxy === eu ? us : eu;
+      expect(await failure(opened(message, other.key.key)), uri).to.equal("JWEDecryptionFailed");
+      expect(await failure(opened(message, await keyOf(the(), deploymentId, kid!))), uri).to.equal(
+        "JWEDecryptionFailed",
+      );
+    }
+    await the().as(the().owner).delete(`${proxiesPath}/us`);
+    expect(await client.get(asked("http://us.example.net:8080/x"))).to.include({ status: 400 });
+  });
+
+  it("is the same in GraphQL", async () => {
+    const { client } = await person();
+    const { location } = (await client.graphql(redirect, { uri: home })).createApplicationRedirect;
+    expect(location).to.match(new RegExp(`^${home}\\?${parameter}=ey`));
+    const refused = (await client.failure(redirect, { uri: "https://evil.example/" })).errors[0]!;
+    expect(refused.message).to.equal("Invalid redirect_uri.");
+    expect(refused.extensions).to.deep.include({
+      code: "BAD_USER_INPUT",
+      validations: [{ field: "input.redirectUri", detail: "Is no host of an application." }],
+    });
+    expect((await client.failure(redirect, {})).errors[0]!.extensions).to.deep.include({
+      validations: [{ field: "input.redirectUri", detail: "Is required." }],
+    });
+    expect((await the().nobody.failure(redirect, { uri: home })).code).to.equal("UNAUTHENTICATED");
+  });
+
+  it("leads nowhere that nobody has registered, however it is written", async () => {
+    const { client } = await person();
+    await registered("hosts", "https://proxy.example.org", "*.proxy.example.org");
+    // Registered proxies that were deleted, and such that have not registered, have no hosts.
+    await registered("former", "https://former.example.org", "*.former.example.org");
+    await the().as(the().owner).delete(`${proxiesPath}/former`);
+    await makeProxy(the(), "unregistered");
+    const hostile = [
+      "https://evil.example/",
+      "https://evil.example/x.apps.example.com",
+      "https://evil.example/?x.apps.example.com",
+      "https://evil.example#x.apps.example.com",
+      "https://x.apps.example.com.evil.example/",
+      "https://xapps.example.com/",
+      "https://evilapps.example.com/",
+      "https://apps.example.com/",
+      "https://.apps.example.com/",
+      "https://a.b.apps.example.com/",
+      "https://-x.apps.example.com/",
+      "https://x-.apps.example.com/",
+      "https://*.apps.example.com/",
+      "https://x_y.apps.example.com/",
+      `https://${"x".repeat(64)}.apps.example.com/`,
+      "https://steward.example.com/",
+      "https://steward.example.com/x",
+      "https://STEWARD.example.com:443/",
+      "http://steward.example.com/",
+      // Ports that are not those of the deployment or the proxy.
+      "https://x.apps.example.com:8443/",
+      "https://x.apps.example.com:80/",
+      "https://proxy.example.org:444/",
+      "https://x.proxy.example.org:1/",
+      "https://x.apps.example.com:99999/",
+      "https://x.apps.example.com:port/",
+      // Dots at the end make other names of them.
+      "https://x.apps.example.com./",
+      "https://proxy.example.org./",
+      "https://x.apps.example.com../",
+      // Users.
+      "https://user@x.apps.example.com/",
+      "https://user:pass@x.apps.example.com/",
+      "https://@x.apps.example.com/",
+      "https://:@x.apps.example.com/",
+      "https://x.apps.example.com@evil.example/",
+      "https://x.apps.example.com:443@evil.example/",
+      "https://x.apps.example.com%40evil.example/",
+      "https://evil.example%00.apps.example.com/",
+      "https://evil.example%2f.apps.example.com/",
+      "https://evil.example%23.apps.example.com/",
+      "https://evil.example%3f.apps.example.com/",
+      "https://evil.example%5c.apps.example.com/",
+      // What some take for slashes.
+      "https:\\\\evil.example\\@x.apps.example.com/",
+      "https://evil.example\\@x.apps.example.com/",
+      "https://evil.example\\.apps.example.com/",
+      "https://x.apps.example.com\\@evil.example/",
+      "https:/\\x.apps.example.com/",
+      "https:///x.apps.example.com/",
+      "https:////evil.example/",
+      "https:x.apps.example.com/",
+      "https:/x.apps.example.com/",
+      "//x.apps.example.com/",
+      "/x.apps.example.com/",
+      "x.apps.example.com",
+      "\thttps://x.apps.example.com/",
+      "ht\ntps://x.apps.example.com/",
+      "https://x.apps.\nexample.com/",
+      " https://x.apps.example.com/",
+      "https://x.apps.example.com /",
+      "https://evil.example\t.apps.example.com/",
+      // Letters that look like others.
+      "https://x.аpps.example.com/",
+      "https://x.apps.exаmple.com/",
+      "https://x。evil.example/",
+      "https://x.apps.example.com。evil.example/",
+      "https://evil.example／.apps.example.com/",
+      "https://evil.example＠x.apps.example.com/",
+      // Other schemes.
+      "javascript://x.apps.example.com/%0aalert(1)",
+      "data:text/html,x.apps.example.com",
+      "ftp://x.apps.example.com/",
+      "file://x.apps.example.com/",
+      "blob:https://x.apps.example.com/",
+      "ws://x.apps.example.com/",
+      "intent://x.apps.example.com/",
+      // Addresses.
+      "https://127.0.0.1/",
+      "https://2130706433/",
+      "https://[::1]/",
+      "http://169.254.169.254/",
+      // Gone, or never there.
+      "https://former.example.org/",
+      "https://x.former.example.org/",
+      "https://unregistered.example.org/",
+      "https://example.org/",
+      "https://x.y.proxy.example.org/",
+      "null",
+      "about:blank",
+      `https://x.apps.example.com/${"x".repeat(2048)}`,
+    ];
+    for (const uri of hostile) {
+      const answer = await client.get(asked(uri));
+      expect(answer.status, uri).to.equal(400);
+      expect(answer.headers.has("location"), uri).to.equal(false);
+      expect(answer.body.validations, uri).to.have.length(1);
+      expect(answer.body.validations[0].field, uri).to.equal("redirect_uri");
+    }
+    const { rows } = await pool().query("select count(*)::int as made from api_keys where kind = 'application'");
+    for (const bare of [path, `${path}?redirect_uri=`]) {
+      const answer = await client.get(bare);
+      expect(answer.body.validations).to.deep.equal([{ field: "redirect_uri", detail: "Is required." }]);
+    }
+    expect(await client.get(`${asked(home)}&redirect_uri=${encodeURIComponent(home)}`)).to.include({ status: 400 });
+    const { rows: after } = await pool().query("select count(*)::int as made from api_keys where kind = 'application'");
+    expect(after, "no key was made for nothing").to.deep.equal(rows);
+  });
+
+  it("leads to registered hosts in all their spellings, and writes them in one", async () => {
+    const { client } = await person();
+    for (const [uri, expected] of [
+      ["HTTPS://X.APPS.Example.COM/A", "https://x.apps.example.com/A"],
+      ["http://x.apps.example.com/", "https://x.apps.example.com/"],
+      ["https://x.apps.example.com:443/", "https://x.apps.example.com/"],
+      ["https://x.apps.example.com", "https://x.apps.example.com/"],
+      ["https://x%2eapps.example.com/", "https://x.apps.example.com/"],
+      ["https://%78.apps.example.com/", "https://x.apps.example.com/"],
+      ["https://ｘ.apps.example.com/", "https://x.apps.example.com/"],
+      ["https://x。apps.example.com/", "https://x.apps.example.com/"],
+      ["https://bücher.apps.example.com/", "https://xn--bcher-kva.apps.example.com/"],
+      ["https://x.apps.example.com//evil.example/%5c..", "https://x.apps.example.com//evil.example/%5c.."],
+      ['https://x.apps.example.com/"<>é', "https://x.apps.example.com/%22%3C%3E%C3%A9"],
+    ] as const) {
+      const { url, message } = sent(await client.get(asked(uri)));
+      expect(url.href, uri).to.equal(`${expected}?${parameter}=${message}`);
+    }
+  });
+
+  it("carries one message, in the place of any that was there", async () => {
+    const { client } = await person();
+    const uri = `${home}?a=1&${parameter}=old&steward%5Fapplication_connect=older&b=%26&${parameter}#${parameter}=x`;
+    const { url, message } = sent(await client.get(asked(uri)));
+    expect(url.href).to.equal(`${home}?a=1&b=%26&${parameter}=${message}#${parameter}=x`);
+  });
+
+  it("is open to whole credentials: sessions and tokens in headers, and the cookie of a navigation", async () => {
+    const { ada, client } = await person();
+    const { createApiKey } = await client.graphql(`mutation { createApiKey(input: { name: "whole" }) { token } }`);
+    const cookie = { Cookie: `service_session_token=${ada.token}` };
+    const from = (site: string, mode: string) => ({ ...cookie, "Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode });
+    for (const headers of [
+      { "Service-Session-Token": ada.token },
+      { Authorization: `Bearer ${ada.token}` },
+      { "Service-Session-Token": createApiKey.token },
+      cookie,
+      from("none", "navigate"),
+      from("cross-site", "navigate"),
+      from("same-site", "navigate"),
+      from("same-origin", "cors"),
+    ] as Array<Record<string, string>>)
+      sent(await browse(the().url, asked(home), headers));
+    for (const headers of [
+      {},
+      from("cross-site", "cors"),
+      from("same-site", "no-cors"),
+      { Cookie: `service_application_token=${ada.token}` },
+      { ...cookie, "Service-Session-Token": newToken("session").text },
+      { "Service-Session-Token": "nonsense" },
+    ] as Array<Record<string, string>>) {
+      const answer = await browse(the().url, asked(home), headers);
+      expect(answer, JSON.stringify(headers)).to.include({ status: 401 });
+      expect(answer.headers.get("www-authenticate")).to.match(/^Bearer /);
+    }
+    // The cookie counts for this page alone; the API takes it from our own pages only.
+    expect(await browse(the().url, "/api/v2/groups", from("cross-site", "navigate"))).to.include({ status: 401 });
+  });
+
+  it("is closed to narrowed credentials, whatever they ask for", async () => {
+    const { ada, client } = await person();
+    const scoped = async (scopes: string[]): Promise<string> =>
+      (
+        await client.graphql(
+          `mutation($scopes: [String!]) { createApiKey(input: { name: "${scopes.join("-").replace(/\W/g, "-")}", scopes: $scopes }) { token } }`,
+          { scopes },
+        )
+      ).createApiKey.token;
+    const oauth = newToken("oauth");
+    await pool().query(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       values ($1, $2, $3, 'oauth', '{all}', now(), now() + interval '1 hour')`,
+      [oauth.id, oauth.secretHash, ada.id],
+    );
+    for (const token of [
+      await scoped(["application_connect"]),
+      await scoped(["workspace:*", "api_key:*"]),
+      await innerKey(client),
+      oauth.text,
+    ]) {
+      const narrow = the().as({ token });
+      for (const uri of [home, "https://evil.example/", ""]) {
+        const answer = await narrow.get(asked(uri));
+        expect(answer, uri).to.include({ status: 403 });
+        expect(answer.headers.get("www-authenticate")).to.equal('Bearer error="insufficient_scope", scope="all"');
+      }
+      expect((await narrow.failure(redirect, { uri: home })).code).to.equal("FORBIDDEN");
+    }
+  });
+
+  it("leads people by the sign-in, and answers their browser with pages", async () => {
+    const { ada } = await person();
+    const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+    const answer = await the().nobody.get(asked(home), browser);
+    expect(answer).to.include({ status: 303 });
+    const login = new URL(answer.headers.get("location")!, the().url);
+    expect(login.pathname).to.equal("/login");
+    expect(login.searchParams.get("return_to")).to.equal(asked(home));
+    const stale = { ...browser, Cookie: `service_session_token=${newToken("session").text}` };
+    expect(await the().nobody.get(asked(home), stale)).to.include({ status: 303 });
+
+    const cookie = { ...browser, Cookie: `service_session_token=${ada.token}` };
+    sent(await the().nobody.get(login.searchParams.get("return_to")!, cookie));
+    const refused = await the().nobody.get(asked("https://evil.example/"), cookie);
+    expect(refused).to.include({ status: 400 });
+    expect(refused.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+    expect(refused.body).to.include("Invalid redirect_uri.").and.not.include("evil.example");
+  });
+
+  it("gives keys that open applications, and nothing else", async () => {
+    const { ada, client } = await person();
+    const key = await innerKey(client);
+    const narrow = the().as({ token: key });
+    expect(await narrow.graphql("{ me { id } }")).to.deep.equal({ me: { id: ada.id } });
+    expect(await narrow.get("/api/v2/groups")).to.include({ status: 403 });
+    const { apiKeys } = await client.graphql("{ apiKeys(kind: APPLICATION) { id kind scopes name } }");
+    expect(apiKeys).to.deep.equal([
+      { id: key.split("_")[2]!.split("-")[0], kind: "APPLICATION", scopes: ["application_connect"], name: "" },
+    ]);
+  });
+
+  it("gives keys that end with the credential that asked for them", async () => {
+    const { ada, client } = await person();
+    const there = await startServer(the().database.url, settings);
+    try {
+      const [key, other] = [await innerKey(client), await innerKey(client)];
+      const works = async (url: string, token: string) =>
+        (await new Client(url, token).post("/graphql", { query: "{ me { id } }" })).status === 200;
+      for (const url of [the().url, there.url])
+        for (const each of [key, other]) expect(await works(url, each)).to.equal(true);
+      await client.graphql("mutation { logout { __typename } }");
+      for (const each of [key, other]) expect(await works(the().url, each)).to.equal(false);
+      await eventually(async () => !(await works(there.url, key)), "it ends elsewhere", 1_000);
+      expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
+    } finally {
+      await there.close();
+    }
+  });
+
+  it("gives keys that do not outlive a day, or what asked for them", async () => {
+    const { client } = await person();
+    const endOf = async (token: string) => {
+      const { apiKeys } = await client.graphql("{ apiKeys(kind: APPLICATION) { id expiresAt } }");
+      const id = token.split("_")[2]!.split("-")[0];
+      return Date.parse(apiKeys.find((each: { id: string }) => each.id === id).expiresAt);
+    };
+    const hour = 3_600_000;
+    const { createApiKey } = await client.graphql(
+      `mutation($at: DateTime) { createApiKey(input: { name: "brief", expiresAt: $at }) { token apiKey { expiresAt } } }`,
+      { at: new Date(Date.now() + hour).toISOString() },
+    );
+    expect(await endOf(await innerKey(the().as(createApiKey)))).to.equal(Date.parse(createApiKey.apiKey.expiresAt));
+    const { createApiKey: long } = await client.graphql(`mutation { createApiKey(input: { name: "long" }) { token } }`);
+    expect(Math.abs((await endOf(await innerKey(the().as(long)))) - Date.now() - 24 * hour)).to.be.lessThan(60_000);
+  });
+
+  it("makes no key for a credential that ends at the same moment", async () => {
+    const { ada, client } = await person();
+    await Promise.all([
+      client.graphql("mutation { logout { __typename } }"),
+      ...Array.from({ length: 20 }, () => client.get(asked(home))),
+    ]);
+    expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
+  });
+
+  it("keeps a hundred keys of a user, of which the oldest ends when one more is made", async () => {
+    const { ada, client } = await person();
+    const first = await innerKey(client);
+    await pool().query(
+      `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+       select 'full-' || n, decode(repeat('00', 32), 'hex'), $1, 'application', '{}', now(), now() + interval '1 hour'
+       from generate_series(1, 99) n`,
+      [ada.id],
+    );
+    expect(await the().as({ token: first }).get("/api/v2/groups")).to.include({ status: 403 });
+    await innerKey(client);
+    expect(await the().as({ token: first }).get("/api/v2/groups")).to.include({ status: 401 });
+    const { rowCount } = await pool().query("select from api_keys where user_id = $1 and kind = 'application'", [
+      ada.id,
+    ]);
+    expect(rowCount).to.equal(100);
+    await Promise.all(Array.from({ length: 10 }, () => client.get(asked(home)).then(sent)));
+  });
+
+  it("leaves an audit event for each key, and the key itself nowhere", async () => {
+    const w = the();
+    const { ada, client } = await person();
+    const key = await innerKey(client, "https://audited.apps.example.com/secret-path");
+    const { auditEvents } = await w
+      .as(w.owner)
+      .graphql(
+        `query($id: String) { auditEvents(filter: { resourceType: "api_key", resourceId: $id }) { nodes { action actorId diff } } }`,
+        { id: key.split("_")[2]!.split("-")[0] },
+      );
+    expect(auditEvents.nodes).to.have.length(1);
+    expect(auditEvents.nodes[0]).to.deep.include({ action: "CREATE", actorId: ada.id });
+    expect(auditEvents.nodes[0].diff).to.deep.include({
+      scopes: { new: ["application_connect"] },
+      host: { new: "audited.apps.example.com" },
+    });
+    const secret = key.split("-")[1]!;
+    const tables = ["api_keys", "audit_events", "app_connect_keys", "spent_app_connects"];
+    for (const table of tables)
+      expect(JSON.stringify((await pool().query(`select * from ${table}`)).rows), table).to.not.include(secret);
+    expect(JSON.stringify(logged)).to.not.include(secret);
+  });
+
+  it("takes the same statements, however many proxies there are", async () => {
+    const { client } = await person();
+    const proxied = () => client.get(asked("https://counted.example.net/")).then(sent);
+    await registered("counted", "https://counted.example.net");
+    const counts = [await the().statements(() => client.get(asked(home))), await the().statements(proxied)];
+    await pool().query(`
+      insert into workspace_proxies (id, created_at, updated_at, name, token_hash, access_url, registration)
+      select gen_random_uuid(), now(), now(), 'c-' || n, sha256(n::text::bytea), 'https://c' || n || '.example.net', 1
+      from generate_series(1, 50) n`);
+    counts.push(await the().statements(proxied));
+    for (const count of counts) expect(count).to.be.at.most(6);
+  });
+});
+
+describe("the ring of keys for applications", () => {
+  const the = world(settings);
+  const pool = () => the().app.services.database.pool;
+  const start = standIns();
+  let there: App;
+  before(async () => {
+    there = await startServer(the().database.url, settings);
+  });
+  after(() => there.close());
+
+  const kidAt = async (url = the().url): Promise<string> =>
+    decodeProtectedHeader(sent(await new Client(url, the().owner.token).get(asked(home))).message).kid!;
+  const keysOf = async (standIn: StandIn): Promise<Key[]> =>
+    (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
+  /** Lets time pass for the ring. */
+  const pass = (interval: string) =>
+    pool().query(
+      `update app_connect_keys set usable_from = usable_from - $1::interval, retired_at = retired_at - $1::interval`,
+      [interval],
+    );
+
+  it("begins with one key, however many need it at the same moment", async () => {
+    const kids = await Promise.all(Array.from({ length: 12 }, (_, n) => kidAt(n % 2 ? the().url : there.url)));
+    expect(new Set(kids)).to.have.property("size", 1);
+    const { rows } = await pool().query("select * from app_connect_keys");
+    expect(rows).to.have.length(1);
+    expect(rows[0].secret_ciphertext).to.have.length(43 + 16);
+  });
+
+  it("has another key each 30 days, which proxies have five minutes before it is used and five after", async () => {
+    const { token } = await makeProxy(the(), "ring");
+    const standIn = await start(the().url, token);
+    await standIn.register({ accessUrl: "https://ring.example.net" });
+    const [first] = (await keysOf(standIn)) as [Key];
+    expect(await keysOf(standIn)).to.have.length(1);
+
+    await pass("29 days 23 hours 54 minutes");
+    expect(await keysOf(standIn)).to.have.length(1);
+    await pass("2 minutes");
+    const [old, next, ...none] = (await keysOf(standIn)) as [Key, Key];
+    expect(none).to.deep.equal([]);
+    expect(old.kid).to.equal(first.kid);
+    expect(old.retiredAt).to.equal(next.usableFrom);
+    expect(next.retiredAt).to.equal(null);
+    expect(Date.parse(next.usableFrom) - Date.parse(old.usableFrom)).to.be.at.least(30 * 86_400_000);
+    expect(Date.parse(next.usableFrom) - Date.now()).to.be.greaterThan(4 * 60_000);
+    for (const url of [the().url, there.url]) expect(await kidAt(url)).to.equal(first.kid);
+
+    await pass("6 minutes");
+    for (const url of [the().url, there.url]) expect(await kidAt(url)).to.equal(next.kid);
+    expect((await keysOf(standIn)).map(({ kid }) => kid)).to.deep.equal([first.kid, next.kid]);
+    await pass("4 minutes");
+    expect((await keysOf(standIn)).map(({ kid }) => kid)).to.deep.equal([next.kid]);
+    expect((await keysOf(standIn))[0]!.key).to.equal(next.key);
+
+    // Nobody came by for long: the next key is handed out before it is used all the same.
+    await pass("100 days");
+    const late = await keysOf(standIn);
+    expect(late).to.have.length(2);
+    expect(await kidAt()).to.equal(next.kid);
+    expect(Date.parse(late[1]!.usableFrom) - Date.now()).to.be.greaterThan(4 * 60_000);
+    expect((await pool().query("select id from app_connect_keys order by usable_from")).rows).to.deep.equal([
+      { id: next.kid },
+      { id: late[1]!.kid },
+    ]);
+  });
+});

@@ -1,0 +1,547 @@
+import { expect } from "chai";
+import { deleteOldConnectionLogs } from "../src/domain/connection-logs/retention.js";
+import { newId } from "../src/domain/ids.js";
+import { machineHint } from "../src/domain/tokens/machines.js";
+import { startServer } from "./support/app.js";
+import {
+  connect,
+  disconnect,
+  logged,
+  minutesAgo,
+  refused,
+  type Report,
+  reported,
+  visit,
+} from "./support/connections.js";
+import { trusting, Vendor } from "./support/licensing.js";
+import { makeProxy } from "./support/proxies.js";
+import { Client, startWorld, type World, world } from "./support/world.js";
+
+const connectionsOf = async (w: World, workspace: { id: string }) =>
+  (await logged(w, `workspace_id:${workspace.id}`)).connection_logs;
+
+describe("sessions that an agent reports", () => {
+  const the = world();
+
+  it("are in the log with all that is known of them, and with their end once it is reported", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const workspace = await w.workspace(ada);
+    const connectionId = newId();
+    const began = connect(connectionId, { type: "VSCODE", ip: "::ffff:192.0.2.7" });
+    expect(await reported(w, workspace.agent, began)).to.deep.equal({ recorded: 1, skipped: 0 });
+
+    const [row] = await connectionsOf(w, workspace);
+    const { organization } = await w.as(ada).graphql('{ organization(name: "default") { id name displayName icon } }');
+    const expected = {
+      id: row.id,
+      agent_name: "main",
+      connect_time: began.time,
+      ip: "192.0.2.7",
+      organization: {
+        id: w.defaultOrganization,
+        name: organization.name,
+        display_name: organization.displayName,
+        icon: organization.icon,
+      },
+      ssh_info: { connection_id: connectionId },
+      type: "vscode",
+      workspace_id: workspace.id,
+      workspace_name: workspace.name,
+      workspace_owner_id: ada.id,
+      workspace_owner_username: ada.username,
+    };
+    expect(row).to.deep.equal(expected);
+
+    const ended = disconnect(connectionId, { disconnectReason: "exited", exitCode: 0 });
+    expect(await reported(w, workspace.agent, ended)).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await connectionsOf(w, workspace)).to.deep.equal([
+      {
+        ...expected,
+        ssh_info: {
+          connection_id: connectionId,
+          disconnect_reason: "exited",
+          disconnect_time: ended.time,
+          exit_code: 0,
+        },
+      },
+    ]);
+    const { connectionLogs } = await w.as(w.owner).graphql(
+      `query($q: String) { connectionLogs(q: $q) { totalCount countCap nodes {
+        id type connectTime ip agentName workspaceId workspaceName workspaceOwner { id } organization { id }
+        sshInfo { connectionId disconnectTime disconnectReason exitCode } webInfo { slugOrPort } } } }`,
+      { q: `connection_id:${connectionId}` },
+    );
+    expect(connectionLogs).to.deep.equal({
+      totalCount: 1,
+      countCap: 2000,
+      nodes: [
+        {
+          id: row.id,
+          type: "VSCODE",
+          connectTime: began.time,
+          ip: "192.0.2.7",
+          agentName: "main",
+          workspaceId: workspace.id,
+          workspaceName: workspace.name,
+          workspaceOwner: { id: ada.id },
+          organization: { id: w.defaultOrganization },
+          sshInfo: { connectionId, disconnectTime: ended.time, disconnectReason: "exited", exitCode: 0 },
+          webInfo: null,
+        },
+      ],
+    });
+  });
+
+  it("are one row each, whatever the order, however often and at once their events come", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const sessions = Array.from({ length: 12 }, () => {
+      const id = newId();
+      return { id, began: connect(id), ended: disconnect(id, { exitCode: 0 }) };
+    });
+    const sent = sessions.flatMap(({ began, ended }, n) =>
+      n % 2 === 0 ? [ended, ended, began, began] : [began, ended, ended, began],
+    );
+    const outcomes = await Promise.all(sent.map((event) => reported(w, workspace.agent, event)));
+    expect(outcomes.reduce((sum, { recorded }) => sum + recorded, 0)).to.equal(2 * sessions.length);
+    expect(outcomes.every(({ recorded, skipped }) => recorded + skipped === 1)).to.equal(true);
+
+    const rows = await connectionsOf(w, workspace);
+    expect(rows).to.have.length(sessions.length);
+    for (const { id, began, ended } of sessions) {
+      const row = rows.find(({ ssh_info: info }) => info.connection_id === id);
+      expect(row.connect_time).to.equal(began.time);
+      expect(row.ssh_info).to.deep.equal({ connection_id: id, disconnect_time: ended.time, exit_code: 0 });
+    }
+  });
+
+  it("begin with the earliest beginning, and end with what was reported first of their end", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const row = async () => (await connectionsOf(w, workspace))[0];
+    const id = newId();
+    const tell = (event: object) => reported(w, workspace.agent, { ...connect(id), id: newId(), ...event });
+
+    const [at8, at6, at4, at2] = [8, 6, 4, 2].map(minutesAgo);
+    await tell({ kind: "DISCONNECT", time: at2 });
+    expect((await row()).connect_time).to.equal(at2);
+    expect((await row()).ssh_info).to.deep.equal({ connection_id: id, disconnect_time: at2 });
+    await tell({ kind: "DISCONNECT", time: at4, exitCode: 3 });
+    await tell({ kind: "DISCONNECT", time: at4, exitCode: 4, disconnectReason: "gone" });
+    await tell({ kind: "DISCONNECT", time: at4, exitCode: 5, disconnectReason: "lost" });
+    expect((await row()).connect_time).to.equal(at2);
+
+    await tell({ time: at6, ip: "2001:db8:0::1" });
+    expect(await row()).to.include({ connect_time: at6, ip: "2001:db8::1" });
+    expect(await tell({ time: at4 })).to.deep.equal({ recorded: 0, skipped: 1 });
+    await tell({ time: at8 });
+    expect(await row()).to.include({ connect_time: at8, ip: "2001:db8::1" });
+    expect((await row()).ssh_info).to.deep.equal({
+      connection_id: id,
+      disconnect_time: at2,
+      disconnect_reason: "gone",
+      exit_code: 3,
+    });
+  });
+
+  it("are known again when they are reported again, alone or among others", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const [id, other] = [newId(), newId()];
+    const [began, ended] = [connect(id), disconnect(id)];
+    const both = [connect(other), disconnect(other, { exitCode: 1 })];
+    expect(await reported(w, workspace.agent, began, began)).to.deep.equal({ recorded: 1, skipped: 1 });
+    expect(await reported(w, workspace.agent, began, ended, ...both)).to.deep.equal({ recorded: 3, skipped: 1 });
+    expect(await reported(w, workspace.agent, ...both, ended, began)).to.deep.equal({ recorded: 0, skipped: 4 });
+    // The id of a report counts, whatever else it says.
+    const doubled = [connect(other, { time: minutesAgo(20) }), connect(other, { time: minutesAgo(30) })];
+    doubled[1]!.id = doubled[0]!.id;
+    expect(await reported(w, workspace.agent, ...doubled)).to.deep.equal({ recorded: 1, skipped: 1 });
+    const rows = await connectionsOf(w, workspace);
+    expect(rows.map(({ connect_time }) => connect_time)).to.have.members([began.time, doubled[0]!.time]);
+  });
+
+  it("with several beginnings and ends in one batch are one row", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const id = newId();
+    const batch = [
+      disconnect(id, { time: minutesAgo(2) }),
+      connect(id, { time: minutesAgo(6) }),
+      disconnect(id, { time: minutesAgo(1), exitCode: 7 }),
+      connect(id, { time: minutesAgo(9) }),
+    ];
+    // One of them leaves the agent's name to us.
+    batch[1]!.agentName = "main";
+    expect(await reported(w, workspace.agent, ...batch)).to.deep.equal({ recorded: 2, skipped: 2 });
+    const [row, ...more] = await connectionsOf(w, workspace);
+    expect(more).to.deep.equal([]);
+    expect(row.connect_time).to.equal(batch[3]!.time);
+    expect(row.ssh_info).to.deep.equal({ connection_id: id, disconnect_time: batch[0]!.time, exit_code: 7 });
+  });
+
+  it("do not get into each other's way when batches with the same sessions come at once", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const sessions = Array.from({ length: 40 }, () => newId());
+    const batch = (turned: boolean) => {
+      const events = sessions.map((id, n) => (n % 2 === 0 ? connect(id) : disconnect(id)));
+      return turned ? events.toReversed() : events;
+    };
+    await Promise.all(Array.from({ length: 10 }, (_, n) => reported(w, workspace.agent, ...batch(n % 2 === 0))));
+    expect(await connectionsOf(w, workspace)).to.have.length(40);
+  });
+
+  it("of other agents of the workspace are told apart by the agent's name", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const second = await w.agent(workspace, "second");
+    const id = newId();
+    await reported(w, workspace.agent, connect(id));
+    await reported(w, second, connect(id));
+    await reported(w, second, connect(id, { agentName: "third" }));
+    const names = (await connectionsOf(w, workspace)).map(({ agent_name }) => agent_name);
+    expect(names).to.have.members(["main", "second", "third"]);
+  });
+
+  it("have times that can be: far ahead is now, and far back is refused", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const minutesAhead = (minutes: number) => minutesAgo(-minutes);
+    const [near, far] = [minutesAhead(4), minutesAhead(60)];
+    await reported(w, workspace.agent, connect(newId(), { time: near }), connect(newId(), { time: far }));
+    const [first, second] = await connectionsOf(w, workspace);
+    expect(first.connect_time).to.equal(near);
+    expect(Math.abs(Date.parse(second.connect_time) - Date.now())).to.be.below(60_000);
+
+    const day = 24 * 60;
+    await reported(w, workspace.agent, connect(newId(), { time: minutesAgo(30 * day - 1) }));
+    const tooOld = connect(newId(), { time: minutesAgo(30 * day + 1) });
+    expect(await refused(w, workspace.agent, connect(newId()), tooOld)).to.deep.equal(["BAD_USER_INPUT", ["[1].time"]]);
+    expect(await connectionsOf(w, workspace)).to.have.length(3);
+  });
+
+  it("keep 512 characters of a reason, whole ones", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    await reported(w, workspace.agent, disconnect(newId(), { disconnectReason: "😀".repeat(600) }));
+    await reported(w, workspace.agent, disconnect(newId(), { disconnectReason: "" }));
+    const reasons = (await connectionsOf(w, workspace)).map(({ ssh_info }) => ssh_info.disconnect_reason);
+    expect(reasons).to.have.members(["😀".repeat(512), undefined]);
+  });
+
+  it("outlive the workspace and its name, while users and organisations are called as they are today", async () => {
+    const w = the();
+    const ada = await w.user("ada");
+    const workspace = await w.workspace(ada, { name: "attic" });
+    await reported(w, workspace.agent, connect(newId()));
+    const { pool } = w.app.services.database;
+    await pool.query("update workspaces set name = 'cellar', deleted_at = now() where id = $1", [workspace.id]);
+    const username = `${ada.username}-renamed`;
+    await w.as(w.owner).graphql(
+      `mutation($user: String!, $username: String!) {
+        updateUser(input: { user: $user, username: $username }) { user { id } } }`,
+      { user: ada.id, username },
+    );
+    const [row] = await connectionsOf(w, workspace);
+    expect(row).to.include({ workspace_name: "attic", workspace_owner_id: ada.id, workspace_owner_username: username });
+  });
+
+  it("write no audit event", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const events = async () =>
+      (await w.as(w.owner).graphql("{ auditEvents { totalCount } }")).auditEvents.totalCount as number;
+    const before = await events();
+    await reported(w, workspace.agent, connect(newId()), disconnect(newId()));
+    expect(await events()).to.equal(before);
+  });
+
+  it("cost the same few statements, one or a hundred of them", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    // The server also has statements of its own to send, now and then.
+    const cost = async (events: Report[]) => {
+      const costs = [];
+      for (let times = 0; times < 5; times++) {
+        costs.push(await w.statements(() => reported(w, workspace.agent, ...events)));
+      }
+      return Math.min(...costs);
+    };
+    const many = (make: typeof connect, count: number) => Array.from({ length: count }, () => make(newId()));
+    expect(await cost(many(connect, 1))).to.equal(2);
+    expect(await cost(many(connect, 100))).to.equal(2);
+    expect(await cost([...many(connect, 50), ...many(disconnect, 50)])).to.equal(3);
+  });
+});
+
+describe("visits that a proxy reports", () => {
+  const the = world();
+
+  it("are in the log with the visitor, if it is known", async () => {
+    const w = the();
+    const [ada, bob] = await w.users("ada", "bob");
+    await w.grant(bob!, "auditor");
+    const workspace = await w.workspace(ada!);
+    const proxy = await makeProxy(w, "eu");
+    const known = visit(workspace.id, { userId: bob!.id, statusCode: 200, userAgent: "A browser", ip: "192.0.2.1" });
+    const anonymous = visit(workspace.id, { type: "PORT_FORWARDING", slugOrPort: "8080", agentName: "second" });
+    expect(await reported(w, proxy, known, anonymous)).to.deep.equal({ recorded: 2, skipped: 0 });
+
+    const rows = await connectionsOf(w, workspace);
+    const [byBob, byNobody] = ["workspace_app", "port_forwarding"].map((type) => rows.find((row) => row.type === type));
+    expect(byNobody).to.not.have.any.keys("ip", "ssh_info");
+    expect(byNobody).to.include({ agent_name: "second", workspace_owner_username: ada!.username });
+    expect(byNobody.web_info).to.deep.equal({ slug_or_port: "8080" });
+    const { user, ...info } = byBob.web_info;
+    expect(info).to.deep.equal({ slug_or_port: "chat", status_code: 200, user_agent: "A browser" });
+    expect(user).to.include({ id: bob!.id, username: bob!.username, email: bob!.email, status: "active" });
+    expect(user.organization_ids).to.deep.equal([w.defaultOrganization]);
+    expect(user.roles).to.deep.equal([{ name: "auditor", display_name: "Auditor", organization_id: "" }]);
+  });
+
+  it("are recorded once for each id that the proxy gives them", async () => {
+    const w = the();
+    const [one, other] = await Promise.all([makeProxy(w, "one"), makeProxy(w, "other")]);
+    const workspace = await w.workspace(w.owner);
+    const seen = visit(workspace.id);
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => reported(w, one, seen, visit(workspace.id), seen)),
+    );
+    expect(outcomes.reduce((sum, { recorded }) => sum + recorded, 0)).to.equal(9);
+    expect(await reported(w, other, seen)).to.deep.equal({ recorded: 1, skipped: 0 });
+    expect(await connectionsOf(w, workspace)).to.have.length(10);
+  });
+
+  it("may be of a workspace or by a user that was deleted meanwhile, but not of strangers", async () => {
+    const w = the();
+    const proxy = await makeProxy(w, "late");
+    const [ada, bob] = await w.users("ada", "bob");
+    const workspace = await w.workspace(bob!);
+    await w.app.services.database.pool.query("update workspaces set deleted_at = now() where id = $1", [workspace.id]);
+    await w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada!.id}" }) { __typename } }`);
+    await reported(w, proxy, visit(workspace.id, { userId: ada!.id }));
+    const strangers = [visit(newId()), visit(workspace.id, { userId: newId() })];
+    expect(await refused(w, proxy, visit(workspace.id), ...strangers)).to.deep.equal([
+      "BAD_USER_INPUT",
+      ["[1].workspaceId", "[2].userId"],
+    ]);
+    expect(await connectionsOf(w, workspace)).to.have.length(1);
+  });
+
+  it("keep 512 characters of what visitors' programs call themselves: nobody stays out of the log by it", async () => {
+    const w = the();
+    const proxy = await makeProxy(w, "loud");
+    const workspace = await w.workspace(w.owner);
+    await reported(w, proxy, visit(workspace.id, { userAgent: `${"x".repeat(511)}😀${"y".repeat(5_000)}` }));
+    const [{ web_info: info }] = await connectionsOf(w, workspace);
+    expect(info.user_agent).to.equal(`${"x".repeat(511)}😀`);
+  });
+});
+
+describe("reports of connections", () => {
+  const the = world();
+
+  it("are refused as a whole, with every fault, if one event is faulty", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const proxy = await makeProxy(w, "picky");
+    const slugs = ["", "Chat", "-chat", "a--b", "x".repeat(33), "chat/../x"];
+    const ports = ["0", "65536", "08", "http", "-1"];
+    const [code, fields] = await refused(
+      w,
+      workspace.agent,
+      connect(newId()),
+      visit(workspace.id),
+      connect(newId(), { type: "WORKSPACE_APP" }),
+      connect(newId(), { workspaceId: newId(), agentName: "Main" }),
+      connect(newId(), { ip: "localhost" }),
+      connect(newId(), { ip: "fe80::1%eth0" }),
+      connect(newId(), { connectionId: null, exitCode: 0, userId: w.owner.id }),
+      disconnect(newId(), { slugOrPort: "chat", exitCode: -1 }),
+    );
+    expect(code).to.equal("BAD_USER_INPUT");
+    expect(fields).to.deep.equal([
+      "[1].kind",
+      "[2].type",
+      "[3].workspaceId",
+      "[3].agentName",
+      "[4].ip",
+      "[5].ip",
+      "[6].connectionId",
+      "[6].exitCode",
+      "[6].userId",
+      "[7].slugOrPort",
+    ]);
+    const [, ofVisits] = await refused(
+      w,
+      proxy,
+      ...slugs.map((slugOrPort) => visit(workspace.id, { slugOrPort })),
+      ...ports.map((slugOrPort) => visit(workspace.id, { slugOrPort, type: "PORT_FORWARDING" })),
+      connect(newId(), { workspaceId: workspace.id, agentName: "main" }),
+      visit(workspace.id, { workspaceId: null, agentName: null, slugOrPort: null, statusCode: 99 }),
+      visit(workspace.id, { type: "SSH", connectionId: newId(), statusCode: 600 }),
+    );
+    expect(ofVisits).to.deep.equal([
+      ...[...slugs, ...ports].map((_, n) => `[${n}].slugOrPort`),
+      "[11].kind",
+      "[12].workspaceId",
+      "[12].agentName",
+      "[12].slugOrPort",
+      "[12].statusCode",
+      "[13].type",
+      "[13].connectionId",
+      "[13].statusCode",
+    ]);
+    const many = Array.from({ length: 101 }, () => connect(newId()));
+    expect(await refused(w, workspace.agent, ...many)).to.deep.equal(["BAD_USER_INPUT", [""]]);
+    expect(await connectionsOf(w, workspace)).to.deep.equal([]);
+    expect(await reported(w, workspace.agent)).to.deep.equal({ recorded: 0, skipped: 0 });
+  });
+
+  it("come from agents and proxies alone", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const event = connect(newId());
+    expect(await refused(w, w.owner, event)).to.deep.equal(["FORBIDDEN", []]);
+    expect(await refused(w, { token: "" }, event)).to.deep.equal(["UNAUTHENTICATED", []]);
+    expect(await refused(w, { token: `stwa_${"x".repeat(43)}` }, event)).to.deep.equal(["UNAUTHENTICATED", []]);
+    expect(await connectionsOf(w, workspace)).to.deep.equal([]);
+  });
+
+  it("are dropped where the log is switched off, which does not close what was recorded", async function () {
+    this.timeout(30_000);
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    await reported(w, workspace.agent, connect(newId()));
+    const app = await startServer(w.database.url, { STEWARD_CONNECTION_LOG: "false" });
+    try {
+      const switchedOff = { nobody: new Client(app.url) };
+      expect(await reported(switchedOff, workspace.agent, connect(newId()))).to.deep.equal({ recorded: 0, skipped: 1 });
+      expect((await refused(switchedOff, workspace.agent, connect(newId(), { ip: "?" })))[1]).to.deep.equal(["[0].ip"]);
+    } finally {
+      await app.close();
+    }
+    expect(await connectionsOf(w, workspace)).to.have.length(1);
+  });
+
+  it("are refused, and the log is closed, where no licence grants it", async function () {
+    this.timeout(30_000);
+    const w = await startWorld(trusting(new Vendor()));
+    try {
+      const workspace = await w.workspace(w.owner);
+      expect(await refused(w, workspace.agent, connect(newId()))).to.deep.equal(["FORBIDDEN", []]);
+      const answer = await w.as(w.owner).get("/api/v2/connectionlog?limit=1");
+      expect(answer).to.include({ status: 403 });
+      expect(answer.body.message).to.equal("connection_log is not licensed on this deployment.");
+      expect((await w.as(w.owner).failure("{ connectionLogs { totalCount } }")).errors[0]!.extensions).to.include({
+        code: "FORBIDDEN",
+        feature: "connection_log",
+      });
+      // Who may not read it hears of no licence.
+      const member = w.as(await w.user("member"));
+      expect((await member.get("/api/v2/connectionlog?limit=1")).body).to.deep.equal({ message: "Forbidden." });
+    } finally {
+      await w.close();
+    }
+  });
+});
+
+describe("the token of an agent", () => {
+  const the = world();
+
+  it("counts where agents have something to do, by header or Bearer, and nowhere else", async () => {
+    const w = the();
+    const { agent } = await w.workspace(w.owner);
+    const bearer = { Authorization: `Bearer ${agent.token}` };
+    const appearance = "/api/v2/appearance";
+    expect(await w.as(agent).get(appearance)).to.include({ status: 200 });
+    expect(await w.nobody.get(appearance, bearer)).to.include({ status: 200 });
+    const cookie = { Cookie: `service_session_token=${agent.token}`, "Sec-Fetch-Site": "same-origin" };
+    expect(await w.nobody.get(appearance, cookie)).to.include({ status: 401 });
+    expect(await w.nobody.get(appearance, { "Service-Proxy-Token": agent.token })).to.include({ status: 401 });
+
+    for (const path of ["groups", "prebuilds/settings", "connectionlog?limit=1", "notifications/inbox"]) {
+      const answer = await w.as(agent).get(`/api/v2/${path}`);
+      expect(answer, path).to.include({ status: 401 });
+      expect(answer.body.detail, path).to.equal("The token is not valid.");
+    }
+    for (const document of ["{ me { id } }", "{ appearance { logoUrl } me { id } }", "{ organizations { id } }"]) {
+      expect((await w.as(agent).failure(document)).code, document).to.equal("UNAUTHENTICATED");
+    }
+    expect((await w.as(agent).graphql("{ serverInfo { version } appearance { logoUrl } }")).appearance.logoUrl)
+      .to //
+      .equal("");
+    expect(await w.as(agent).put(appearance, {})).to.include({ status: 401 });
+  });
+
+  it("is refused in its wrong forms, like those of users", async () => {
+    const w = the();
+    for (const [token, detail] of [
+      ["stwa_", "The token is malformed."],
+      [`stwa_${"x".repeat(42)}`, "The token is malformed."],
+      [`stwa_${"x".repeat(43)}`, "The token is not valid."],
+    ] as const) {
+      const answer = await w.as({ token }).get("/api/v2/appearance");
+      expect(answer, token).to.include({ status: 401 });
+      expect(answer.body.detail, token).to.equal(detail);
+    }
+  });
+
+  it("ends within a second when nobody tells, and at once when somebody does", async () => {
+    const w = the();
+    const { pool } = w.app.services.database;
+    const status = async (agent: { token: string }) => (await w.as(agent).get("/api/v2/appearance")).status;
+    const ended = await w.workspace(w.owner);
+    const deleted = await w.workspace(w.owner);
+    for (const { agent } of [ended, deleted]) expect(await status(agent)).to.equal(200);
+    await pool.query("update workspace_agents set token_ended_at = now() where id = $1", [ended.agent.id]);
+    w.app.services.events.publish(machineHint(ended.agent.id));
+    await pool.query("update workspaces set deleted_at = now() where id = $1", [deleted.id]);
+    const deadline = Date.now() + 500;
+    while ((await status(ended.agent)) !== 401) expect(Date.now()).to.be.below(deadline);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await status(deleted.agent)).to.equal(401);
+  });
+
+  it("is read once a second, however often it is shown", async () => {
+    const w = the();
+    const { agent } = await w.workspace(w.owner);
+    const reads = await w.statements(() => Promise.all(Array.from({ length: 20 }, () => reported(w, agent))));
+    // Each of them asks for its workspace; the token is asked for once, or twice where the second is just over, and a few are the server's own.
+    expect(reads).to.be.within(21, 30);
+  });
+});
+
+describe("old connections", () => {
+  const the = world();
+
+  it("are deleted when they have outlived the retention, the oldest first", async function () {
+    this.timeout(30_000);
+    const w = the();
+    const { pool } = w.app.services.database;
+    const workspace = await w.workspace(w.owner);
+    const insert = (count: number, age: string) =>
+      pool.query(
+        `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
+           type, connect_time, reporter, connection_id)
+         select gen_random_uuid(), $1, $2, 'box', $3, 'main', 'ssh', now() - $4::interval, $2, gen_random_uuid()
+         from generate_series(1, $5)`,
+        [w.defaultOrganization, workspace.id, w.owner.id, age, count],
+      );
+    await insert(20_500, "8 days");
+    await insert(7, "6 days");
+    const { services } = w.app;
+    const run = (connectionLogRetention: number) =>
+      deleteOldConnectionLogs({ ...services, config: { ...services.config, connectionLogRetention } });
+    const left = async () => (await pool.query("select count(*)::int as n from connection_logs")).rows[0].n as number;
+    await run(0);
+    expect(await left()).to.equal(20_507);
+    await run(7 * 86_400_000);
+    expect(await left()).to.equal(7);
+    await Promise.all([insert(30, "8 days"), run(7 * 86_400_000), run(7 * 86_400_000)]);
+    await run(7 * 86_400_000);
+    expect(await left()).to.equal(7);
+  });
+});

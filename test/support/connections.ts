@@ -1,0 +1,78 @@
+// Connections as agents and proxies report them.
+import { newId } from "../../src/domain/ids.js";
+import type { Agent, Answer, World } from "./world.js";
+
+export const logPath = "/api/v2/connectionlog";
+
+/** What a machine says happened, in the words of GraphQL. */
+export type Report = Record<string, unknown>;
+
+const record = `mutation($events: [ConnectionEventInput!]!) {
+  recordConnections(input: { events: $events }) { recorded skipped } }`;
+
+export const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+export const connect = (connectionId: string, more: Report = {}): Report => ({
+  id: newId(),
+  kind: "CONNECT",
+  type: "SSH",
+  time: minutesAgo(10),
+  connectionId,
+  ...more,
+});
+
+export const disconnect = (connectionId: string, more: Report = {}): Report => ({
+  ...connect(connectionId),
+  kind: "DISCONNECT",
+  time: minutesAgo(5),
+  ...more,
+});
+
+export const visit = (workspaceId: string, more: Report = {}): Report => ({
+  id: newId(),
+  kind: "WEB",
+  type: "WORKSPACE_APP",
+  time: minutesAgo(3),
+  workspaceId,
+  agentName: "main",
+  slugOrPort: "chat",
+  ...more,
+});
+
+type Credential = Pick<Agent, "token">;
+
+/** A server, as nobody sees it. */
+type Server = Pick<World, "nobody">;
+
+/** Sends reports with the token of an agent or a proxy. */
+export function report({ nobody }: Server, { token }: Credential, ...events: Report[]): Promise<Answer> {
+  const header = token.startsWith("stwp_") ? "Service-Proxy-Token" : "Service-Session-Token";
+  return nobody.post("/graphql", { query: record, variables: { events } }, { [header]: token });
+}
+
+/** The same where nothing is wrong: what became of the reports. */
+export async function reported(w: Server, credential: Credential, ...events: Report[]) {
+  const { body } = await report(w, credential, ...events);
+  if (body.errors) throw new Error(JSON.stringify(body.errors));
+  return body.data.recordConnections as { recorded: number; skipped: number };
+}
+
+/** What is wrong with reports: the code, and the fields at fault in their places. */
+export async function refused(w: Server, credential: Credential, ...events: Report[]): Promise<[string, string[]]> {
+  const { body } = await report(w, credential, ...events);
+  const { code, validations = [] } = body.errors[0].extensions;
+  const fields = validations.map(({ field }: { field: string }) => field.replace(/^input\.events/, ""));
+  return [code as string, fields as string[]];
+}
+
+/** What the owner reads of the log. */
+export async function logged(w: World, q = "", more = "") {
+  const { status, body } = await w.as(w.owner).get(`${logPath}?limit=1000&q=${encodeURIComponent(q)}${more}`);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body as {
+    // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+    connection_logs: any[];
+    count: number;
+    count_cap: number;
+  };
+}

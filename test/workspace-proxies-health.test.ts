@@ -1,0 +1,493 @@
+// Proxies as processes of their own: they register, are asked how they are, and go away.
+import { expect } from "chai";
+import { createServer as createTlsServer } from "node:https";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { App } from "../src/app.js";
+import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
+import { deleteSilentReplicas } from "../src/domain/workspace-proxies/registration.js";
+import { startServer } from "./support/app.js";
+import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
+import { eventually } from "./support/watchers.js";
+import { Client, world } from "./support/world.js";
+
+interface Replica {
+  id: string;
+  hostname: string;
+  version: string;
+}
+
+interface Seen {
+  healthy: boolean;
+  status: { status: string; checked_at?: string; report: { errors: string[]; warnings: string[] } };
+}
+
+describe("a workspace proxy that registers", () => {
+  const the = world({ STEWARD_PROXY_HEALTH_INTERVAL: "1s", STEWARD_PROXY_HEALTH_TIMEOUT: "1s" });
+  const start = standIns();
+  const pool = () => the().app.services.database.pool;
+  const owner = () => the().as(the().owner);
+  const look = async (id: string, client = owner()): Promise<Seen> => (await client.get(`${proxiesPath}/${id}`)).body;
+
+  /** A proxy with its process, registered. */
+  async function registered(name: string): Promise<{ id: string; token: string; standIn: StandIn }> {
+    const proxy = await makeProxy(the(), name);
+    const standIn = await start(the().url, proxy.token);
+    expect(await standIn.register()).to.include({ status: 200 });
+    return { ...proxy, standIn };
+  }
+
+  /** Waits for a check of the proxy that ends after this call. */
+  async function checkedAnew(id: string, client?: Client): Promise<Seen> {
+    const now = Date.now();
+    await pool().query("update workspace_proxies set check_due_at = now() where id = $1 and check_due_at > now()", [
+      id,
+    ]);
+    the().app.services.proxyHealth.soon();
+    let seen: Seen;
+    await eventually(async () => {
+      seen = await look(id, client);
+      return Date.parse(seen.status.checked_at ?? "1970-01-01") > now;
+    }, "another check");
+    return seen!;
+  }
+
+  it("is asked at once, and again after each interval, and changes as it does", async () => {
+    const { id, standIn } = await registered("life");
+    await eventually(async () => (await look(id)).healthy, "it is well");
+    const seen = await look(id);
+    expect(seen).to.deep.include({ path_app_url: standIn.url, version: "1.0.0" });
+    expect(seen.status).to.deep.include({ status: "ok", report: { errors: [], warnings: [] } });
+    const { createdAt } = (await owner().graphql(`{ workspaceProxy(idOrName: "life") { createdAt } }`)).workspaceProxy;
+    expect(seen.status.checked_at! >= createdAt).to.equal(true);
+
+    await standIn.behave("failing");
+    await eventually(async () => (await look(id)).status.status === "unhealthy", "it is unhealthy");
+    expect((await look(id)).status.report).to.deep.equal({ errors: ["The disk is full."], warnings: ["It is hot."] });
+    expect((await look(id)).healthy).to.equal(false);
+    const { regions } = await owner().graphql("{ regions { name healthy } }");
+    expect(regions).to.deep.include({ name: "life", healthy: false });
+
+    await standIn.behave("warning");
+    await eventually(async () => (await look(id)).status.status === "ok", "it is well again");
+    expect((await look(id)).status.report).to.deep.equal({ errors: [], warnings: ["The disk is nearly full."] });
+
+    await standIn.stop();
+    await eventually(async () => (await look(id)).status.status === "unreachable", "it is unreachable");
+    expect((await look(id)).status.report).to.deep.equal({
+      errors: ["request to proxy failed: connection failed"],
+      warnings: [],
+    });
+  });
+
+  it("is what its answer makes of it", async function () {
+    this.timeout(60_000);
+    const { id, standIn } = await registered("answers");
+    const answers: Array<[string, string, string[]]> = [
+      ["broken", "unhealthy", ["unexpected status code 500"]],
+      ["strange", "unhealthy", ["unexpected status code 204"]],
+      ["metadata", "unhealthy", ["unexpected status code 302"]],
+      ["detour", "unhealthy", ["unexpected status code 307"]],
+      ["prose", "unhealthy", ["the answer is no report"]],
+      ["other", "unhealthy", ["the answer is no report"]],
+      ["numbers", "unhealthy", ["the answer is no report"]],
+      ["unwritable", "unhealthy", ["the answer is no report"]],
+      ["long", "unhealthy", ["the report is too long"]],
+      ["flood", "unhealthy", ["the report is too long"]],
+      ["verbose", "unhealthy", Array<string>(20).fill("x".repeat(512))],
+      ["trickle", "unreachable", ["request to proxy failed: timeout"]],
+      ["silent", "unreachable", ["request to proxy failed: timeout"]],
+      ["hangUp", "unreachable", ["request to proxy failed: connection failed"]],
+      ["clean", "ok", []],
+    ];
+    for (const [behaviour, status, errors] of answers) {
+      await standIn.behave(behaviour);
+      await standIn.asked();
+      await checkedAnew(id);
+      const seen = await checkedAnew(id);
+      expect(seen.status, behaviour).to.deep.include({ status, report: { errors, warnings: [] } });
+      expect(seen.healthy, behaviour).to.equal(status === "ok");
+      // Nothing else is asked for, and nothing is sent along.
+      for (const request of await standIn.asked())
+        expect(request, behaviour).to.equal(
+          `GET /healthz-report ${JSON.stringify(["accept-encoding", "connection", "host"])}`,
+        );
+    }
+  });
+
+  it("is not called where no proxy may be, whatever leads there", async () => {
+    const { id, standIn } = await registered("astray");
+    for (const url of [
+      "http://169.254.169.254",
+      "http://[fe80::1]",
+      "http://0.0.0.0:1",
+      "http://[::ffff:169.254.169.254]",
+      "http://2852039166",
+      "http://224.0.0.1",
+      "http://100.100.100.200",
+    ]) {
+      expect((await standIn.register({ accessUrl: url })).errors, url).to.equal(undefined);
+      const seen = await checkedAnew(id);
+      expect(seen.status, url).to.deep.include({
+        status: "unreachable",
+        report: { errors: ["request to proxy failed: address refused"], warnings: [] },
+      });
+    }
+    await standIn.register({ accessUrl: "http://nobody.invalid" });
+    expect((await checkedAnew(id)).status.report.errors).to.deep.equal(["request to proxy failed: name not found"]);
+  });
+
+  it("is unreachable with a certificate that nobody vouches for", async () => {
+    const file = (name: string) => readFileSync(new URL(`support/certificates/localhost.${name}`, import.meta.url));
+    const asked: unknown[] = [];
+    const server = createTlsServer({ cert: file("crt"), key: file("key") }, (request, response) => {
+      asked.push(request.url);
+      response.end(`{"errors":[],"warnings":[]}`);
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    try {
+      const { id, standIn } = await registered("forged");
+      await standIn.register({ accessUrl: `https://localhost:${(server.address() as AddressInfo).port}` });
+      expect((await checkedAnew(id)).status).to.deep.include({
+        status: "unreachable",
+        report: { errors: ["request to proxy failed: TLS failed"], warnings: [] },
+      });
+      expect(asked).to.deep.equal([]);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("is checked after a change, and when one of its processes goes", async () => {
+    const { id, standIn } = await registered("changed");
+    await eventually(async () => (await look(id)).healthy, "it is well");
+    const dueIn = async () => {
+      await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour' where id = $1", [id]);
+      return (await look(id)).status.checked_at;
+    };
+    const before = await dueIn();
+    expect(await owner().patch(`${proxiesPath}/${id}`, { display_name: "Changed" })).to.include({ status: 200 });
+    await eventually(async () => (await look(id)).status.checked_at! > before!, "it is checked after a change");
+    const then = await dueIn();
+    expect((await standIn.deregister()).data.deregisterWorkspaceProxy.workspaceProxy).to.deep.equal({ id });
+    await eventually(async () => (await look(id)).status.checked_at! > then!, "it is checked when a process goes");
+  });
+
+  it("does not get what was found out about it before it registered anew, nor after it was deleted", async () => {
+    const { id, standIn } = await registered("late");
+    await eventually(async () => (await look(id)).healthy, "it is well");
+    await pool().query(`
+      create table found (status text);
+      create function note_found() returns trigger language plpgsql as
+        'begin insert into found values (new.status); return new; end';
+      create trigger note_found before update of status on workspace_proxies
+        for each row when (new.id = '${id}') execute function note_found()`);
+    await standIn.behave("silent");
+    await standIn.asked();
+    await eventually(async () => (await standIn.asked()).length > 0, "it is being asked");
+    const elsewhere = await start(the().url, "none");
+    await standIn.register({ accessUrl: elsewhere.url });
+    await eventually(async () => (await elsewhere.asked()).length > 0, "the new place is asked");
+    await eventually(async () => (await pool().query("select from found")).rowCount! > 0, "something is found");
+    expect((await pool().query("select distinct status from found")).rows).to.deep.equal([{ status: "ok" }]);
+
+    await elsewhere.behave("silent");
+    await elsewhere.asked();
+    await eventually(async () => (await elsewhere.asked()).length > 0, "it is being asked");
+    expect(await owner().delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
+    const { rows: then } = await pool().query("select * from workspace_proxies where id = $1", [id]);
+    await eventually(
+      async () => (await pool().query("select from pg_locks where locktype = 'advisory'")).rowCount === 0,
+      "the round is over",
+    );
+    expect((await pool().query("select * from workspace_proxies where id = $1", [id])).rows).to.deep.equal(then);
+    expect(await look(id)).to.deep.include({ deleted: true, healthy: false, status: {} });
+    expect(await elsewhere.asked()).to.deep.equal([]);
+  });
+
+  it("keeps all its processes for those who administer the site, until they are silent for 90 seconds", async () => {
+    const { id, token, standIn } = await registered("many");
+    const second = await start(the().url, token);
+    await second.register({ accessUrl: standIn.url, hostname: "second", version: "1.1.0" });
+    const replicas = async () =>
+      (
+        await owner().graphql(
+          `query($ref: String!) { workspaceProxy(idOrName: $ref) {
+          version replicas { id hostname version } } }`,
+          { ref: id },
+        )
+      ).workspaceProxy;
+    const { version, replicas: both } = await replicas();
+    expect(version).to.equal("1.1.0");
+    expect(
+      both.map(({ id: each, hostname, version: of }: Replica) => ({ id: each, hostname, version: of })),
+    ).to.deep.equal([
+      { id: standIn.replicaId, hostname: "stand-in", version: "1.0.0" },
+      { id: second.replicaId, hostname: "second", version: "1.1.0" },
+    ]);
+
+    const beat = await standIn.heartbeat({ version: "1.2.0" });
+    expect(beat.data.heartbeatWorkspaceProxy.workspaceProxy).to.deep.equal({ version: "1.2.0" });
+    const silent = "update workspace_proxy_replicas set last_seen_at = now() - interval '91 seconds' where id = $1";
+    await pool().query(silent, [second.replicaId]);
+    expect((await replicas()).replicas).to.have.length(1);
+    expect((await second.heartbeat()).errors![0].extensions.code).to.equal("NOT_FOUND");
+    await deleteSilentReplicas(the().app.services);
+    const stored = "select id from workspace_proxy_replicas where proxy_id = $1";
+    expect((await pool().query(stored, [id])).rows).to.deep.equal([{ id: standIn.replicaId }]);
+    expect((await second.register({ accessUrl: standIn.url })).errors).to.equal(undefined);
+    expect((await second.heartbeat()).errors).to.equal(undefined);
+
+    expect((await second.deregister()).errors).to.equal(undefined);
+    expect((await second.deregister()).errors![0].extensions.code).to.equal("NOT_FOUND");
+    expect((await second.heartbeat()).errors![0].extensions.code).to.equal("NOT_FOUND");
+    await owner().delete(`${proxiesPath}/${id}`);
+    expect((await pool().query(stored, [id])).rows).to.deep.equal([]);
+  });
+
+  it("writes an audit event when it says something new of itself, and none for signs of life", async () => {
+    const { id, standIn } = await registered("audited");
+    const events = async () =>
+      (
+        await pool().query(
+          `select action, actor_kind, actor_id, diff from audit_events where resource_id = $1 order by time, id`,
+          [id],
+        )
+      ).rows;
+    const by = { action: "update", actor_kind: "proxy", actor_id: id };
+    expect((await events()).slice(1)).to.deep.equal([
+      { ...by, diff: { accessUrl: { old: "", new: standIn.url }, version: { old: "", new: "1.0.0" } } },
+    ]);
+    for (let n = 0; n < 3; n++) expect(await standIn.heartbeat()).to.include({ status: 200 });
+    await standIn.register();
+    await standIn.deregister();
+    expect(await events()).to.have.length(2);
+    await standIn.register({ derpOnly: true, wildcardHostname: "*.Audited.example.com" });
+    expect((await events()).at(-1)).to.deep.equal({
+      ...by,
+      diff: { derpOnly: { old: false, new: true }, wildcardHostname: { old: "", new: "*.audited.example.com" } },
+    });
+  });
+
+  it("says where it is in a form that leads nowhere else", async () => {
+    const { standIn } = await registered("formal");
+    const faults = async (given: object) => {
+      const { errors } = await standIn.register(given);
+      return errors?.[0].extensions.validations?.map(({ field }: { field: string }) => field);
+    };
+    for (const accessUrl of [
+      null,
+      "",
+      "eu.example.com",
+      "ftp://eu.example.com",
+      "https://eu.example.com/apps",
+      "https://eu.example.com?x",
+      "https://eu.example.com/#x",
+      "https://user@eu.example.com",
+      "https://@eu.example.com",
+      "https://user:pass@eu.example.com",
+      "https://eu.example.com\\@evil.example",
+      `https://${"x".repeat(2048)}.example.com`,
+      "javascript:alert(1)",
+    ])
+      expect(await faults({ accessUrl }), String(accessUrl)).to.deep.equal(["input.accessUrl"]);
+    for (const wildcardHostname of [
+      "eu.example.com",
+      "*",
+      "*.",
+      "**.example.com",
+      "*.*.example.com",
+      "*.example.com.",
+      "*.example.com:8080",
+      "*.example.com/x",
+      "*.127.0.0.1",
+      "*.[::1]",
+      "*.a..b",
+      "*.-a.example",
+      "x.*.example.com",
+      `*.${"x".repeat(64)}.example`,
+    ])
+      expect(await faults({ wildcardHostname }), wildcardHostname).to.deep.equal(["input.wildcardHostname"]);
+    expect(await faults({ derpOnly: true, derpEnabled: false })).to.deep.equal(["input.derpOnly"]);
+    expect(await faults({ version: "x".repeat(65), hostname: "x".repeat(256), accessUrl: "x" })).to.deep.equal([
+      "input.accessUrl",
+      "input.version",
+      "input.hostname",
+    ]);
+    expect(await faults({ accessUrl: "HTTPS://EU.Example.com:443/", wildcardHostname: "*.BÜCHER.example" })).to.equal(
+      undefined,
+    );
+    expect((await owner().get(`${proxiesPath}/formal`)).body).to.include({
+      path_app_url: "https://eu.example.com",
+      wildcard_hostname: "*.xn--bcher-kva.example",
+    });
+  });
+
+  it("gets no host that is the deployment's or another proxy's, in whole or in part", async () => {
+    const w = the();
+    const home = await registered("home");
+    await home.standIn.register({ accessUrl: "https://home.example", wildcardHostname: "*.apps.home.example" });
+    const { standIn } = await registered("intruder");
+    const deployment = w.app.services.config.accessUrl;
+    for (const [given, field] of [
+      [{ accessUrl: deployment }, "accessUrl"],
+      [{ accessUrl: "https://home.example" }, "accessUrl"],
+      [{ accessUrl: "https://HOME.example:443" }, "accessUrl"],
+      [{ accessUrl: "https://x.apps.home.example" }, "accessUrl"],
+      [{ accessUrl: "https://other.example", wildcardHostname: "*.apps.home.example" }, "wildcardHostname"],
+      [{ accessUrl: "https://other.example", wildcardHostname: "*.example" }, "wildcardHostname"],
+    ] as const) {
+      const { errors } = await standIn.register(given);
+      expect(errors?.[0].extensions, JSON.stringify(given)).to.deep.include({ code: "CONFLICT" });
+      expect(errors![0].extensions.validations, JSON.stringify(given)).to.have.length(1);
+      expect(errors![0].extensions.validations[0].field).to.equal(`input.${field}`);
+    }
+    for (const given of [
+      { accessUrl: "https://home.example:8443" },
+      { accessUrl: "https://x.y.apps.home.example" },
+      { accessUrl: "https://apps.home.example" },
+    ])
+      expect((await standIn.register(given)).errors, JSON.stringify(given)).to.equal(undefined);
+    await owner().delete(`${proxiesPath}/home`);
+    expect((await standIn.register({ accessUrl: "https://home.example" })).errors).to.equal(undefined);
+  });
+
+  it("gets a host once, however many ask for it at the same moment", async () => {
+    const all = await Promise.all(["a", "b", "c", "d"].map((name) => registered(`race-${name}`)));
+    const answers = await Promise.all(
+      all.map(({ standIn }) => standIn.register({ accessUrl: "https://race.example" })),
+    );
+    expect(answers.map(({ errors }) => errors?.[0].extensions.code)).to.have.members([
+      "CONFLICT",
+      "CONFLICT",
+      "CONFLICT",
+      undefined,
+    ]);
+  });
+
+  it("has the keys of its own, the same from each of its calls", async () => {
+    const [one, other] = [await registered("keys"), await registered("other-keys")];
+    const keysOf = async ({ standIn }: { standIn: StandIn }): Promise<Key[]> =>
+      (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
+    const [keys, others] = [await keysOf(one), await keysOf(other)];
+    expect(keys).to.have.length(1);
+    expect(keys[0]!.retiredAt).to.equal(null);
+    expect(Buffer.from(keys[0]!.key, "base64url")).to.have.length(32);
+    expect(await keysOf(one)).to.deep.equal(keys);
+    expect(others[0]!.kid).to.equal(keys[0]!.kid);
+    expect(others[0]!.key).to.not.equal(keys[0]!.key);
+  });
+
+  describe("with two replicas of the server", () => {
+    let there: App;
+    before(async () => {
+      there = await startServer(the().database.url, {
+        STEWARD_PROXY_HEALTH_INTERVAL: "1s",
+        STEWARD_PROXY_HEALTH_TIMEOUT: "1s",
+      });
+    });
+    after(() => there.close());
+
+    it("is asked by one of them at a time, and both know what that one found", async () => {
+      const { id, standIn } = await registered("shared");
+      await eventually(async () => (await look(id)).healthy, "it is well");
+      const other = new Client(there.url, the().owner.token);
+      expect((await look(id, other)).status).to.deep.equal((await look(id)).status);
+
+      // Both are told of the same due check at once, again and again: it is done once.
+      await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
+      await standIn.asked();
+      for (let round = 1; round <= 5; round++) {
+        const before = (await look(id)).status.checked_at!;
+        await pool().query("update workspace_proxies set check_due_at = now() where id = $1", [id]);
+        for (const { proxyHealth } of [the().app.services, there.services]) proxyHealth.soon();
+        await eventually(async () => (await look(id, other)).status.checked_at! > before, "it is checked");
+        await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
+        expect(await standIn.asked(), `round ${round}`).to.have.length(1);
+      }
+    });
+
+    it("is checked by the other one when the one that did it is gone", async () => {
+      const { id, standIn } = await registered("survivor");
+      const third = await startServer(the().database.url, {});
+      await eventually(async () => (await look(id)).healthy, "it is well");
+      await third.close();
+      await standIn.behave("failing");
+      there.services.proxyHealth.soon();
+      await eventually(async () => (await look(id)).status.status === "unhealthy", "somebody looks");
+    });
+
+    it("is asked five at a time, and no more", async function () {
+      this.timeout(40_000);
+      const all = await Promise.all(Array.from({ length: 8 }, (_, n) => registered(`slow-${n}`)));
+      await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
+      await Promise.all(all.map(({ standIn }) => standIn.behave("silent")));
+      await Promise.all(all.map(({ standIn }) => standIn.asked()));
+      const ids = all.map(({ id }) => id);
+      await pool().query("update workspace_proxies set check_due_at = now() where id = any($1)", [ids]);
+      for (const { proxyHealth } of [the().app.services, there.services]) proxyHealth.soon();
+      const asked = async () => (await Promise.all(all.map(({ standIn }) => standIn.asked()))).flat().length;
+      let most = await asked();
+      await eventually(async () => (most += await asked()) >= 5, "five are being asked");
+      expect(most).to.equal(5);
+      await eventually(async () => {
+        const sql = "select from workspace_proxies where id = any($1) and status = 'unreachable'";
+        return (await pool().query(sql, [ids])).rowCount === 8;
+      }, "all of them have been asked");
+    });
+  });
+});
+
+describe("addresses inside", () => {
+  const may = (address: string, rules: { loopback?: boolean; only?: string[] } = {}) =>
+    mayCallInside(address, {
+      loopback: rules.loopback ?? false,
+      only: (rules.only ?? []).map((network) => ipaddr.parseCIDR(network)),
+    });
+
+  it("may be called where servers are, and nowhere else", () => {
+    for (const address of ["10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "8.8.8.8", "fd12::1", "2606:4700::1"])
+      expect(may(address), address).to.equal(true);
+    for (const address of [
+      "169.254.169.254",
+      "169.254.0.1",
+      "fe80::1",
+      "fe80::1%eth0",
+      "::ffff:169.254.169.254",
+      "::ffff:a9fe:a9fe",
+      "64:ff9b::a9fe:a9fe",
+      "2002:a9fe:a9fe::",
+      "100.100.100.200",
+      "168.63.129.16",
+      "fd00:ec2::254",
+      "0.0.0.0",
+      "0.1.2.3",
+      "::",
+      "224.0.0.1",
+      "239.255.255.250",
+      "ff02::1",
+      "255.255.255.255",
+      "240.0.0.1",
+      "192.0.0.192",
+      "::7f00:1",
+      "127.0.0.1",
+      "127.9.9.9",
+      "::1",
+      "::ffff:127.0.0.1",
+      "nonsense",
+    ])
+      expect(may(address), address).to.equal(false);
+  });
+
+  it("include this machine if that is wished, and are narrowed by a list", () => {
+    for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+      expect(may(address, { loopback: true }), address).to.equal(true);
+    const only = ["10.0.0.0/8", "169.254.0.0/16", "fd00::/8"];
+    expect(may("10.9.9.9", { only })).to.equal(true);
+    expect(may("fd00::1", { only })).to.equal(true);
+    expect(may("192.168.1.1", { only })).to.equal(false);
+    expect(may("169.254.169.254", { only })).to.equal(false);
+    expect(may("127.0.0.1", { only, loopback: true })).to.equal(false);
+  });
+});

@@ -1,0 +1,243 @@
+// What a proxy signs in with: where it counts, and when it ends.
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { createClient } from "graphql-ws";
+import type { App } from "../src/app.js";
+import { newId } from "../src/domain/ids.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { startServer } from "./support/app.js";
+import { trusting, Vendor } from "./support/licensing.js";
+import { makeProxy, proxiesPath } from "./support/proxies.js";
+import { eventually } from "./support/watchers.js";
+import { Client, type World, world } from "./support/world.js";
+
+const heartbeat = `mutation($replicaId: UUID!) {
+  heartbeatWorkspaceProxy(input: { replicaId: $replicaId }) { workspaceProxy { id } } }`;
+const target = `query { applicationTarget(owner: "o", workspace: "w", agent: "a", slug: "s") { allowed } }`;
+const register = `mutation($url: String!, $replicaId: UUID!) {
+  registerWorkspaceProxy(input: { accessUrl: $url, replicaId: $replicaId }) { workspaceProxy { id } } }`;
+
+/** Asks a server with the token of a proxy. */
+const asProxy = (url: string, token: string, query = heartbeat, variables: object = { replicaId: newId() }) =>
+  new Client(url).post("/graphql", { query, variables }, { "Service-Proxy-Token": token });
+
+/** How the server answers a heartbeat: what a proxy that may speak is told of a process that nobody knows. */
+const known = async (url: string, token: string): Promise<boolean> => {
+  const { status, body } = await asProxy(url, token);
+  if (status === 401) return false;
+  expect(status).to.equal(200);
+  expect(body.errors[0].extensions.code).to.equal("NOT_FOUND");
+  return true;
+};
+
+describe("the token of a workspace proxy", () => {
+  const the = world({ STEWARD_ACCESS_URL: "http://steward.example.com" });
+  const owner = () => the().as(the().owner);
+  let there: App;
+  before(async () => {
+    there = await startServer(the().database.url, {});
+  });
+  after(() => there.close());
+
+  const regenerate = async (id: string): Promise<string> => {
+    const { status, body } = await owner().patch(`${proxiesPath}/${id}`, { regenerate_token: true });
+    expect(status).to.equal(200);
+    return body.proxy_token;
+  };
+
+  it("counts for what proxies do, in its own header, and for nothing else", async () => {
+    const w = the();
+    const { id, token } = await makeProxy(w, "narrow");
+    expect(await known(w.url, token)).to.equal(true);
+    const registered = await asProxy(w.url, token, register, { url: "http://narrow.example.com", replicaId: newId() });
+    expect(registered.body).to.deep.equal({ data: { registerWorkspaceProxy: { workspaceProxy: { id } } } });
+
+    for (const query of [
+      "{ me { id } }",
+      "{ workspaceProxies { id } }",
+      "{ regions { id } }",
+      "{ applicationsHost }",
+      `mutation { deleteWorkspaceProxy(input: { workspaceProxy: "narrow" }) { workspaceProxy { id } } }`,
+      `mutation { createApplicationRedirect(input: { redirectUri: "http://narrow.example.com" }) { location } }`,
+    ]) {
+      const { body } = await asProxy(w.url, token, query, {});
+      expect(body.errors[0].extensions.code, query).to.equal("UNAUTHENTICATED");
+      expect(body.data ?? null, query).to.equal(null);
+    }
+    for (const path of [
+      proxiesPath,
+      "/api/v2/groups",
+      "/api/v2/applications/host",
+      "/api/v2/applications/auth-redirect",
+    ])
+      expect(await w.nobody.get(path, { "Service-Proxy-Token": token }), path).to.include({ status: 401 });
+    for (const headers of [
+      { "Service-Session-Token": token },
+      { Authorization: `Bearer ${token}` },
+      { Cookie: `service_session_token=${token}`, "Sec-Fetch-Site": "same-origin" },
+    ] as Array<Record<string, string>>)
+      expect(await w.nobody.get("/api/v2/groups", headers), JSON.stringify(headers)).to.include({ status: 401 });
+    expect(await w.nobody.post(`/graphql?proxy_token=${token}`, { query: target })).to.include({ status: 200 });
+    expect((await w.nobody.failure(target)).code).to.equal("UNAUTHENTICATED");
+  });
+
+  it("is what proxies do it with, and nobody else may", async () => {
+    const w = the();
+    const { agent } = await w.workspace(w.owner);
+    for (const query of [heartbeat, target, register]) {
+      const variables = { replicaId: newId(), url: "http://nobody.example.com" };
+      expect((await owner().failure(query, variables)).code, query).to.equal("FORBIDDEN");
+      expect((await w.nobody.failure(query, variables)).code, query).to.equal("UNAUTHENTICATED");
+      expect((await w.as(agent).failure(query, variables)).code, query).to.equal("UNAUTHENTICATED");
+    }
+  });
+
+  it("is refused with one answer, whatever is wrong with it", async () => {
+    const w = the();
+    const [one, other, gone] = [await makeProxy(w, "one"), await makeProxy(w, "other"), await makeProxy(w, "gone")];
+    await owner().delete(`${proxiesPath}/gone`);
+    const former = await makeProxy(w, "former");
+    await regenerate(former.id);
+    const [, id, secret] = one.token.split("_") as [string, string, string];
+    const [, otherId] = other.token.split("_") as [string, string];
+    const faults = {
+      malformed: "nonsense",
+      short: one.token.slice(0, -1),
+      long: `${one.token}x`,
+      "in capitals": one.token.toUpperCase(),
+      "without a prefix": `${id}_${secret}`,
+      "with a wrong secret": `stwp_${id}_${"x".repeat(43)}`,
+      "with another id": `stwp_${otherId}_${secret}`,
+      "of nobody": `stwp_${newId().replaceAll("-", "")}_${secret}`,
+      "of a deleted proxy": gone.token,
+      "that was replaced": former.token,
+      "of a session": w.owner.token,
+      "of another kind": newToken("application").text,
+    };
+    const answers = new Set<string>();
+    for (const [fault, token] of Object.entries(faults)) {
+      const { status, body, headers } = await asProxy(w.url, token);
+      expect(status, fault).to.equal(401);
+      expect(headers.get("www-authenticate"), fault).to.match(/error="invalid_token"$/);
+      delete body.errors[0].extensions.requestId;
+      answers.add(JSON.stringify(body));
+    }
+    expect([...answers]).to.have.length(1);
+    expect(await known(w.url, one.token)).to.equal(true);
+  });
+
+  it("ends with the next one, or with the proxy: here at once, elsewhere within a second", async () => {
+    const w = the();
+    const { id, token } = await makeProxy(w, "ending");
+    for (const url of [w.url, there.url]) expect(await known(url, token)).to.equal(true);
+    const next = await regenerate(id);
+    expect(await known(w.url, token)).to.equal(false);
+    await eventually(async () => !(await known(there.url, token)), "it ends elsewhere", 1_000);
+    for (const url of [w.url, there.url]) expect(await known(url, next)).to.equal(true);
+
+    await owner().delete(`${proxiesPath}/${id}`);
+    expect(await known(w.url, next)).to.equal(false);
+    await eventually(async () => !(await known(there.url, next)), "it ends elsewhere", 1_000);
+  });
+
+  it("ends in the same time while the replicas do not hear each other", async () => {
+    const w = the();
+    const { id, token } = await makeProxy(w, "unheard");
+    expect(await known(there.url, token)).to.equal(true);
+    await cutTheBus(w);
+    await regenerate(id);
+    await eventually(async () => !(await known(there.url, token)), "it ends elsewhere", 1_000);
+  });
+
+  it("takes its sockets along, and leaves those of others open", async () => {
+    const w = the();
+    const [one, other] = [await makeProxy(w, "socket"), await makeProxy(w, "other-socket")];
+    const sockets = await Promise.all([w.url, there.url].map((url) => open(url, one.token)));
+    const others = await Promise.all([w.url, there.url].map((url) => open(url, other.token)));
+    const next = await regenerate(one.id);
+    for (const socket of sockets) await eventually(() => socket.code() !== undefined, "the socket ends", 5_000);
+    for (const socket of sockets) expect(socket.code()).to.equal(4403);
+    const later = await Promise.all([w.url, there.url].map((url) => open(url, next)));
+    await owner().delete(`${proxiesPath}/${one.id}`);
+    for (const socket of later) await eventually(() => socket.code() === 4403, "the socket ends", 5_000);
+    for (const socket of others) {
+      expect(socket.code()).to.equal(undefined);
+      await socket.close();
+    }
+    await expectRefused(w.url, next);
+  });
+});
+
+/** A socket that a proxy has opened and asked something on. */
+async function open(url: string, token: string) {
+  let code: number | undefined;
+  class WithToken extends WebSocket {
+    constructor(address: string, protocols: string[]) {
+      super(address, protocols, { headers: { "Service-Proxy-Token": token } });
+    }
+  }
+  const client = createClient({
+    url: `${url.replace("http", "ws")}/graphql`,
+    webSocketImpl: WithToken,
+    retryAttempts: 0,
+    lazy: false,
+    onNonLazyError: () => {},
+    on: { closed: (event) => (code = (event as { code: number }).code) },
+  });
+  for await (const { errors } of client.iterate({ query: target }))
+    expect(errors![0]!.extensions!.code).to.equal("NOT_FOUND");
+  return { code: () => code, close: () => client.dispose() };
+}
+
+async function expectRefused(url: string, token: string): Promise<void> {
+  const failure = await open(url, token).then(
+    () => undefined,
+    (error: { code?: number }) => error,
+  );
+  expect(failure?.code).to.equal(4403);
+}
+
+/** Cuts the connections by which replicas tell each other of changes. */
+async function cutTheBus(w: World): Promise<void> {
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'steward events'`;
+  expect((await w.app.services.database.pool.query(cut)).rowCount).to.equal(2);
+}
+
+describe("workspace proxies without a licence for them", () => {
+  const vendor = new Vendor();
+  const the = world(trusting(vendor));
+
+  it("are not created, changed or registered, and can be deleted", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const license = await vendor.license();
+    const added = await owner.post("/api/v2/licenses", { license });
+    expect(added).to.include({ status: 201 });
+    const { id, token } = await makeProxy(w, "lapsed");
+    expect(await owner.delete(`/api/v2/licenses/${added.body.id}`)).to.include({ status: 200 });
+
+    const message = "workspace_proxy is not licensed on this deployment.";
+    for (const answer of [
+      await owner.post(proxiesPath, { name: "?" }),
+      await owner.patch(`${proxiesPath}/lapsed`, { name: "?" }),
+      await owner.patch(`${proxiesPath}/primary`, { name: "?" }),
+    ]) {
+      expect(answer).to.include({ status: 403 });
+      expect(answer.body.message).to.equal(message);
+    }
+    const create = `mutation { createWorkspaceProxy(input: { name: "?" }) { proxyToken } }`;
+    const refused = (await owner.failure(create)).errors[0]!;
+    expect(refused).to.deep.include({ message });
+    expect(refused.extensions).to.deep.include({ code: "FORBIDDEN", feature: "workspace_proxy" });
+    const registered = await asProxy(w.url, token, register, { url: "http://lapsed.example.com", replicaId: newId() });
+    expect(registered.body.errors[0].message).to.equal(message);
+    // Who may not do it at all is not told of licences.
+    const ada = w.as(await w.user("ada"));
+    expect((await ada.post(proxiesPath, { name: "?" })).body.message).to.equal("Forbidden.");
+
+    expect(await known(w.url, token)).to.equal(true);
+    expect(await owner.get(`${proxiesPath}/${id}`)).to.include({ status: 200 });
+    expect(await owner.delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
+  });
+});
