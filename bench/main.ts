@@ -32,12 +32,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));
 }
 const run: Run = { databaseUrl: database.url, folder: database.folder, rounds, warmUp, measure, progress };
+const circumstances = { postgres: database.version, rounds, warmUp: warmUp / 1_000, measure: measure / 1_000 };
 const rows: Row[] = [];
-for (const bench of chosen) rows.push(...(await bench.measure(run)));
-
-console.log(`\n${table(rows)}\n`);
-if (!values.quick) {
-  const circumstances = { postgres: database.version, rounds, warmUp: warmUp / 1_000, measure: measure / 1_000 };
-  const name = chosen.length === benches.length ? "foundation" : chosen.map(({ name: each }) => each).join("-");
-  console.log(`Written to ${await save(markdown(rows, circumstances), name)}`);
+for (const bench of chosen) {
+  const own = await bench.measure(run);
+  rows.push(...own);
+  if (!values.quick) progress(`written to ${await save(markdown(own, circumstances), bench.name)}`);
 }
+console.log(`\n${table(rows)}`);

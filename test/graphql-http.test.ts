@@ -113,6 +113,60 @@ describe("GraphQL over HTTP", () => {
       expect(JSON.stringify(answer.body)).to.not.match(/stack|node_modules|Apollo/);
     });
 
+    it("and everything else are the same for an operation that came before", async () => {
+      const query = "query($group: String!) { group(group: $group) { id name } }";
+      const two = "query a { me { id } } query b { me { username } }";
+      const variables = { group: w().defaultOrganization };
+      const requests: Array<Record<string, unknown>> = [
+        { query, variables },
+        { query, variables, operationName: null, extensions: null },
+        { query, variables, operationName: "" },
+        { query, variables, operationName: "missing" },
+        { query, variables, operationName: 5 },
+        { query, variables: { group: 5 } },
+        { query, variables: { group: "no-such-group" } },
+        { query, variables: null },
+        { query, variables: [variables] },
+        { query, variables: JSON.stringify(variables) },
+        { query, variables, extensions: {} },
+        { query, variables, extensions: "none" },
+        { query, variables, unheard: true },
+        { query: two },
+        { query: two, operationName: "b" },
+        { query: "mutation { markAllInboxNotificationsRead { __typename } }" },
+        { query: "subscription { inboxEvents { __typename } }" },
+        { query: `{ groups(first: 1000) { nodes { members(first: 1000) { nodes { user { id } } } } } }` },
+      ];
+      const accepted = [
+        undefined,
+        "*/*",
+        "application/json",
+        "application/graphql-response+json",
+        "text/html;q=0.1, */*",
+      ];
+      for (const [nr, request] of requests.entries()) {
+        for (const accept of [...accepted, "text/plain"]) {
+          const own = { ...request, query: `# ${nr} ${accept}\n${String(request.query)}` };
+          const send = async () => {
+            const answer = await fetch(`${w().app.url}/graphql`, {
+              method: "POST",
+              headers: {
+                "Content-Type": "application/json",
+                "Service-Session-Token": w().owner.token,
+                ...(accept && { Accept: accept }),
+              },
+              body: JSON.stringify(own),
+            });
+            const text = (await answer.text()).replaceAll(answer.headers.get("x-request-id")!, "id");
+            return { status: answer.status, type: answer.headers.get("content-type"), text };
+          };
+          const first = await send();
+          for (const time of ["second", "third"])
+            expect(await send(), `${JSON.stringify(own)}, the ${time} time`).to.deep.equal(first);
+        }
+      }
+    });
+
     it("are 200 once an operation runs", async () => {
       const nobody = await w().nobody.post("/graphql", { query: "{ me { id } }" });
       expect(nobody).to.include({ status: 200 });

@@ -24,24 +24,31 @@ const keptText = 1024 * 1024;
 /** Operations of documents that callers sent, kept for their next time. */
 export class Documents {
   readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000, maxSize: keptText });
-  readonly #seen = new LRUCache<string, true>({ max: 1000 });
+  readonly #seen = new LRUCache<string, true>({ max: 1000, maxSize: keptText });
 
   constructor(private readonly schema: GraphQLSchema) {}
 
-  /** `key` identifies the text of the document, which is valid. Compiled when it comes a second time. */
-  operation(key: string, document: DocumentNode, name: string | undefined): ForeignOperation {
-    const id = `${name ?? ""}:${key}`;
-    const known = this.#operations.get(id);
+  /** The operation of a document that came before and is kept. */
+  known(text: string, name: string | undefined): ForeignOperation | undefined {
+    return this.#operations.get(idOf(text, name));
+  }
+
+  /** The operation of a valid document. Compiled when it comes a second time. */
+  operation(text: string, document: DocumentNode, name: string | undefined): ForeignOperation {
+    const known = this.known(text, name);
     if (known) return known;
+    const id = idOf(text, name);
     const again = this.#seen.has(id);
     const prepared = prepare(this.schema, document, name, again);
     const operation = { ...prepared, check: checker(this.schema, prepared) };
-    const size = document.loc?.end ?? keptText;
+    const size = id.length;
     if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation, { size });
-    else this.#seen.set(id, true);
+    else this.#seen.set(id, true, { size });
     return operation;
   }
 }
+
+const idOf = (text: string, name = "") => `${name}:${text}`;
 
 function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation["check"] {
   const paths = argumentPaths(operation.document);

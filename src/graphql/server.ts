@@ -10,17 +10,22 @@ import type { ContextOf, Http } from "../http/baseline.js";
 import { readBody } from "../http/body.js";
 import { challengeOf } from "../http/challenge.js";
 import { statusOf } from "../http/statuses.js";
-import type { Documents } from "./documents.js";
+import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, translate, withoutLiterals } from "./errors.js";
+import type { Variables } from "./execute.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
 export const graphqlPath = "/graphql";
 
-/** GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. */
+/**
+ * GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. An operation that came before, in the
+ * most usual form of request, goes to the executor at once: there is nothing left for Apollo to find.
+ */
 export class GraphqlOverHttp {
   private constructor(
     private readonly apollo: ApolloServer<Context>,
+    private readonly documents: Documents,
     private readonly services: Services,
     private readonly contextOf: ContextOf,
   ) {}
@@ -43,7 +48,7 @@ export class GraphqlOverHttp {
       ],
     });
     await apollo.start();
-    return new GraphqlOverHttp(apollo, services, contextOf);
+    return new GraphqlOverHttp(apollo, documents, services, contextOf);
   }
 
   /** Ends Apollo. By then nobody asks any more. */
@@ -63,6 +68,12 @@ export class GraphqlOverHttp {
     } catch (error) {
       if (error instanceof TransportError) throw error;
       return this.#refuse(http, error);
+    }
+    const usual = body && takesJson(http) ? usualRequest(body) : undefined;
+    const known = usual && this.documents.known(usual.query, usual.operationName);
+    if (known) {
+      const { status, result } = await run(known, usual.variables, context);
+      return send(http, { status, headers: json, body: `${JSON.stringify(result)}\n` });
     }
     const headers = new HeaderMap();
     for (const name in http.headers) headers.set(name, String(http.headers[name]));
@@ -102,24 +113,11 @@ export class GraphqlOverHttp {
 function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
-      async responseForOperation({ document, operation: definition, queryHash, request, contextValue }) {
+      async responseForOperation({ document, operation: definition, source, request, contextValue }) {
         if (!definition) return null;
-        const operation = documents.operation(queryHash!, document, request.operationName ?? undefined);
-        const variables = request.variables ?? {};
-        try {
-          operation.admit(contextValue);
-          operation.check(variables);
-        } catch (error) {
-          const fault = new GraphQLError((error as Error).message, { originalError: error as Error });
-          const errors = [formatError(contextValue, fault)];
-          // Whoever may not ask is answered as by the operation itself, whatever the variables are.
-          return translate(error).code === "BAD_USER_INPUT"
-            ? answer(400, { errors })
-            : answer(200, { errors, data: null });
-        }
-        const { data = null, errors } = await operation.run(contextValue, variables);
-        if (!errors) return answer(200, { data });
-        return answer(200, { errors: errors.map((error) => formatError(contextValue, error)), data });
+        const operation = documents.operation(source!, document, request.operationName ?? undefined);
+        const { status, result } = await run(operation, request.variables ?? {}, contextValue);
+        return { http: { status, headers: new HeaderMap() }, body: { kind: "single", singleResult: result } };
       },
       async willSendResponse({ response, contextValue }) {
         if (response.body.kind !== "single") return;
@@ -131,12 +129,59 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
   };
 }
 
-type SingleResult = { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] };
+/** What a response says, in the order in which it does. */
+interface Said {
+  errors?: GraphQLFormattedError[];
+  data?: Record<string, unknown> | null;
+}
 
-const answer = (status: number, singleResult: SingleResult) => ({
-  http: { status, headers: new HeaderMap() },
-  body: { kind: "single" as const, singleResult },
-});
+async function run(
+  operation: ForeignOperation,
+  variables: Variables,
+  context: Context,
+): Promise<{ status: number; result: Said }> {
+  try {
+    operation.admit(context);
+    operation.check(variables);
+  } catch (error) {
+    const fault = new GraphQLError((error as Error).message, { originalError: error as Error });
+    const errors = [formatError(context, fault)];
+    // Whoever may not ask is answered as by the operation itself, whatever the variables are.
+    const isInput = translate(error).code === "BAD_USER_INPUT";
+    return isInput ? { status: 400, result: { errors } } : { status: 200, result: { errors, data: null } };
+  }
+  const { data = null, errors } = await operation.run(context, variables);
+  if (!errors) return { status: 200, result: { data } };
+  return { status: 200, result: { errors: errors.map((error) => formatError(context, error)), data } };
+}
+
+/** Whether the client takes JSON without having to weigh it against other media types. */
+const takesJson = ({ headers: { accept } }: Http) =>
+  accept === undefined || accept === "*/*" || accept === "application/json";
+
+interface UsualRequest {
+  query: string;
+  operationName: string | undefined;
+  variables: Variables;
+}
+
+/** A request with nothing in it that Apollo would refuse or understand otherwise; nothing for any other. */
+function usualRequest({
+  query,
+  operationName,
+  variables,
+  extensions,
+}: Record<string, unknown>): UsualRequest | undefined {
+  const isNamed = typeof operationName === "string" && operationName !== "";
+  const isUsual =
+    typeof query === "string" &&
+    (isNamed || operationName == null) &&
+    typeof (variables ?? {}) === "object" &&
+    !Array.isArray(variables) &&
+    extensions == null;
+  if (!isUsual) return undefined;
+  return { query, operationName: isNamed ? operationName : undefined, variables: (variables ?? {}) as Variables };
+}
 
 /** What Apollo finds wrong with a document or request is the caller's input, whatever Apollo calls it. */
 function oneCode({ message, locations, extensions }: GraphQLFormattedError): GraphQLFormattedError {

@@ -1,5 +1,6 @@
-// The program as a process of its own: for what only a process can do, such as printing and dying.
-import { type ChildProcess, spawn } from "node:child_process";
+// The program as a process of its own: for what only a process can do, such as printing and dying. It is the compiled
+// program that users run, made anew if the sources are newer.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "../../src/embedded-postgres/folder.js";
 import { encryptionKeys, ownerPassword } from "./app.js";
@@ -30,7 +31,7 @@ export async function spawnStart(settings: NodeJS.ProcessEnv): Promise<ServerPro
   const port = settings.STEWARD_PORT ?? String(await freePort());
   const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
   const usual = { ...administrator, STEWARD_ENCRYPTION_KEYS: encryptionKeys };
-  const server = spawnProgram("src/main.ts", [], { ...usual, ...settings, STEWARD_PORT: port });
+  const server = spawnProgram("dist/main.js", [], { ...usual, ...settings, STEWARD_PORT: port });
   return { ...server, url: `http://127.0.0.1:${port}` };
 }
 
@@ -42,10 +43,19 @@ export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
 
 /** Starts a command of the command line. */
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
-  spawnProgram("src/cli.ts", words, settings);
+  spawnProgram("dist/cli.js", words, settings);
+
+let isCompiled = false;
+
+/** Once in a run: sources do not change while tests run. */
+function compile(): void {
+  if (!isCompiled) spawnSync(process.execPath, ["tools/prepare.mjs"], { stdio: "inherit" });
+  isCompiled = true;
+}
 
 function spawnProgram(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
-  const child = spawn(process.execPath, ["--import", "./tools/ts-loader.mjs", script, ...words], {
+  compile();
+  const child = spawn(process.execPath, [script, ...words], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
