@@ -115,7 +115,7 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
     requestDidStart: async () => ({
       async responseForOperation({ document, operation: definition, source, request, contextValue }) {
         if (!definition) return null;
-        const operation = documents.operation(source!, document, request.operationName ?? undefined);
+        const operation = documents.operation(source, document, request.operationName ?? undefined);
         const { status, result } = await run(operation, request.variables ?? {}, contextValue);
         return { http: { status, headers: new HeaderMap() }, body: { kind: "single", singleResult: result } };
       },
