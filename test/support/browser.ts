@@ -1,7 +1,7 @@
 // A real browser without a screen: the system's Chromium, or the one that npm has installed.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
@@ -12,12 +12,13 @@ const installed = "/usr/bin/chromium";
 
 /** Starts Chromium. Where the system lacks libraries that it needs, they come from its package. */
 export async function launchBrowser(): Promise<Browser> {
-  const executablePath = existsSync(installed) ? installed : await packed.executablePath();
+  const home = ownFolder();
+  const executablePath = existsSync(installed) ? installed : await unpackedIn(home);
   const launch = (libraries = "") =>
     chromium.launch({
       executablePath,
       args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-      env: { PATH: process.env.PATH!, HOME: tmpdir(), LD_LIBRARY_PATH: libraries },
+      env: { PATH: process.env.PATH!, HOME: home, LD_LIBRARY_PATH: libraries },
     });
   return launch().catch(async (error: Error) => {
     if (!/error while loading shared libraries/.test(error.message)) throw error;
@@ -26,6 +27,27 @@ export async function launchBrowser(): Promise<Browser> {
     browser.on("disconnected", () => rmSync(folder, { recursive: true, force: true }));
     return browser;
   });
+}
+
+/** A folder that lasts and that nobody else of this machine can write to: what is unpacked there is run. */
+function ownFolder(): string {
+  const { uid } = userInfo();
+  const folder = join(tmpdir(), `steward-browser-of-${uid}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (statSync(folder).uid !== uid) throw new Error(`${folder} belongs to somebody else.`);
+  return folder;
+}
+
+/** The package unpacks itself where temporary files go, and takes what is there for its own. */
+async function unpackedIn(folder: string): Promise<string> {
+  const usual = process.env.TMPDIR;
+  process.env.TMPDIR = folder;
+  try {
+    return await packed.executablePath();
+  } finally {
+    if (usual === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = usual;
+  }
 }
 
 function unpackLibraries(): string {
