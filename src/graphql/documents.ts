@@ -35,9 +35,9 @@ export class Documents {
 
   /** The operation of a valid document. Compiled when it comes a second time. */
   operation(text: string, document: DocumentNode, name: string | undefined): ForeignOperation {
-    const known = this.known(text, name);
-    if (known) return known;
     const id = idOf(text, name);
+    const known = this.#operations.get(id);
+    if (known) return known;
     const again = this.#seen.has(id);
     const prepared = prepare(this.schema, document, name, again);
     const operation = { ...prepared, check: checker(this.schema, prepared) };

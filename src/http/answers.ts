@@ -1,5 +1,4 @@
 import type { Http } from "./baseline.js";
-import { quotaHeaders } from "./quotas.js";
 
 /** A finished answer, whatever carries it. */
 export interface Answered {
@@ -35,12 +34,4 @@ export const transportFailure = ({ status, message, detail, headers }: Transport
 /** Leaves the answer of a request to be written once everybody has had a say in its headers. */
 export function send({ state }: Http, answered: Answered): void {
   state.answer = answered;
-}
-
-/** Writes an answer in one go: header by header, as Koa does it, takes as long as all the rest of it. */
-export function write({ req, res, state }: Http, { status, headers, body }: Answered): void {
-  const length = body === "" ? undefined : { "Content-Length": Buffer.byteLength(body) };
-  res.writeHead(status, { ...state.headers, ...quotaHeaders(state.facts), ...headers, ...length });
-  if (body === "" || req.method === "HEAD") res.end();
-  else res.end(body);
 }

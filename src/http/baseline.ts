@@ -2,11 +2,12 @@ import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { type Context, type RequestFacts, type Services } from "../context.js";
-import { type Answered, json, TransportError, transportFailure, write } from "./answers.js";
+import { type Answered, json, TransportError, transportFailure } from "./answers.js";
 import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";
 import { Deadlines } from "./deadlines.js";
 import type { Lifetimes } from "./lifetimes.js";
+import { write } from "./write.js";
 
 /** What is known of a request, whatever it came by. */
 export interface Asked {

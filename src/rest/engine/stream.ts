@@ -6,8 +6,8 @@ import type { Result } from "../../graphql/execute.js";
 import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";
-import { quotaHeaders } from "../../http/quotas.js";
 import { answerPing } from "../../http/pings.js";
+import { headersAround } from "../../http/write.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
 import { eventShapes, type Write, writer } from "./render.js";
@@ -181,8 +181,7 @@ function body(
   beat: string,
   encode: (event: Outgoing) => string,
 ): Channel {
-  const own = { "Content-Type": type, "X-Accel-Buffering": "no", ...quotaHeaders(state.facts) };
-  res.writeHead(200, { ...state.headers, ...own });
+  res.writeHead(200, { ...headersAround(state), "Content-Type": type, "X-Accel-Buffering": "no" });
   res.flushHeaders();
   if (first) res.write(first);
   return {
