@@ -36,9 +36,9 @@ describe("the layers", () => {
   /** Who may import whom, by the folder below `src` or the name of a file that lies there. The rest may import all. */
   const layers: Record<string, string[]> = {
     entities: ["entities"],
-    domain: ["domain", "entities", "context", "config"],
+    domain: ["domain", "entities", "context", "config", "program-files"],
     graphql: ["graphql", "domain", "http", "context", "config"],
-    rest: ["rest", "graphql", "domain", "http", "context", "config"],
+    rest: ["rest", "graphql", "domain", "http", "context", "config", "program-files"],
     http: ["http", "domain", "context", "config", "metrics"],
     context: ["domain", "config"],
     config: ["config", "domain"],
@@ -47,6 +47,7 @@ describe("the layers", () => {
     "embedded-postgres": ["embedded-postgres"],
     log: ["config"],
     "node-version": [],
+    "program-files": [],
   };
   const wholes = ["app", "main", "cli"];
   const layerOf = (path: string) => path.split("/")[1]!.replace(/\.[tj]s$/, "");

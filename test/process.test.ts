@@ -4,6 +4,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import {
+  buildClientSchema,
+  buildSchema,
+  getIntrospectionQuery,
+  type IntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
 import { Client as Postgres } from "pg";
 import { freshDatabase, ownerPassword } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
@@ -90,6 +98,23 @@ describe("the process", function () {
         "[0].name",
         "STEWARD_DATABASE_POOOL",
       );
+    });
+
+    it("is compiled whole: it serves the schema, its pages and what works in threads", async () => {
+      const server = await start({ STEWARD_DATABASE_URL: empty.url });
+      const client = new Client(server.url, await signIn(server));
+      const { body } = await client.post("/graphql", { query: getIntrospectionQuery() });
+      const served = printSchema(lexicographicSortSchema(buildClientSchema(body.data as IntrospectionQuery)));
+      const published = await readFile("schema.graphql", "utf8");
+      expect(served).to.equal(printSchema(lexicographicSortSchema(buildSchema(published))));
+      expect((await client.post("/api/v2/users/validate-password", { password: "hunter2" })).body).to.include({
+        valid: false,
+      });
+      for (const page of ["/login", "/docs"]) {
+        const text = await (await fetch(server.url + page)).text();
+        for (const [, part] of text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g))
+          expect(await fetch(server.url + part!), part).to.include({ status: 200 });
+      }
     });
 
     it("writes its log as text for people", async () => {

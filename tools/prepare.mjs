@@ -13,7 +13,7 @@ install(project, "dependencies");
 const bench = join(project, "bench");
 if (process.argv.includes("--bench") && existsSync(join(bench, "package.json")))
   install(bench, "what the benchmarks need");
-if (!isBuilt()) build();
+if (!isBuilt()) await build();
 
 function install(folder, what) {
   if (isInstalled(folder)) return;

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Context } from "../context.js";
+import { programFile } from "../program-files.js";
 import { statement } from "./database.js";
 
 /** What anybody may know of this server. */
@@ -9,10 +10,8 @@ export interface ServerInfo {
   deploymentId: string;
 }
 
-const packageFile = new URL("../../package.json", import.meta.url);
-
 /** The version of this program. */
-export const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
+export const { version } = JSON.parse(readFileSync(programFile("../package.json"), "utf8")) as { version: string };
 
 const deployment = statement<{ id: string }>("select id from deployment");
 

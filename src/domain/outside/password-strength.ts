@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { programFile } from "../../program-files.js";
 import { unavailable } from "../errors.js";
 import { boundedPool } from "../bounded-pool.js";
 
@@ -24,7 +25,7 @@ const queueLimit = 250;
 /** Milliseconds for one estimate, with the dictionaries read at the first. */
 const patience = 10_000;
 
-const program = new URL(`./password-strength/worker${extname(import.meta.url)}`, import.meta.url);
+const program = programFile(`domain/outside/password-strength/worker${extname(import.meta.url)}`);
 const inTurn = boundedPool(1, queueLimit, () => unavailable("Too many passwords are being checked."));
 let worker: Worker | undefined;
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, Source, validate } from "graphql";
 import { type Operation, prepare } from "../../graphql/execute.js";
+import { programFile } from "../../program-files.js";
 
 /** An operation that the program brings along: validated at boot, run as often as its row is asked for. */
 export interface StoredOperation extends Operation {
@@ -11,7 +12,7 @@ export interface StoredOperation extends Operation {
 
 /** Reads the operations of an area. The program does not start with an invalid one. */
 export function storedOperations(schema: GraphQLSchema, area: string): Map<string, StoredOperation> {
-  const text = readFileSync(new URL(`../${area}.graphql`, import.meta.url), "utf8");
+  const text = readFileSync(programFile(`rest/${area}.graphql`), "utf8");
   const document = parse(new Source(text, `${area}.graphql`), { noLocation: false });
   const faults = validate(schema, document);
   if (faults.length > 0) throw new Error(`${area}.graphql: ${faults.map(String).join("\n")}`);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { programFile } from "../../program-files.js";
 import { type Html, html } from "./html.js";
 
 export interface Page {
@@ -8,7 +9,7 @@ export interface Page {
 }
 
 /** The look of all pages. */
-export const style = readFileSync(new URL("style.css", import.meta.url), "utf8");
+export const style = readFileSync(programFile("rest/pages/style.css"), "utf8");
 
 /** Named by its content, so that browsers may keep it. */
 export const stylePath = `/assets/pages-${createHash("sha256").update(style).digest("hex").slice(0, 16)}.css`;
