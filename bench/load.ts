@@ -102,6 +102,7 @@ class Client {
   }
 
   #send(): void {
+    if (this.socket.destroyed) return this.#failed(new Error("The server has closed the connection."));
     this.socket.write(this.request(this.#nth++), "latin1");
   }
 

@@ -16,25 +16,22 @@ export interface Pair {
   goal?: Goal;
 }
 
-type Round = ReadonlyMap<string, Score>;
+/** What each contestant did in a round, by name. */
+export type Round = ReadonlyMap<string, Score>;
 
-/** Lets contestants act in turn, round by round, and compares them within each round. */
+/** Lets contestants play some rounds, and compares them within each round. */
 export async function holdRounds<Contestant extends { name: string }>(
   title: string,
   contestants: readonly Contestant[],
   pairs: readonly Pair[],
-  measure: (contestant: Contestant) => Promise<Score>,
+  play: (contestants: readonly Contestant[], progress: Run["progress"]) => Promise<Round>,
   run: Run,
 ): Promise<Row[]> {
   const rounds: Round[] = [];
   for (let nr = 1; nr <= run.rounds; nr++) {
-    const round = new Map<string, Score>();
+    const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds}, ${text}`);
     // Every other round goes backwards: who is late in one is early in the next.
-    for (const contestant of nr % 2 ? contestants : contestants.toReversed()) {
-      run.progress(`${title}: round ${nr} of ${run.rounds}, ${contestant.name}`);
-      round.set(contestant.name, await measure(contestant));
-    }
-    rounds.push(round);
+    rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), progress));
   }
   return [
     ...contestants.map(({ name }) => contestantRow(title, name, rounds)),

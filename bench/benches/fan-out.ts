@@ -1,7 +1,7 @@
 import { memberToken } from "../data.js";
 import { sendCustom, watchesPerUser, watchPath } from "../inbox.js";
 import { LoadGenerator } from "../load.js";
-import { holdRounds, type Score } from "../rounds.js";
+import { holdRounds, type Round, type Score } from "../rounds.js";
 import { type Bench, type Run, type Start, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 import { Watchers } from "../watchers.js";
@@ -30,6 +30,15 @@ const steward: Contestant = {
   start: startSteward,
   startAnnouncer: startSteward,
 };
+
+async function play(contestants: readonly Contestant[], run: Run): Promise<Round> {
+  const round = new Map<string, Score>();
+  for (const contestant of contestants) {
+    run.progress(contestant.name);
+    round.set(contestant.name, await measure(contestant, run));
+  }
+  return round;
+}
 
 async function measure({ start, startAnnouncer }: Contestant, run: Run): Promise<Score> {
   const tokens = nextTokens();
@@ -74,7 +83,7 @@ export const fanOutBench: Bench = {
       "fan-out to 1,000 watchers",
       [raw, steward],
       pairs,
-      (contestant) => measure(contestant, run),
+      (those, progress) => play(those, { ...run, progress }),
       run,
     );
   },
