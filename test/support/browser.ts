@@ -1,6 +1,6 @@
 // A real browser without a screen: the system's Chromium, or the one that npm has installed.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,11 +9,13 @@ import packed from "@sparticuz/chromium";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const installed = "/usr/bin/chromium";
+const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
+const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
 
 /** Starts Chromium. Where the system lacks libraries that it needs, they come from its package. */
 export async function launchBrowser(): Promise<Browser> {
   const home = ownFolder();
-  const executablePath = existsSync(installed) ? installed : await unpackedIn(home);
+  const executablePath = existsSync(installed) ? installed : await unpacked(home);
   const launch = (libraries = "") =>
     chromium.launch({
       executablePath,
@@ -38,12 +40,27 @@ function ownFolder(): string {
   return folder;
 }
 
-/** The package unpacks itself where temporary files go, and takes what is there for its own. */
-async function unpackedIn(folder: string): Promise<string> {
+/** The executable of the package, unpacked once for all processes and runs. */
+async function unpacked(home: string): Promise<string> {
+  const folder = join(home, version);
+  if (!existsSync(folder)) {
+    const unfinished = mkdtempSync(join(home, "unfinished-"));
+    await unpackIn(unfinished);
+    try {
+      renameSync(unfinished, folder);
+    } catch {
+      rmSync(unfinished, { recursive: true }); // Another process was faster.
+    }
+  }
+  return join(folder, "chromium");
+}
+
+/** The package unpacks itself where temporary files go. */
+async function unpackIn(folder: string): Promise<void> {
   const usual = process.env.TMPDIR;
   process.env.TMPDIR = folder;
   try {
-    return await packed.executablePath();
+    await packed.executablePath();
   } finally {
     if (usual === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = usual;

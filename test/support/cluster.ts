@@ -1,4 +1,4 @@
-// One Postgres for the whole run, made on first need, and databases in it: cloned from a migrated template, file by file.
+// One Postgres for the whole run, and databases in it: cloned from a migrated template, file by file.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -12,47 +12,40 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-let starting: Promise<Cluster> | undefined;
-let template: Promise<TestDatabase> | undefined;
+/** Where the processes that test find what was made for all of them. */
+const shared = { server: "STEWARD_TEST_POSTGRES", template: "STEWARD_TEST_TEMPLATE" };
 let created = 0;
 
-/** Makes the database that `cloneDatabase` copies. Only the first call of a run does anything; `migrate` must disconnect. */
-export async function createTemplate(migrate: (url: string) => Promise<void>): Promise<void> {
-  template ??= createDatabase().then(async (database) => {
-    await migrate(database.url);
-    return database;
-  });
-  await template;
+/** Opens the Postgres of the run: the one that the environment names, else one of its own. Gives what closes it. */
+export async function openPostgres(): Promise<() => Promise<void>> {
+  const given = process.env.STEWARD_DATABASE_URL || process.env.DATABASE_URL;
+  const own = given ? undefined : await startTestCluster();
+  process.env[shared.server] = given ?? own!.url;
+  return own?.stop ?? dropTemplate;
 }
 
-/** A migrated database for one test file. */
-export async function cloneDatabase(): Promise<TestDatabase> {
-  if (!template) throw new Error("Call createTemplate first.");
-  return createDatabase(nameOf(await template));
+/** Makes the database that `cloneDatabase` copies. `migrate` must disconnect. */
+export async function createTemplate(migrate: (url: string) => Promise<void>): Promise<void> {
+  const { url } = await createDatabase();
+  await migrate(url);
+  process.env[shared.template] = new URL(url).pathname.slice(1);
 }
+
+const dropTemplate = () => administer(`drop database ${process.env[shared.template]}`);
+
+/** A migrated database for one test file. */
+export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(process.env[shared.template]);
 
 /** An empty database, or a copy of another. */
 export async function createDatabase(original = "template1"): Promise<TestDatabase> {
   const name = `steward_test_${process.pid}_${++created}`;
-  const url = new URL(await serverUrl());
+  const url = new URL(serverUrl());
   url.pathname = name;
   await administer(`create database ${name} template ${original}`);
   return { url: url.href, drop: () => administer(`drop database if exists ${name} with (force)`) };
 }
 
-/** Ends what the run has started. Called once, after all tests. */
-export async function stopCluster(): Promise<void> {
-  const used = starting;
-  const database = await template?.catch(() => undefined);
-  template = starting = undefined;
-  if (used) await (await used).stop();
-  else await database?.drop();
-}
-
-async function serverUrl(): Promise<string> {
-  const given = process.env.STEWARD_DATABASE_URL ?? process.env.DATABASE_URL;
-  return given || (await (starting ??= startTestCluster())).url;
-}
+const serverUrl = () => process.env[shared.server]!;
 
 async function startTestCluster(): Promise<Cluster> {
   const directory = await mkdtemp(join(tmpdir(), "steward-test-"));
@@ -73,7 +66,7 @@ function removeWhenProcessIsGone(directory: string): void {
 }
 
 async function administer(sql: string): Promise<void> {
-  const client = new Client(await serverUrl());
+  const client = new Client(serverUrl());
   await client.connect();
   try {
     await client.query(sql);
@@ -81,5 +74,3 @@ async function administer(sql: string): Promise<void> {
     await client.end();
   }
 }
-
-const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);

@@ -1,9 +1,13 @@
-// Runs around the whole test run.
+// Runs around the whole test run, in the process that hands the files to those that test.
 import "reflect-metadata";
-import { stopCluster } from "./cluster.js";
+import { makeTemplate } from "./app.js";
+import { openPostgres } from "./cluster.js";
 
-export const mochaHooks = {
-  async afterAll(): Promise<void> {
-    await stopCluster();
-  },
-};
+let close: () => Promise<void>;
+
+export async function mochaGlobalSetup(): Promise<void> {
+  close = await openPostgres();
+  await makeTemplate();
+}
+
+export const mochaGlobalTeardown = (): Promise<void> => close();
