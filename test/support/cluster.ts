@@ -21,7 +21,7 @@ export async function openPostgres(): Promise<() => Promise<void>> {
   const given = process.env.STEWARD_DATABASE_URL || process.env.DATABASE_URL;
   const own = given ? undefined : await startTestCluster();
   process.env[shared.server] = given ?? own!.url;
-  return own?.stop ?? dropTemplate;
+  return own ? () => own.stop() : dropTemplate;
 }
 
 /** Makes the database that `cloneDatabase` copies. `migrate` must disconnect. */
