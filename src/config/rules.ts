@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { truthOf } from "../domain/text.js";
 import { wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
@@ -38,16 +39,7 @@ export const oneOf = <const Word extends string>(...words: Word[]): Rule<Word> =
   rule: `one of ${words.join(", ")}`,
 });
 
-const truths = new Map([
-  ["true", true],
-  ["1", true],
-  ["t", true],
-  ["false", false],
-  ["0", false],
-  ["f", false],
-]);
-
-export const yesOrNo: Rule<boolean> = { read: (given) => truths.get(given.toLowerCase()), rule: "true or false" };
+export const yesOrNo: Rule<boolean> = { read: truthOf, rule: "true or false" };
 
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,5 +1,5 @@
 import { badInput, Problems, quote } from "./errors.js";
-import { isUuid, textProblem, utcMoment } from "./text.js";
+import { isUuid, textProblem, truthOf, utcMoment } from "./text.js";
 
 /** What the values of a key may be: how one is read, and the rule it breaks when it cannot be. */
 export interface Kind<Value> {
@@ -15,19 +15,7 @@ export const oneOf = <const Word extends string>(...words: Word[]): Kind<Word> =
   rule: `must be one of ${words.join(", ")}`,
 });
 
-const truths = new Map([
-  ["true", true],
-  ["1", true],
-  ["t", true],
-  ["false", false],
-  ["0", false],
-  ["f", false],
-]);
-
-export const yesOrNo: Kind<boolean> = {
-  read: (text) => truths.get(text.toLowerCase()),
-  rule: "must be true or false",
-};
+export const yesOrNo: Kind<boolean> = { read: truthOf, rule: "must be true or false" };
 
 /** An id, in lower case. */
 export const uuid: Kind<string> = {

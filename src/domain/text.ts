@@ -21,6 +21,18 @@ export function utcMoment(text: string): string | undefined {
   return utc.length === 24 && !utc.startsWith("0000") ? utc : undefined;
 }
 
+const truths = new Map([
+  ["true", true],
+  ["1", true],
+  ["t", true],
+  ["false", false],
+  ["0", false],
+  ["f", false],
+]);
+
+/** What a text says of yes or no, in any letter case; undefined if it says neither. */
+export const truthOf = (text: string): boolean | undefined => truths.get(text.toLowerCase());
+
 /** Whether Postgres and JSON can hold the text: valid Unicode without NUL. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 

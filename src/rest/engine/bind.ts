@@ -11,6 +11,7 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import { Problems } from "../../domain/errors.js";
+import { truthOf } from "../../domain/text.js";
 import type { Variables } from "../../graphql/execute.js";
 import { argumentPaths, entryKeyOf, type Reader, readerOf } from "../../graphql/variables.js";
 import type { Row } from "./area.js";
@@ -139,13 +140,11 @@ function fromQuery(name: string, type: GraphQLInputType, read: Reader): Take {
   };
 }
 
-const truths: Record<string, boolean> = { true: true, t: true, "1": true, false: false, f: false, "0": false };
-
 function converter(type: GraphQLInputType): (text: string) => unknown {
   if (isEnumType(type)) return (text) => text;
   switch (getNamedType(type).name) {
     case "Boolean":
-      return (text) => truths[text.toLowerCase()] ?? text;
+      return (text) => truthOf(text) ?? text;
     case "Int":
     case "BigInt":
       return (text) => (/^-?\d{1,16}$/.test(text) ? Number(text) : text);
