@@ -65,10 +65,11 @@ async function bundle(folder) {
   });
 }
 
-/** Changes with every edited, added, renamed and removed source, and with the compiler and its settings. */
+/** Changes with every edited, added, renamed and removed source, and with what they are compiled by. */
 function fingerprint() {
   const hash = createHash("sha256");
-  const inputs = ["tsconfig.json", "package-lock.json", ...filesOfSource().map((path) => join("src", path))];
+  const settings = ["tsconfig.json", "package-lock.json", "tools/build.mjs"];
+  const inputs = [...settings, ...filesOfSource().map((path) => join("src", path))];
   for (const path of inputs) {
     const { mtimeMs, size } = statSync(join(project, path));
     hash.update(`${path} ${mtimeMs} ${size}\n`);
