@@ -35,22 +35,24 @@ export class Routes {
   /** Lets the route of a request answer it. */
   answer = (http: Http): Promise<void> | void => {
     const { path, method } = http;
-    const allowed = new Set<string>();
-    for (const start of startsOf(path)) {
-      for (const { layer, handler } of this.#near.get(start) ?? []) {
-        const captures = layer.regexp.exec(path);
-        if (!captures) continue;
-        if (layer.methods.includes(method)) {
-          http.state.params = layer.params(path, captures.slice(1));
-          http.state.route = layer.path as string;
-          return handler(http);
-        }
-        for (const other of layer.methods) allowed.add(other);
-      }
+    for (const { layer, handler } of this.#candidates(path)) {
+      const captures = layer.methods.includes(method) && layer.regexp.exec(path);
+      if (!captures) continue;
+      http.state.params = layer.params(path, captures.slice(1));
+      http.state.route = layer.path as string;
+      return handler(http);
     }
-    const methods = [...allowed].sort();
-    this.refuse(http, methods.length > 0 ? methodNotAllowed(...methods) : new TransportError(404, "Route not found."));
+    this.refuse(http, this.#failureOf(path));
   };
+
+  /** What the path may belong to, in the order in which it is tried. */
+  #candidates = (path: string): Route[] => startsOf(path).flatMap((start) => this.#near.get(start) ?? []);
+
+  #failureOf(path: string): TransportError {
+    const matching = this.#candidates(path).filter(({ layer }) => layer.regexp.test(path));
+    const methods = new Set(matching.flatMap(({ layer }) => layer.methods));
+    return methods.size > 0 ? methodNotAllowed(...[...methods].sort()) : new TransportError(404, "Route not found.");
+  }
 }
 
 /** What a path begins with, the longest start first: `/login/oidc` → `/login/oidc`, `/login`. */
