@@ -1,8 +1,9 @@
 import { type Load, LoadGenerator } from "./load.js";
 import type { Row } from "./report.js";
 import type { ServerProcess } from "./process.js";
-import { holdRounds, type Pair, type Round } from "./rounds.js";
+import { holdRounds, type Pair, type Round, type Score } from "./rounds.js";
 import type { Run, Start } from "./run.js";
+import { median } from "./statistics.js";
 
 /** A server and what it is asked. */
 export interface Contestant {
@@ -35,20 +36,20 @@ async function play(contestants: readonly Contestant[], run: Run): Promise<Round
     run.progress(`warming up ${name}`);
     const player = new Player(name, servers.use(await start(run)), load);
     await player.measure(run.warmUp);
-    player.forget();
     players.push(player);
   }
   run.progress("measuring");
   for (let slice = 0; slice < slices; slice++) {
-    for (const player of slice % 2 ? players.toReversed() : players) await player.measure(run.measure / slices);
+    for (const player of slice % 2 ? players.toReversed() : players) {
+      player.scores.push(await player.measure(run.measure / slices));
+    }
   }
   return new Map(players.map((player) => [player.name, player.score]));
 }
 
 class Player {
-  #cpu = 0;
-  #requests = 0;
-  #seconds = 0;
+  /** Of each piece. */
+  readonly scores: Score[] = [];
 
   constructor(
     readonly name: string,
@@ -56,23 +57,21 @@ class Player {
     private readonly load: Load,
   ) {}
 
-  forget(): void {
-    this.#cpu = this.#requests = this.#seconds = 0;
-  }
-
-  async measure(milliseconds: number): Promise<void> {
+  async measure(milliseconds: number): Promise<Score> {
     // Connections of its own: servers close those that wait for their turn.
     using generator = await LoadGenerator.open(this.server.url, this.load);
     const before = await this.server.usage();
     const { requests, seconds } = await generator.run(milliseconds);
     const after = await this.server.usage();
-    this.#cpu += after.cpu - before.cpu;
-    this.#requests += requests;
-    this.#seconds += seconds;
+    return { cpu: (after.cpu - before.cpu) / requests, perSecond: requests / seconds };
   }
 
-  get score() {
-    return { cpu: this.#cpu / this.#requests, perSecond: this.#requests / this.#seconds };
+  /** The median of the pieces: what hits one of them alone does not count. */
+  get score(): Score {
+    return {
+      cpu: median(this.scores.map(({ cpu }) => cpu)),
+      perSecond: median(this.scores.map(({ perSecond }) => perSecond)),
+    };
   }
 }
 

@@ -80,7 +80,8 @@ ${table(rows)}
 
 Server, load and Postgres share the machine over loopback. Where contestants are put under load, every round starts each
 one as a fresh process, warms it up for ${warmUp} s and measures ${measure} s of it in pieces, all of them taking turns, so that what else
-goes on in the machine meets all alike; ${rounds} rounds. Costs are the median; CPU is that of the server process. Ratios are of CPU, or of times where these are the costs, paired within a round; the table gives
+goes on in the machine meets all alike, and their median counts; ${rounds} rounds. Costs are the median of these; CPU is
+that of the server process. Ratios are of CPU, or of times where these are the costs, paired within a round; the table gives
 their median. Contestants of a bench answered alike before it began.
 `;
 }
