@@ -23,7 +23,7 @@ export interface Contest {
 /** Compares servers that answer the same question. */
 export async function hold({ title, contestants, pairs }: Contest, run: Run): Promise<Row[]> {
   await requireSameAnswers(title, contestants, run);
-  return holdRounds(title, contestants, pairs, (those, progress) => play(those, { ...run, progress }), run);
+  return holdRounds(title, contestants, pairs, play, run);
 }
 
 /** Pieces of a measurement. Contestants take turns, so that what else goes on in the machine meets all of them. */

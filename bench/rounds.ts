@@ -24,14 +24,14 @@ export async function holdRounds<Contestant extends { name: string }>(
   title: string,
   contestants: readonly Contestant[],
   pairs: readonly Pair[],
-  play: (contestants: readonly Contestant[], progress: Run["progress"]) => Promise<Round>,
+  play: (contestants: readonly Contestant[], run: Run) => Promise<Round>,
   run: Run,
 ): Promise<Row[]> {
   const rounds: Round[] = [];
   for (let nr = 1; nr <= run.rounds; nr++) {
     const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds}, ${text}`);
     // Every other round goes backwards: who is late in one is early in the next.
-    rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), progress));
+    rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), { ...run, progress }));
   }
   return [
     ...contestants.map(({ name }) => contestantRow(title, name, rounds)),

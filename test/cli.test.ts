@@ -2,9 +2,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { freshDatabase, ownerPassword, startServer } from "./support/app.js";
+import { ownerPassword, startServer } from "./support/app.js";
 import type { App } from "../src/app.js";
-import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
@@ -68,7 +68,7 @@ describe("the command line", function () {
     let database: TestDatabase;
     let app: App;
     before(async () => {
-      database = await freshDatabase();
+      database = await cloneDatabase();
       app = await startServer(database.url);
     });
     after(async () => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Client as SqlClient } from "pg";
-import { freshDatabase, ownerPassword } from "./support/app.js";
-import type { TestDatabase } from "./support/cluster.js";
+import { ownerPassword } from "./support/app.js";
+import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { Client } from "./support/world.js";
 
@@ -15,7 +15,7 @@ describe("a server that is killed", () => {
 
   before(async function () {
     this.timeout(60_000);
-    database = await freshDatabase();
+    database = await cloneDatabase();
     sql = new SqlClient(database.url);
     await sql.connect();
   });

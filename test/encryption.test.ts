@@ -9,8 +9,8 @@ import type { App } from "../src/app.js";
 import { encryptedColumns, type SealedRow, userSecretValues } from "../src/domain/encryption/columns.js";
 import { newId } from "../src/domain/ids.js";
 import { readKeys, Vault } from "../src/domain/outside/vault.js";
-import { freshDatabase, logged, ownerPassword, startServer } from "./support/app.js";
-import type { TestDatabase } from "./support/cluster.js";
+import { logged, ownerPassword, startServer } from "./support/app.js";
+import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnCommand, spawnServer } from "./support/process.js";
 import { eventually } from "./support/watchers.js";
 import { Client, startWorld, world } from "./support/world.js";
@@ -73,7 +73,7 @@ describe("encryption", function () {
   let folder: string;
   let running: App[];
   beforeEach(async () => {
-    database = await freshDatabase();
+    database = await cloneDatabase();
     pool = new Pool({ connectionString: database.url, max: 4 });
     folder = mkdtempSync(join(tmpdir(), "steward-encryption-"));
     running = [];

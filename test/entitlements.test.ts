@@ -7,8 +7,8 @@ import type { App } from "../src/app.js";
 import { ConfigError, readConfig } from "../src/config.js";
 import { organizationRoles, siteRoles } from "../src/domain/authorization.js";
 import { startCluster } from "../src/embedded-postgres/index.js";
-import { freshDatabase, logged, ownerPassword, startServer } from "./support/app.js";
-import type { TestDatabase } from "./support/cluster.js";
+import { logged, ownerPassword, startServer } from "./support/app.js";
+import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { goodClaims, now, trusting, Vendor } from "./support/licensing.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
 import { eventually } from "./support/watchers.js";
@@ -391,7 +391,7 @@ describe("entitlements of two replicas", () => {
 describe("entitlements over restarts", () => {
   let database: TestDatabase;
   before(async () => {
-    database = await freshDatabase();
+    database = await cloneDatabase();
   });
   const [vendor, successor] = [new Vendor("old"), new Vendor("new")];
   after(() => database.drop());
@@ -474,7 +474,7 @@ describe("entitlements over restarts", () => {
   });
 
   it("say why a licence of the settings is not taken, unless its time has simply passed", async () => {
-    const fresh = await freshDatabase();
+    const fresh = await cloneDatabase();
     const start = (license: string) => startServer(fresh.url, { ...trusting(vendor), STEWARD_LICENSE: license });
     const refusal = await start(await successor.license()).then(
       () => undefined,

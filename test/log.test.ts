@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
-import { freshDatabase, ownerPassword } from "./support/app.js";
-import type { TestDatabase } from "./support/cluster.js";
+import { ownerPassword } from "./support/app.js";
+import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, type ServerProcess, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
@@ -13,7 +13,7 @@ describe("the log", function () {
   let server: ServerProcess;
 
   before(async () => {
-    database = await freshDatabase();
+    database = await cloneDatabase();
     sql = new Postgres(database.url);
     await sql.connect();
     server = await spawnServer({

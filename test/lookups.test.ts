@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Pool } from "pg";
 import { Database, lookup, statement } from "../src/domain/database.js";
 import { createOrm } from "../src/entities/orm.js";
-import { freshDatabase } from "./support/app.js";
+import { cloneDatabase } from "./support/cluster.js";
 
 describe("lookups", () => {
   let database: Database;
@@ -11,7 +11,7 @@ describe("lookups", () => {
   let give: () => Promise<void>;
 
   before(async () => {
-    const fresh = await freshDatabase();
+    const fresh = await cloneDatabase();
     const created = createOrm({ url: fresh.url, pool: 5, statementTimeout: 1_000 });
     pool = created.pool;
     database = new Database(created.orm, pool);

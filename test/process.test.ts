@@ -13,8 +13,8 @@ import {
   printSchema,
 } from "graphql";
 import { Client as Postgres } from "pg";
-import { freshDatabase, ownerPassword } from "./support/app.js";
-import { createDatabase, type TestDatabase } from "./support/cluster.js";
+import { ownerPassword } from "./support/app.js";
+import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer, spawnStart } from "./support/process.js";
 import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client } from "./support/world.js";
@@ -212,7 +212,7 @@ describe("the process", function () {
     let locks: Postgres;
 
     beforeEach(async () => {
-      database = await freshDatabase();
+      database = await cloneDatabase();
       locks = await connected(database.url);
     });
     afterEach(async () => {

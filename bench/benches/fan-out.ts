@@ -79,12 +79,6 @@ export const fanOutBench: Bench = {
   name: "fan-out",
   measure(run) {
     const pairs = [{ of: steward.name, against: raw.name }];
-    return holdRounds(
-      "fan-out to 1,000 watchers",
-      [raw, steward],
-      pairs,
-      (those, progress) => play(those, { ...run, progress }),
-      run,
-    );
+    return holdRounds("fan-out to 1,000 watchers", [raw, steward], pairs, play, run);
   },
 };

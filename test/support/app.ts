@@ -2,7 +2,7 @@
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { type Config, readConfig } from "../../src/config.js";
-import { cloneDatabase, createTemplate, type TestDatabase } from "./cluster.js";
+import { createTemplate } from "./cluster.js";
 
 export const ownerPassword = "correct-horse-battery-staple-9";
 
@@ -30,15 +30,12 @@ export const logged: Array<Record<string, unknown>> = [];
 const log = () =>
   pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
 
-/** Makes the database that all others are copies of. */
+/** Makes the database that others are copies of: migrated, with the administrator and the default organization. */
 export const makeTemplate = (): Promise<void> =>
   createTemplate(async (url) => {
     const app = await startApp(readConfig(settings(url)), log());
     await app.close();
   });
-
-/** A migrated database with the administrator and the default organization in it. */
-export const freshDatabase = (): Promise<TestDatabase> => cloneDatabase();
 
 /** A server on the database; several on one database are replicas of each other. */
 export function startServer(databaseUrl: string, changes: NodeJS.ProcessEnv = {}): Promise<App> {

@@ -33,7 +33,7 @@ export async function createTemplate(migrate: (url: string) => Promise<void>): P
 
 const dropTemplate = () => administer(`drop database ${process.env[shared.template]}`);
 
-/** A migrated database for one test file. */
+/** A migrated database with the administrator and the default organization in it, for one test file. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(process.env[shared.template]);
 
 /** An empty database, or a copy of another. */

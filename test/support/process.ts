@@ -1,6 +1,6 @@
 // The program as a process of its own: for what only a process can do, such as printing and dying. It is the compiled
-// program that users run, made anew if the sources are newer.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+// program that users run.
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "../../src/embedded-postgres/folder.js";
 import { encryptionKeys, ownerPassword } from "./app.js";
@@ -45,16 +45,7 @@ export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
   spawnProgram("dist/cli.js", words, settings);
 
-let isCompiled = false;
-
-/** Once in a run: sources do not change while tests run. */
-function compile(): void {
-  if (!isCompiled) spawnSync(process.execPath, ["tools/prepare.mjs"], { stdio: "inherit" });
-  isCompiled = true;
-}
-
 function spawnProgram(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
-  compile();
   const child = spawn(process.execPath, [script, ...words], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ["ignore", "pipe", "pipe"],

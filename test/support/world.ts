@@ -2,8 +2,8 @@
 import type { App } from "../../src/app.js";
 import { newId } from "../../src/domain/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
-import { freshDatabase, ownerPassword, startServer } from "./app.js";
-import type { TestDatabase } from "./cluster.js";
+import { ownerPassword, startServer } from "./app.js";
+import { cloneDatabase, type TestDatabase } from "./cluster.js";
 
 // Tests look into answers of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
@@ -211,7 +211,7 @@ export class World {
 
 /** A server of its own with the owner signed in. Close it after the tests. */
 export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World> {
-  const database = await freshDatabase();
+  const database = await cloneDatabase();
   const app = await startServer(database.url, changes);
   const nobody = new Client(app.url);
   const { body } = await nobody.post("/api/v2/users/login", { email: "owner@example.com", password: ownerPassword });
