@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { createServer as createTlsServer } from "node:https";
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
 import type { App } from "../src/app.js";
 import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
@@ -389,25 +390,6 @@ describe("a workspace proxy that registers", () => {
     });
     after(() => there.close());
 
-    it("is asked by one of them at a time, and both know what that one found", async () => {
-      const { id, standIn } = await registered("shared");
-      await eventually(async () => (await look(id)).healthy, "it is well");
-      const other = new Client(there.url, the().owner.token);
-      expect((await look(id, other)).status).to.deep.equal((await look(id)).status);
-
-      // Both are told of the same due check at once, again and again: it is done once.
-      await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
-      await standIn.asked();
-      for (let round = 1; round <= 5; round++) {
-        const before = (await look(id)).status.checked_at!;
-        await pool().query("update workspace_proxies set check_due_at = now() where id = $1", [id]);
-        for (const { proxyHealth } of [the().app.services, there.services]) proxyHealth.soon();
-        await eventually(async () => (await look(id, other)).status.checked_at! > before, "it is checked");
-        await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
-        expect(await standIn.asked(), `round ${round}`).to.have.length(1);
-      }
-    });
-
     it("is checked by the other one when the one that did it is gone", async () => {
       const { id, standIn } = await registered("survivor");
       const third = await startServer(the().database.url, {});
@@ -417,25 +399,81 @@ describe("a workspace proxy that registers", () => {
       there.services.proxyHealth.soon();
       await eventually(async () => (await look(id)).status.status === "unhealthy", "somebody looks");
     });
+  });
+});
 
-    it("is asked five at a time, and no more", async function () {
-      this.timeout(40_000);
-      const all = await Promise.all(Array.from({ length: 8 }, (_, n) => registered(`slow-${n}`)));
-      await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour'");
-      await Promise.all(all.map(({ standIn }) => standIn.behave("silent")));
-      await Promise.all(all.map(({ standIn }) => standIn.asked()));
-      const ids = all.map(({ id }) => id);
-      await pool().query("update workspace_proxies set check_due_at = now() where id = any($1)", [ids]);
-      for (const { proxyHealth } of [the().app.services, there.services]) proxyHealth.soon();
-      const asked = async () => (await Promise.all(all.map(({ standIn }) => standIn.asked()))).flat().length;
-      let most = await asked();
-      await eventually(async () => (most += await asked()) >= 5, "five are being asked");
-      expect(most).to.equal(5);
-      await eventually(async () => {
-        const sql = "select from workspace_proxies where id = any($1) and status = 'unreachable'";
-        return (await pool().query(sql, [ids])).rowCount === 8;
-      }, "all of them have been asked");
-    });
+describe("workspace proxies of two replicas of the server", () => {
+  const environment = { STEWARD_PROXY_HEALTH_INTERVAL: "1d", STEWARD_PROXY_HEALTH_TIMEOUT: "1m" };
+  const the = world(environment);
+  const start = standIns();
+  let there: App;
+  before(async () => {
+    there = await startServer(the().database.url, environment);
+  });
+  after(() => there.close());
+  const pool = () => the().app.services.database.pool;
+  const bothLook = () => [the().app.services, there.services].forEach(({ proxyHealth }) => proxyHealth.soon());
+
+  it("are asked by one of them at a time, and both know what that one found", async () => {
+    const { id, token } = await makeProxy(the(), "shared");
+    const standIn = await start(the().url, token);
+    const seen = async (url: string) =>
+      (await new Client(url, the().owner.token).get(`${proxiesPath}/${id}`)).body.status as Seen["status"];
+    await standIn.register();
+    await eventually(async () => (await seen(the().url)).status === "ok", "it is well");
+    expect(await seen(there.url)).to.deep.equal(await seen(the().url));
+
+    // Both are told of the same due check at once, again and again: it is done once.
+    await standIn.asked();
+    for (let round = 1; round <= 5; round++) {
+      const before = (await seen(the().url)).checked_at!;
+      await pool().query("update workspace_proxies set check_due_at = now() where id = $1", [id]);
+      bothLook();
+      await eventually(async () => (await seen(there.url)).checked_at! > before, "it is checked");
+      expect(await standIn.asked(), `round ${round}`).to.have.length(1);
+    }
+  });
+
+  it("are asked five at a time, and no more", async function () {
+    this.timeout(40_000);
+    const ids: string[] = [];
+    const proxies = await Promise.all(
+      Array.from({ length: 8 }, async (_, n) => {
+        const { id, token } = await makeProxy(the(), `slow-${n}`);
+        ids.push(id);
+        const standIn = await start(the().url, token);
+        expect(await standIn.register()).to.include({ status: 200 });
+        return standIn;
+      }),
+    );
+    const checked = async () => {
+      const sql = "select from workspace_proxies where id = any($1) and status = 'ok' and checked_at is not null";
+      return (await pool().query(sql, [ids])).rowCount;
+    };
+    await eventually(async () => (await checked()) === 8, "all of them are well");
+    await Promise.all(proxies.map((each) => each.behave("silent")));
+    await Promise.all(proxies.map((each) => each.asked()));
+
+    let asked: StandIn[] = [];
+    const hear = async () => {
+      const heard = await Promise.all(proxies.map(async (each) => ((await each.asked()).length > 0 ? [each] : [])));
+      asked.push(...heard.flat());
+      return asked.length;
+    };
+    await pool().query("update workspace_proxies set check_due_at = now(), checked_at = null where id = any($1)", [
+      ids,
+    ]);
+    bothLook();
+    for (const expected of [5, 3]) {
+      await eventually(async () => (await hear()) >= expected, `${expected} are asked`);
+      bothLook();
+      await setTimeout(500);
+      expect(await hear()).to.equal(expected);
+      const answering = asked;
+      asked = [];
+      await Promise.all(answering.map((each) => each.speak()));
+    }
+    await eventually(async () => (await checked()) === 8, "all of them have been asked");
   });
 });
 

@@ -63,6 +63,8 @@ export class StandIn {
   heartbeat = (given: object = {}) => this.tell<Reply>("heartbeat", given);
   deregister = () => this.tell<Reply>("deregister");
   behave = (as: string) => this.tell("behave", { as });
+  /** Answers what it was silent about. */
+  speak = () => this.tell("speak");
   /** The requests to it since this was last asked. */
   asked = () => this.tell<string[]>("asked");
 

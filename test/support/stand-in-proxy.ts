@@ -27,6 +27,9 @@ function trickle(response: ServerResponse): void {
   response.on("close", () => clearInterval(timer));
 }
 
+/** Those that wait for an answer. */
+const kept: ServerResponse[] = [];
+
 const behaviours: Record<string, (response: ServerResponse) => void> = {
   clean: report([], []),
   warning: report([], ["The disk is nearly full."]),
@@ -43,7 +46,7 @@ const behaviours: Record<string, (response: ServerResponse) => void> = {
   long: report([], ["x".repeat(64 * 1024)]),
   flood,
   trickle,
-  silent: () => {},
+  silent: (response) => void kept.push(response),
   hangUp: (response) => void response.destroy(),
 };
 
@@ -73,6 +76,7 @@ type Given = Record<string, unknown>;
 const commands: Record<string, (given: Given) => unknown> = {
   behave: ({ as }) => (behaviour = as as string),
   asked: () => asked.splice(0),
+  speak: () => kept.splice(0).forEach(behaviours.clean!),
   register: (given) =>
     say(
       `mutation($input: RegisterWorkspaceProxyInput!) {

@@ -93,15 +93,16 @@ async function isRepeat(ctx: Context, userId: string, key: string, texts: string
   ]);
 }
 
-// The times of the last 20, newest first: there is room again when the oldest of them is a minute old.
+// The times of the last 20, newest first: there is room again when the oldest of them is a minute old. The time is that
+// at which a turn is taken, not that of its transaction, which may have waited for others with a later one.
 const claimTurn = statement<{ claimed: true }>(`
-  insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at) values ($1, 0, 0, array[now()])
-  on conflict (user_id) do update set custom_sent_at = (now() || mine.custom_sent_at)[1:20]
-  where (mine.custom_sent_at[20] > now() - interval '1 minute') is not true
+  insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at) values ($1, 0, 0, array[clock_timestamp()])
+  on conflict (user_id) do update set custom_sent_at = (clock_timestamp() || mine.custom_sent_at)[1:20]
+  where (mine.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true
   returning true as claimed`);
 
 const selectNextTurn = statement<{ seconds: number }>(`
-  select greatest(1, ceil(extract(epoch from custom_sent_at[20] + interval '1 minute' - now())))::int as seconds
+  select greatest(1, ceil(extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())))::int as seconds
   from inbox_cursors where user_id = $1`);
 
 /** Throws if the user has sent 20 within a minute. */
