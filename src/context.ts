@@ -84,6 +84,8 @@ export interface Services {
 
 type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;
 
+const first = <Row>(rows: Row[]): Row | undefined => rows[0];
+
 /**
  * One request: who acts, what it may use, and the transaction while a mutation runs.
  * Apollo copies it field by field onto the same prototype: getters work, `#private` fields would be lost.
@@ -119,8 +121,8 @@ export class Context {
   }
 
   /** The first row of a prepared statement. */
-  async row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
-    return (await this.rows(prepared, ...values))[0];
+  row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
+    return this.rows(prepared, ...values).then(first);
   }
 
   /** Writes an audit event in the mutation's transaction: without the event there is no mutation. */

@@ -252,13 +252,25 @@ describe("every request", () => {
     });
 
     it("gets numbers on this machine, or with their token, and else not even a hint of them", async () => {
+      expect(await w().nobody.get(`/api/v2/groups/${w().defaultOrganization}`)).to.include({ status: 401 });
       const { status, headers, body } = await w().nobody.get("/metrics");
       expect(status).to.equal(200);
       expect(headers.get("content-type")).to.match(/^text\/plain/);
-      expect(body)
-        .to.include("steward_http_request_duration_seconds_bucket")
-        .and.to.include('route="/api/v2/groups/:group"');
       expect(body).to.not.include(w().defaultOrganization);
+
+      const ofRequest =
+        /^steward_http_request_duration_seconds_(\w+)\{(?:le="(.*)",)?method="GET",route="\/api\/v2\/groups\/:group",status="401"\} (\S+)$/;
+      const numbers = (body as string).split("\n").flatMap((line) => {
+        const [, part, bound = part, value] = ofRequest.exec(line) ?? [];
+        return bound === undefined ? [] : [[bound, Number(value)] as const];
+      });
+      const { sum, count, ...buckets } = Object.fromEntries(numbers);
+      expect(Object.keys(buckets)).to.have.members(["0.001", "0.005", "0.02", "0.1", "0.5", "2", "10", "+Inf"]);
+      const inOrder = numbers.slice(0, 8).map(([, value]) => value);
+      expect(inOrder).to.deep.equal(inOrder.toSorted((one, other) => one - other));
+      expect(buckets["+Inf"]).to.equal(count).and.at.least(1);
+      expect(sum).to.be.within(0.000_01, 10 * count!);
+
       const hidden = await w().nobody.get("/metrics", { "X-Forwarded-For": "127.0.0.1" });
       expect(hidden).to.include({ status: 404 });
       expect(hidden.body).to.deep.equal((await w().nobody.get("/nothing")).body);

@@ -60,6 +60,27 @@ describe("lookups", () => {
     expect(await database.query(quotient, [1])).to.deep.equal([{ value: 12 }]);
   });
 
+  it("read what other statements read", async () => {
+    const all = `select 1::int as "int", 2::bigint as "bigint", 1.5::numeric as "numeric", 'a'::text as "text",
+      true as "yes", null::uuid as "nothing", '{a,b}'::text[] as "several", '{"a": [1]}'::json as "json",
+      '\\x00ff'::bytea as "bytes", '2026-11-21T08:15:30.12Z'::timestamptz as "at" from generate_series(1, 2)`;
+    const expected = await database.query(statement(all), []);
+    expect(expected).to.have.length(2);
+    const again = lookup(all);
+    for (let time = 0; time < 2; time++) expect(await database.query(again, [])).to.deep.equal(expected);
+  });
+
+  it("see when a migration has changed a column", async () => {
+    await pool.query("create table changing as select '7' as value");
+    const value = lookup("select value from changing");
+    expect(await database.query(value, [])).to.deep.equal([{ value: "7" }]);
+    await pool.query("alter table changing alter value type int using value::int");
+    // Connections that have prepared the statement refuse it from then on; new ones prepare it anew.
+    const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
+    for (const client of idle) client.release(true);
+    expect(await database.query(value, [])).to.deep.equal([{ value: 7 }]);
+  });
+
   it("leave other statements to connections of their own", async () => {
     const slow = statement<{ pid: number }>("select pg_backend_pid() as pid from pg_sleep(0.05)");
     const processes = await Promise.all([database.query(slow, []), database.query(slow, [])]);

@@ -1,5 +1,5 @@
 import type { MikroORM } from "@mikro-orm/postgresql";
-import { type Pool, type PoolClient, types as pgTypes } from "pg";
+import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
 import { Lookups } from "./lookups.js";
 
 /** SQL with `$1…` parameters. `Row` is the shape of its rows. */
@@ -49,6 +49,8 @@ const types = {
 
 const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
 
+const rowsOf = ({ rows }: QueryResult) => rows;
+
 /** The one way to Postgres: prepared statements on MikroORM's own pool, alone or in a transaction. */
 export class Database {
   /** Statements sent so far. */
@@ -62,11 +64,10 @@ export class Database {
     this.#lookups = new Lookups(pool);
   }
 
-  async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
+  query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     this.executed++;
     const query = prepared(wanted, values);
-    if (wanted.isLookup) return (await this.#lookups.rows(query)) as Row[];
-    return (await this.pool.query(query)).rows as Row[];
+    return (wanted.isLookup ? this.#lookups.rows(query) : this.pool.query(query).then(rowsOf)) as Promise<Row[]>;
   }
 
   /** Repeats a statement that works off some rows at a time, and returns them, until there are none left. */

@@ -58,11 +58,14 @@ const known = new WeakMap<FieldNode, Map<string, Selected[]>>();
  * The arguments of each selection of a field below the one that is being resolved, so that a resolver can read along
  * what will be asked for next. `path` names the fields from here to there.
  */
-export const selectedArguments = (info: GraphQLResolveInfo, ...path: string[]): Array<Record<string, unknown>> =>
-  info.fieldNodes
-    .flatMap((node) => selectionsBelow(node, path, info))
-    .filter((selected) => selected.isIncluded(info.variableValues))
-    .map((selected) => selected.args(info.variableValues));
+export function selectedArguments(info: GraphQLResolveInfo, ...path: string[]): Array<Record<string, unknown>> {
+  const { fieldNodes, variableValues } = info;
+  const found: Array<Record<string, unknown>> = [];
+  for (const node of fieldNodes)
+    for (const selected of selectionsBelow(node, path, info))
+      if (selected.isIncluded(variableValues)) found.push(selected.args(variableValues));
+  return found;
+}
 
 /** The same for every request of an operation, so it is looked for once. */
 function selectionsBelow(node: FieldNode, path: readonly string[], info: GraphQLResolveInfo): Selected[] {

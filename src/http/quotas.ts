@@ -7,9 +7,13 @@ import type { State } from "./baseline.js";
 /** The limits that a request counted under, and what is left of them (draft-ietf-httpapi-ratelimit-headers-10). */
 export function quotaHeaders({ quotas }: RequestFacts): Record<string, string> {
   if (!quotas) return {};
-  const policies = quotas.map(({ policy }) => `"${policy.name}";q=${policy.limit};w=${policy.window}`);
-  const left = quotas.map(({ policy, remaining, reset }) => `"${policy.name}";r=${remaining};t=${reset}`);
-  return { "RateLimit-Policy": policies.join(", "), RateLimit: left.join(", ") };
+  let [policies, left] = ["", ""];
+  for (const { policy, remaining, reset } of quotas) {
+    const separator = policies && ", ";
+    policies += `${separator}"${policy.name}";q=${policy.limit};w=${policy.window}`;
+    left += `${separator}"${policy.name}";r=${remaining};t=${reset}`;
+  }
+  return { "RateLimit-Policy": policies, RateLimit: left };
 }
 
 /** Where requests are counted once it is known who sends them, or what they try. */

@@ -54,21 +54,20 @@ export function plainById(lock: string): (ctx: Context, detailed: boolean, id: u
     `select ${essentials}, ${details} ${source} left join group_ai_budgets b on b.group_id = g.id ${wanted} ${lock}`,
   );
   return async (ctx, detailed, id) => {
-    const group = await (detailed ? readDetailed(ctx, id) : readPlain(ctx, id));
+    const reader = ctx.actor.userId ?? null;
+    const group = detailed
+      ? detailedGroup(ctx, await ctx.row(withDetails, reader, id))
+      : plainGroup(ctx, await ctx.row(plain, reader, id));
     return group && sees(ctx.actor, "group:read", group) ? [group] : [];
   };
-
-  async function readPlain(ctx: Context, id: unknown): Promise<GroupRow | undefined> {
-    const row = await ctx.row(plain, ctx.actor.userId ?? null, id);
-    // Whoever reads it so asks for nothing that is missing.
-    return row && (assembled(ctx, row, { organization: namesIn(row) }) as unknown as GroupRow);
-  }
-
-  async function readDetailed(ctx: Context, id: unknown): Promise<GroupRow | undefined> {
-    const row = await ctx.row(withDetails, ctx.actor.userId ?? null, id);
-    return row && assembled(ctx, row, { organization: organizationIn(row), aiBudget: budgetIn(row) });
-  }
 }
+
+/** Whoever reads it so asks for nothing that is missing. */
+const plainGroup = (ctx: Context, row: EssentialRow | undefined) =>
+  row && (assembled(ctx, row, { organization: namesIn(row) }) as unknown as GroupRow);
+
+const detailedGroup = (ctx: Context, row: DetailedRow | undefined): GroupRow | undefined =>
+  row && assembled(ctx, row, { organization: organizationIn(row), aiBudget: budgetIn(row) });
 
 /** Turns the row into a group in its place: copying its columns would cost as much as reading them. */
 const assembled = <Row extends EssentialRow, Parts>({ actor }: Context, row: Row, parts: Parts) =>

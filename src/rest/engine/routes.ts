@@ -10,6 +10,8 @@ interface Route {
   handler: Handler;
 }
 
+const none: readonly Route[] = [];
+
 /** Segments that tell routes apart before any pattern is tried: `/api/v2/groups`. */
 const telling = 3;
 
@@ -35,21 +37,20 @@ export class Routes {
   /** Lets the route of a request answer it. */
   answer = (http: Http): Promise<void> | void => {
     const { path, method } = http;
-    for (const { layer, handler } of this.#candidates(path)) {
-      const captures = layer.methods.includes(method) && layer.regexp.exec(path);
-      if (!captures) continue;
-      http.state.params = layer.params(path, captures.slice(1));
-      http.state.route = layer.path as string;
-      return handler(http);
-    }
+    for (const start of startsOf(path))
+      for (const { layer, handler } of this.#near.get(start) ?? none) {
+        const captures = layer.methods.includes(method) && layer.regexp.exec(path);
+        if (!captures) continue;
+        http.state.params = layer.params(path, captures.slice(1));
+        http.state.route = layer.path as string;
+        return handler(http);
+      }
     this.refuse(http, this.#failureOf(path));
   };
 
-  /** What the path may belong to, in the order in which it is tried. */
-  #candidates = (path: string): Route[] => startsOf(path).flatMap((start) => this.#near.get(start) ?? []);
-
   #failureOf(path: string): TransportError {
-    const matching = this.#candidates(path).filter(({ layer }) => layer.regexp.test(path));
+    const near = startsOf(path).flatMap((start) => this.#near.get(start) ?? none);
+    const matching = near.filter(({ layer }) => layer.regexp.test(path));
     const methods = new Set(matching.flatMap(({ layer }) => layer.methods));
     return methods.size > 0 ? methodNotAllowed(...[...methods].sort()) : new TransportError(404, "Route not found.");
   }
