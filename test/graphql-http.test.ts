@@ -281,6 +281,10 @@ describe("GraphQL over HTTP", () => {
       await refused(`query($n: Int) { ${pages("$n")} }`, /more than 50000 objects/, { n: 1000 });
       await refused(`query($n: Int = 1000) { ${pages("$n")} }`, /more than 50000 objects/);
       await refused(`{ ...F } fragment F on Query { ${pages("1000")} }`, /more than 50000 objects/);
+      // Documents that came before are known: what depends on variables is counted all the same.
+      const known = `query($n: Int) { ${pages("$n")} }`;
+      for (let time = 0; time < 4; time++) await accepted(known, { n: 10 });
+      await refused(known, /more than 50000 objects/, { n: 1000 });
     });
 
     it("of cost: a complete list counts as 1000 objects, all members of one group as 10000", async () => {

@@ -58,10 +58,11 @@ function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation[
     const variableName = variable.name.value;
     return { name: variableName, path: paths.get(variableName) ?? variableName, read: readerOf(optional, asDeclared) };
   });
+  let isSettled = false;
   return (values) => {
     const problems = new Problems();
     for (const { name: variable, path, read } of variables) read(values[variable], path, problems);
     problems.throwIfAny();
-    checkLimits(schema, operation, values);
+    isSettled ||= checkLimits(schema, operation, values);
   };
 }

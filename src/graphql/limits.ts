@@ -63,8 +63,11 @@ export function checkSize(text: unknown): void {
   }
 }
 
-/** Throws when an operation asks for more than one request may. */
-export function checkLimits(schema: GraphQLSchema, { definition, document }: Operation, variables: Variables): void {
+/**
+ * Throws when an operation asks for more than one request may. Gives whether that is settled: true if it would not with
+ * any other variables either.
+ */
+export function checkLimits(schema: GraphQLSchema, { definition, document }: Operation, variables: Variables): boolean {
   const defaults = Object.fromEntries(
     (definition.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
       defaultValue?.kind === Kind.INT || defaultValue?.kind === Kind.BOOLEAN
@@ -77,11 +80,14 @@ export function checkLimits(schema: GraphQLSchema, { definition, document }: Ope
   if (definition.operation === OperationTypeNode.MUTATION && measured.rootFields > 1) {
     throw tooMuch("One mutation per request: a failing one would leave those before it committed.");
   }
+  return !measured.askedVariables;
 }
 
 /** Walks an operation as the executor would, counting, and stops at the first limit. */
 class Measure {
   rootFields = 0;
+  /** Whether the values of variables made a difference. */
+  askedVariables = false;
   #visited = 0;
   #aliases = 0;
   #cost = 0;
@@ -154,7 +160,10 @@ class Measure {
   /** A number or truth that is given to a field. */
   #argument({ arguments: given = [] }: FieldNode, wanted: string): unknown {
     const value: ValueNode | undefined = given.find(({ name }) => name.value === wanted)?.value;
-    if (value?.kind === Kind.VARIABLE) return this.variables[value.name.value];
+    if (value?.kind === Kind.VARIABLE) {
+      this.askedVariables = true;
+      return this.variables[value.name.value];
+    }
     return value?.kind === Kind.INT || value?.kind === Kind.BOOLEAN ? valueFromASTUntyped(value) : undefined;
   }
 }
