@@ -411,7 +411,6 @@ describe("reports of connections", () => {
   });
 
   it("are dropped where the log is switched off, which does not close what was recorded", async function () {
-    this.timeout(30_000);
     const w = the();
     const workspace = await w.workspace(w.owner);
     await reported(w, workspace.agent, connect(newId()));
@@ -427,7 +426,6 @@ describe("reports of connections", () => {
   });
 
   it("are refused, and the log is closed, where no licence grants it", async function () {
-    this.timeout(30_000);
     const w = await startWorld(trusting(new Vendor()));
     try {
       const workspace = await w.workspace(w.owner);
@@ -518,7 +516,6 @@ describe("old connections", () => {
   const the = world();
 
   it("are deleted when they have outlived the retention, the oldest first", async function () {
-    this.timeout(30_000);
     const w = the();
     const { pool } = w.app.services.database;
     const workspace = await w.workspace(w.owner);

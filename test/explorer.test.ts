@@ -5,7 +5,6 @@ import { deliver } from "./support/inbox.js";
 import { world } from "./support/world.js";
 
 describe("the pages for people who look around", function () {
-  this.timeout(40_000);
   const the = world();
   let browser: Browser;
   let page: Page;

@@ -7,7 +7,6 @@ import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
 describe("the log", function () {
-  this.timeout(30_000);
   let database: TestDatabase;
   let sql: Postgres;
   let server: ServerProcess;

@@ -123,7 +123,6 @@ describe("the live inbox", () => {
       });
 
       it("still tells when the bus lost its connection meanwhile", async function () {
-        this.timeout(40_000);
         const w = the();
         const [ada] = await w.users("ada");
         const watcher = await watching(name, ada!, "", replica.url);

@@ -18,7 +18,6 @@ const seen = ({ status, headers, body }: Answer) => {
 };
 
 describe("one-time passcodes", function () {
-  this.timeout(30_000);
   let w: World;
   let mailbox: Mailbox;
 

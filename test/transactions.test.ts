@@ -69,7 +69,6 @@ describe("transactions", () => {
   });
 
   it("answer 503 with Retry-After when the pool is exhausted, and pass when it is not any more", async function () {
-    this.timeout(30_000);
     const { id } = await the().group();
     const release = await holding(id);
     const running = Array.from({ length: pool }, (_, n) => rename(id, `renamed-2-${n}`));

@@ -435,7 +435,6 @@ describe("workspace proxies of two replicas of the server", () => {
   });
 
   it("are asked five at a time, and no more", async function () {
-    this.timeout(40_000);
     const ids: string[] = [];
     const proxies = await Promise.all(
       Array.from({ length: 8 }, async (_, n) => {

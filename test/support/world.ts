@@ -4,6 +4,7 @@ import { newId } from "../../src/domain/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { ownerPassword, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
+import { statementsOf } from "./statements.js";
 
 // Tests look into answers of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
@@ -196,12 +197,8 @@ export class World {
     return { id, name, token: `stwa_${secret}` };
   };
 
-  /** How many SQL statements the server sends while `work` runs. */
-  statements = async (work: () => Promise<unknown>): Promise<number> => {
-    const before = this.app.services.database.executed;
-    await work();
-    return this.app.services.database.executed - before;
-  };
+  /** How many SQL statements the server sends for `work`. */
+  statements = (work: () => Promise<unknown>): Promise<number> => statementsOf(this.app.services.database, work);
 
   close = async (): Promise<void> => {
     await this.app.close();
