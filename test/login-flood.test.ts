@@ -103,7 +103,7 @@ describe("a sign-in", () => {
         );
       await tries(20);
       const seen = countHashes(app);
-      const statements = await statementsOf(app.services.database, async () => {
+      const { statements } = await statementsOf(app.services.database, async () => {
         const answers = await tries(200);
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([429]));
       });

@@ -21,9 +21,6 @@ export const listUsers = `query($filter: UserFilter, $first: Int, $after: String
 
 export const goodPassword = "seven-lamps-beside-the-old-canal";
 
-/** The statement that checks the session, which an answer of the last second may save. */
-export const sessionCheck = 1;
-
 export const code = async (client: Client, document: string, variables: Record<string, unknown> = {}) =>
   (await client.failure(document, variables)).code;
 

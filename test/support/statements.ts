@@ -3,22 +3,38 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import type { Database } from "../../src/domain/database.js";
+import { Recent } from "../../src/domain/tokens/recent.js";
 
 interface Count {
+  /** All but those below. */
   statements: number;
+  /** Those that look at a credential, which one request a second does. */
+  credentials: number;
+}
+
+interface Belonging {
+  count: Count;
+  as: keyof Count;
+  isOver: boolean;
 }
 
 /** What the statements that are sent here and now belong to. */
-const belonging = new AsyncLocalStorage<{ count: Count; isOver: boolean } | undefined>();
+const belonging = new AsyncLocalStorage<Belonging | undefined>();
 let running: Count | undefined;
 
 subscribe("http.server.request.start", (message) => {
-  const belongs = running && { count: running, isOver: false };
+  const belongs: Belonging | undefined = running && { count: running, as: "statements", isOver: false };
   (message as { response: ServerResponse }).response.once("close", () => {
     if (belongs) belongs.isOver = true;
   });
   belonging.enterWith(belongs);
 });
+
+const { read } = Recent.prototype; // oxlint-disable-line typescript/unbound-method -- called with its `this` below
+Recent.prototype.read = function (key) {
+  const belongs = belonging.getStore();
+  return belonging.run(belongs && { ...belongs, as: "credentials" }, () => read.call(this, key));
+};
 
 /** Counts into what the statements of a database belong to. */
 function watch(database: Database): void {
@@ -27,7 +43,7 @@ function watch(database: Database): void {
     get: () => executed,
     set(now: number) {
       const belongs = belonging.getStore();
-      if (belongs && !belongs.isOver) belongs.count.statements += now - executed;
+      if (belongs && !belongs.isOver) belongs.count[belongs.as] += now - executed;
       executed = now;
     },
   });
@@ -36,13 +52,13 @@ function watch(database: Database): void {
 const watched = new WeakSet<Database>();
 
 /** How many statements `work` and the requests that it makes send. What the server does by itself does not count. */
-export async function statementsOf(database: Database, work: () => Promise<unknown>): Promise<number> {
+export async function statementsOf(database: Database, work: () => Promise<unknown>): Promise<Count> {
   if (!watched.has(database)) watch(database);
   watched.add(database);
-  const count = (running = { statements: 0 });
+  const count = (running = { statements: 0, credentials: 0 });
   try {
-    await belonging.run({ count, isOver: false }, work);
-    return count.statements;
+    await belonging.run({ count, as: "statements", isOver: false }, work);
+    return count;
   } finally {
     running = undefined;
   }
