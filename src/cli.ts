@@ -1,5 +1,6 @@
 // The command line: `npm run steward -- --help` tells what it can do.
 import "./node-version.js";
+import "./compile-cache.js";
 import "reflect-metadata";
 
 // Loaded only now, by a Node that is known to be new enough.

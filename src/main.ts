@@ -1,5 +1,6 @@
 // The process: settings, server, signals.
 import "./node-version.js";
+import "./compile-cache.js";
 import "reflect-metadata";
 import type { App } from "./app.js";
 import { type Config, ConfigError, type Environment, readConfig, unknownSettings } from "./config.js";

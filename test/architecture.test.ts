@@ -46,6 +46,7 @@ describe("the layers", () => {
     health: ["domain", "http", "context", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
     log: ["config"],
+    "compile-cache": ["program-files"],
     "node-version": [],
     "program-files": [],
   };

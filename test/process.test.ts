@@ -252,6 +252,11 @@ describe("the process", function () {
       expect(server.stderr()).to.equal("");
     });
 
+    it("leaves what it has compiled to the next start", async () => {
+      expect(await stop(await start({ STEWARD_DATABASE_URL: database.url }))).to.equal(0);
+      expect(await readdir("dist/compile-cache")).to.have.length.at.least(1);
+    });
+
     it("gives up on requests that outlast the grace", async () => {
       const { server, slow } = await busyServer({ STEWARD_SHUTDOWN_GRACE: "1s" });
       const cut = slow.then(String, () => "cut");

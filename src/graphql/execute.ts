@@ -117,10 +117,19 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
   }
 }
 
+/** Compiles a query when it is first run: doing so for all that the program brings along would be a part of each start. */
 function compile(schema: GraphQLSchema, document: DocumentNode) {
-  const query = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true });
-  if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
-  return (ctx: Context, variables: Variables) => query.query(undefined, ctx, variables);
+  const compiled = once(() => {
+    const query = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true });
+    if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
+    return query;
+  });
+  return (ctx: Context, variables: Variables) => compiled().query(undefined, ctx, variables);
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => (value ??= make());
 }
 
 /** The fields that a document selects, and those of them that are root fields. What tells of the schema is open to all. */
