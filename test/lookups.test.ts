@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import type { Pool } from "pg";
 import { Database, lookup, statement } from "../src/domain/database.js";
+import { Lookups } from "../src/domain/lookups.js";
 import { createOrm } from "../src/entities/orm.js";
 import { cloneDatabase } from "./support/cluster.js";
 
@@ -67,6 +68,20 @@ describe("lookups", () => {
     expect(expected).to.have.length(2);
     const again = lookup(all);
     for (let time = 0; time < 2; time++) expect(await database.query(again, [])).to.deep.equal(expected);
+  });
+
+  it("fail alone where a value cannot be read", async () => {
+    const unreadable = () => {
+      throw new Error("Unreadable.");
+    };
+    const lookups = new Lookups(pool);
+    const [first, second] = await Promise.allSettled([
+      lookups.rows({ name: "unreadable", text: "select 1 as value", types: { getTypeParser: () => unreadable } }),
+      lookups.rows({ name: "readable", text: "select 2 as value", types: { getTypeParser: () => Number } }),
+    ]);
+    expect(first).to.deep.include({ status: "rejected" });
+    expect(second).to.deep.equal({ status: "fulfilled", value: [{ value: 2 }] });
+    expect(pool.idleCount).to.equal(pool.totalCount);
   });
 
   it("see when a migration has changed a column", async () => {

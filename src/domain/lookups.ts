@@ -61,6 +61,7 @@ export class Lookups {
 class Lookup extends Query {
   #columns: Columns | undefined;
   readonly #found: object[] = [];
+  #unreadable: Error | undefined;
 
   constructor(
     private readonly wanted: Wanted,
@@ -81,18 +82,29 @@ class Lookup extends Query {
   }
 
   handleDataRow({ fields: values }: { fields: Array<string | null> }): void {
+    try {
+      this.#found.push(this.#row(values));
+    } catch (error) {
+      // Thrown on, it would end the connection's reader and with it the process.
+      this.#unreadable = error as Error;
+    }
+  }
+
+  #row(values: ReadonlyArray<string | null>): object {
     const { fields, parsers } = this.#columns!;
     const row: Record<string, unknown> = {};
     for (let index = 0; index < values.length; index++) {
       const text = values[index]!;
       row[fields[index]!.name] = text === null ? null : parsers[index]!(text);
     }
-    this.#found.push(row);
+    return row;
   }
 
+  /** How many rows there were is known. */
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
+    if (this.#unreadable) return this.handleError(this.#unreadable);
     this.onEnd();
     this.wanted.resolve(this.#found);
   }
