@@ -313,7 +313,7 @@ describe("appearance on both surfaces", () => {
 describe("documentation and support links", () => {
   const links = (text: string) => readConfig({ STEWARD_SUPPORT_LINKS: text }).supportLinks;
 
-  it("come from the environment, and an update cannot touch them", async function () {
+  it("come from the environment, and an update cannot touch them", async () => {
     const docs = await startWorld({ STEWARD_DOCS_URL: "https://docs.example.com/" });
     const both = await startWorld({
       STEWARD_DOCS_URL: "https://docs.example.com/",

@@ -19,8 +19,6 @@ const told = (stdout: string) => {
 };
 
 describe("the command line", function () {
-  this.timeout(60_000);
-
   it("explains itself", async () => {
     const { status, stdout, stderr } = await command({}, "--help");
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });

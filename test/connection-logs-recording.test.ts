@@ -404,7 +404,7 @@ describe("reports of connections", () => {
     expect(await connectionsOf(w, workspace)).to.deep.equal([]);
   });
 
-  it("are dropped where the log is switched off, which does not close what was recorded", async function () {
+  it("are dropped where the log is switched off, which does not close what was recorded", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     await reported(w, workspace.agent, connect(newId()));
@@ -511,7 +511,7 @@ describe("the token of an agent", () => {
 describe("old connections", () => {
   const the = world();
 
-  it("are deleted when they have outlived the retention, the oldest first", async function () {
+  it("are deleted when they have outlived the retention, the oldest first", async () => {
     const w = the();
     const { pool } = w.app.services.database;
     const workspace = await w.workspace(w.owner);

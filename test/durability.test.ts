@@ -13,8 +13,7 @@ describe("a server that is killed", () => {
   let sql: SqlClient;
   let server: ServerProcess | undefined;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     database = await cloneDatabase();
     sql = new SqlClient(database.url);
     await sql.connect();

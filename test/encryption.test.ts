@@ -67,7 +67,6 @@ async function signedIn({ url }: App): Promise<Client> {
 const secrets = "/api/v2/users/me/secrets";
 
 describe("encryption", function () {
-  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let folder: string;
@@ -346,9 +345,7 @@ describe("the status of encryption", () => {
   });
 });
 
-describe("200 secrets", function () {
-  this.timeout(60_000);
-
+describe("200 secrets", () => {
   it("are found in no table, log line, audit event or error", async () => {
     const w = await startWorld({ STEWARD_ENCRYPTION_KEYS: k1, STEWARD_USER_SECRETS_MAX_COUNT: "300" });
     const server = await spawnServer({

@@ -4,7 +4,7 @@ import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { deliver } from "./support/inbox.js";
 import { world } from "./support/world.js";
 
-describe("the pages for people who look around", function () {
+describe("the pages for people who look around", () => {
   const the = world();
   let browser: Browser;
   let page: Page;

@@ -25,8 +25,7 @@ async function ask(url: string, sql: string) {
   }
 }
 
-describe("without its database", function () {
-  this.timeout(60_000);
+describe("without its database", () => {
   let directory: string;
   let cluster: Cluster;
   let app: App;

@@ -16,7 +16,6 @@ import { startWorld } from "./support/world.js";
 const day = 86_400;
 
 describe("the commands of those who sell licences", function () {
-  this.timeout(60_000);
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "steward-vendor-"));

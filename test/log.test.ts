@@ -6,7 +6,7 @@ import { command, type ServerProcess, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
-describe("the log", function () {
+describe("the log", () => {
   let database: TestDatabase;
   let sql: Postgres;
   let server: ServerProcess;

@@ -52,7 +52,7 @@ describe("lookups", () => {
     expect(pool.idleCount).to.equal(pool.totalCount);
   });
 
-  it("fail when no connection is to be had", async function () {
+  it("fail when no connection is to be had", async () => {
     const blocked = await Promise.all(Array.from({ length: 5 }, () => pool.connect()));
     const [outcome] = await Promise.allSettled([database.query(quotient, [1])]);
     expect(outcome.status).to.equal("rejected");

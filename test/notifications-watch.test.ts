@@ -122,7 +122,7 @@ describe("the live inbox", () => {
         expect(code).to.equal(name === "WebSocket" || name === "subscription" ? 4403 : 0);
       });
 
-      it("still tells when the bus lost its connection meanwhile", async function () {
+      it("still tells when the bus lost its connection meanwhile", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const watcher = await watching(name, ada!, "", replica.url);

@@ -17,12 +17,11 @@ const seen = ({ status, headers, body }: Answer) => {
   return { status, headers: Object.fromEntries(lasting), body };
 };
 
-describe("one-time passcodes", function () {
+describe("one-time passcodes", () => {
   let w: World;
   let mailbox: Mailbox;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     mailbox = await Mailbox.open();
     w = await startWorld({ ...noLimits, ...mailbox.settings });
   });

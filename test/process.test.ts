@@ -46,7 +46,6 @@ const logLines = ({ stdout }: ServerProcess): Array<Record<string, unknown>> =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe("the process", function () {
-  this.timeout(60_000);
   let empty: TestDatabase;
   let folder: string;
 

@@ -9,8 +9,7 @@ const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-passw
 
 describe("forms and cookies of pages", () => {
   let w: World;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     w = await startWorld();
   });
   after(() => w.close());

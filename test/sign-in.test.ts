@@ -10,8 +10,7 @@ import { Client, type Person, startWorld, type World } from "./support/world.js"
 
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 
-describe("the pages of signing in", function () {
-  this.timeout(60_000);
+describe("the pages of signing in", () => {
   let w: World;
   let oidc: OidcProvider;
   let github: GithubServer;

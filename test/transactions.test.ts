@@ -68,7 +68,7 @@ describe("transactions", () => {
     expect(await nameOf(id)).to.equal(name);
   });
 
-  it("answer 503 with Retry-After when the pool is exhausted, and pass when it is not any more", async function () {
+  it("answer 503 with Retry-After when the pool is exhausted, and pass when it is not any more", async () => {
     const { id } = await the().group();
     const release = await holding(id);
     const running = Array.from({ length: pool }, (_, n) => rename(id, `renamed-2-${n}`));
@@ -182,8 +182,7 @@ describe("transactions", () => {
 describe("the unread count", () => {
   const the = world();
 
-  it("stays the number of unread notifications under parallel arrivals and marks", async function () {
-    this.timeout(60_000);
+  it("stays the number of unread notifications under parallel arrivals and marks", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const inbox = "/api/v2/notifications/inbox";

@@ -167,8 +167,7 @@ describe("who administers users", () => {
     await owner.graphql(setUserRoles, { input: { user: "me", roles: ["OWNER"] } });
   });
 
-  it("two owners who take each other's role, suspend or delete each other at once: one is always left", async function () {
-    this.timeout(60_000);
+  it("two owners who take each other's role, suspend or delete each other at once: one is always left", async () => {
     const w = the();
     const { pool } = w.app.services.database;
     const count = async () =>

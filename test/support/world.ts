@@ -221,8 +221,7 @@ export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World
 /** Inside `describe`: gives the file a world that is there during its tests. */
 export function world(changes: NodeJS.ProcessEnv = {}): () => World {
   let started: World;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     started = await startWorld(changes);
   });
   after(() => started.close());
