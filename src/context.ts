@@ -6,6 +6,7 @@ import type { OrganizationRole, SiteRole } from "./domain/authorization.js";
 import type { Database, Statement, Transaction } from "./domain/database.js";
 import type { Entitlements } from "./domain/entitlements/entitlements.js";
 import type { Errands } from "./domain/errands.js";
+import { unavailable } from "./domain/errors.js";
 import type { Events, Hint } from "./domain/events.js";
 import type { IdentityProviders } from "./domain/outside/identity-providers.js";
 import type { Fetch } from "./domain/outside/http.js";
@@ -50,6 +51,9 @@ export interface Credential {
   /** The key that asked for this one, if any: they end together. */
   parentId: string | null;
 }
+
+/** Why a context's `signal` is aborted once its request was answered for taking too long: it must not commit any more. */
+export const timedOut = "timeout";
 
 export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
 
@@ -131,7 +135,10 @@ export class Context {
     this.transaction.beforeCommit(auditStatement(this, entry));
   }
 
-  /** Runs `action` once the mutation is committed, before its answer; never if it is rolled back. Hints go out here. */
+  /**
+   * Runs `action` once the mutation is committed and before its response; never if it is rolled back. Hints are sent
+   * here. A failure of `action` is logged and does not fail the response.
+   */
   afterCommit(action: () => void | Promise<void>): void {
     this.committed.push(action);
   }
@@ -156,30 +163,44 @@ export class Context {
     return new Context(this.services, this.actor, this.request, this.lifetime);
   }
 
+  /** Drops what `load` has read, so that later reads see what was written since. */
+  forgetLoaded(): void {
+    this.loaders = undefined;
+  }
+
   /**
-   * Runs `work` in one transaction and commits it: all of it happens or none of it.
-   * Called around every root mutation field, and by background work.
+   * Runs `work` in one transaction and commits it: all of it happens or none of it. Actions of `afterCommit` run
+   * before this resolves, and their failures are logged: what is committed is never reported as failed.
    */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
     const transaction = (this.transaction = this.services.database.transaction());
     const result = await this.committing(transaction, work);
     this.transaction = undefined;
-    this.loaders = undefined;
-    await Promise.all(this.committed.splice(0).map(async (action) => action()));
+    this.forgetLoaded();
+    await Promise.all(this.committed.splice(0).map((action) => this.afterwards(action)));
     return result;
   }
 
-  /** After a failure the context keeps the transaction, which refuses statements that come late. */
+  /** After a failure the context keeps the transaction, which rejects statements that come late. */
   private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
+      if (this.signal.reason === timedOut) throw unavailable("The request took too long.");
       await transaction.commit();
       return result;
     } catch (error) {
-      this.loaders = undefined;
+      this.forgetLoaded();
       this.committed.length = 0;
       await transaction.rollback();
       throw error;
+    }
+  }
+
+  private async afterwards(action: () => void | Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.log.error({ err: error, requestId: this.request.id }, "an action after the commit failed");
     }
   }
 }

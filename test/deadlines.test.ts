@@ -1,12 +1,13 @@
-// A request that nobody answers in time.
+// A request that cannot be carried out in time.
 import { expect } from "chai";
 import { Client } from "pg";
+import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
 describe("a request that takes too long", () => {
   const the = world({ STEWARD_REQUEST_TIMEOUT: "1s", STEWARD_DATABASE_POOL: "2" });
 
-  it("is answered 503, with the headers of every answer, and whoever comes later is served", async () => {
+  it("is answered 503 with the headers of every response, stores nothing, and later requests are served", async () => {
     const { id } = await the().group();
     const holder = new Client(the().database.url);
     await holder.connect();
@@ -26,6 +27,14 @@ describe("a request that takes too long", () => {
       expect(headers.get("cache-control")).to.equal("no-store");
       expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
     }
+    // Those that still wait for the lock get it now, after their responses.
+    const { pool } = the().app.services.database;
+    await eventually(async () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount, "all work is over");
     expect((await rename("seven")).status).to.equal(200);
+    const { rows } = await pool.query(
+      "select diff -> 'name' ->> 'new' as name from audit_events where resource_id = $1 and action = 'update'",
+      [id],
+    );
+    expect(rows).to.deep.equal([{ name: "seven" }]);
   });
 });

@@ -1,5 +1,5 @@
-// Changes that race the end of what they change. Their answers are written after the commit, when it may be gone: then it
-// is not found, and never the server's fault.
+// Changes that race the deletion of their object: each is carried out before the deletion or finds nothing, and never fails
+// as the server's fault.
 import { expect } from "chai";
 import { newToken } from "../src/domain/tokens/text.js";
 import { logged } from "./support/app.js";

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { Client } from "pg";
-import { Context } from "../src/context.js";
+import { Context, timedOut } from "../src/context.js";
 import { statement } from "../src/domain/database.js";
 import { newId } from "../src/domain/ids.js";
+import { logged } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, world } from "./support/world.js";
@@ -128,9 +129,9 @@ describe("transactions", () => {
     );
     const keys = async (key: string) =>
       (await other.query("select from idempotency_keys where key = $1", [key])).rowCount;
-    const make = () => {
+    const make = (life = new AbortController()) => {
       const actor = { kind: "system", siteRoles: [], organizations: new Map(), scopes: [] } as const;
-      return new Context(the().app.services, actor, { id: newId() }, () => new AbortController());
+      return new Context(the().app.services, actor, { id: newId() }, () => life);
     };
     const fault = (work: Promise<unknown>) =>
       work.then(
@@ -161,6 +162,30 @@ describe("transactions", () => {
       expect(await fault(late!)).to.equal("The transaction is over.");
       await whole();
       expect(await keys("late")).to.equal(0);
+    });
+
+    it("commit nothing for a request that was answered for taking too long", async () => {
+      const life = new AbortController();
+      const ctx = make(life);
+      const failed = ctx.transactional(async () => {
+        await ctx.rows(insertKey, the().owner.id, "too late");
+        life.abort(timedOut);
+      });
+      expect(await fault(failed)).to.equal("The service is temporarily unavailable.");
+      await whole();
+      expect(await keys("too late")).to.equal(0);
+    });
+
+    it("succeed although an action after the commit fails, which is logged", async () => {
+      const ctx = make();
+      const work = ctx.transactional(async () => {
+        ctx.afterCommit(() => Promise.reject(new Error("lost")));
+        await ctx.rows(insertKey, the().owner.id, "kept");
+      });
+      expect(await fault(work)).to.equal("none");
+      expect(await keys("kept")).to.equal(1);
+      const line = logged.find(({ requestId }) => requestId === ctx.request.id);
+      expect(line).to.deep.include({ msg: "an action after the commit failed" });
     });
 
     it("are over before what waits for the commit", async () => {

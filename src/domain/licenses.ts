@@ -122,17 +122,17 @@ export async function deleteLicense(ctx: Context, id: number): Promise<License> 
   return shown(license);
 }
 
-/** Computes entitlements anew, on all replicas; on this one before the answer, which is an error if that fails. */
-export function refreshEntitlements(ctx: Context): void {
+/** Computes entitlements anew: on this replica before the response, which fails if that fails, then on all others. */
+export async function refreshEntitlements(ctx: Context): Promise<void> {
   authorize(ctx.actor, "license:create");
+  await ctx.services.entitlements.refresh();
   ctx.publish(licensesHint);
-  ctx.afterCommit(() => ctx.services.entitlements.refresh());
 }
 
-/** What is stored is stored: a computation that fails comes round by itself. */
+/** Computes entitlements after the commit. A computation that fails is repeated by the background loop. */
 function computeAnew(ctx: Context): void {
   ctx.publish(licensesHint);
-  ctx.afterCommit(() => ctx.services.entitlements.refresh().catch(() => {}));
+  ctx.afterCommit(() => ctx.services.entitlements.refresh());
 }
 
 /** What the audit log calls a licence. */

@@ -68,7 +68,7 @@ const insertSecret = statement<UserSecretRow>(`
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now())
   returning ${columns}`);
 
-/** Stores a secret of the caller. Gives the row that is written: after the commit, a deletion may be faster than a read. */
+/** Stores a secret of the caller. Returns the stored row. */
 export async function createUserSecret(
   ctx: Context,
   { user: ref, ...input }: CreateUserSecret,

@@ -19,6 +19,7 @@ import { type Permission, requireScope } from "../domain/authorization.js";
 import { forbidden, unauthenticated } from "../domain/errors.js";
 import { accountTriedBy, isOpen, neededBy, takes } from "./access.js";
 import { oneOperation } from "./one-operation.js";
+import { inTransaction } from "./transaction.js";
 
 export type Variables = Record<string, unknown>;
 export type Result = ExecutionResult<Record<string, unknown>>;
@@ -66,11 +67,10 @@ export function prepare(
   const needs = [...new Set([...selected.all].flatMap(neededBy))];
   const closed = [...selected.roots].filter((field) => !isOpen(field));
   const open = closed.length === 0;
-  const run =
-    compiled && kind === OperationTypeNode.QUERY
-      ? compile(schema, document)
-      : (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
-          execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
+  const interpret = (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
+    execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
+  const isMutation = kind === OperationTypeNode.MUTATION;
+  const run = compiled && kind === OperationTypeNode.QUERY ? compile(schema, document) : interpret;
   const authenticate = ({ actor }: Context) => {
     if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     if (closed.every((field) => takes(field, actor))) return;
@@ -90,7 +90,8 @@ export function prepare(
     triesSecrets: [...selected.roots].some(accountTriedBy),
     authenticate,
     admit,
-    run: (ctx, variables) => refused(admit, ctx) ?? run(ctx, variables),
+    run: (ctx, variables) =>
+      refused(admit, ctx) ?? (isMutation ? inTransaction(ctx, () => run(ctx, variables)) : run(ctx, variables)),
     start: async (ctx, variables) => {
       const refusal = refused(admit, ctx);
       if (refusal) return refusal;

@@ -175,7 +175,7 @@ export class DeleteGroupInput {
   @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
 }
 
-/** Holds the id; the group is read once the change is committed. */
+/** Holds the id; the group is read in the transaction of the verb. */
 @ObjectType()
 abstract class ChangedGroup {
   groupId!: string;

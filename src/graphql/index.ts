@@ -2,7 +2,7 @@ import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { limitTries } from "./rate-limits.js";
 import { resolvers } from "./resolvers.js";
-import { transactMutations } from "./transaction.js";
+import { reloadAfterVerbs } from "./transaction.js";
 
 /** The one schema behind every surface. */
 export function createSchema(): GraphQLSchema {
@@ -18,7 +18,7 @@ export function createSchema(): GraphQLSchema {
     },
   });
   resolveTypesByName(schema);
-  transactMutations(schema);
+  reloadAfterVerbs(schema);
   limitTries(schema);
   return schema;
 }

@@ -78,8 +78,8 @@ export class LicensesResolver {
   @Mutation(() => RefreshEntitlementsPayload, {
     description: "Computes anew what the deployment may use, on every server.",
   })
-  refreshEntitlements(@Ctx() ctx: Context): RefreshEntitlementsPayload {
-    refreshEntitlements(ctx);
+  async refreshEntitlements(@Ctx() ctx: Context): Promise<RefreshEntitlementsPayload> {
+    await refreshEntitlements(ctx);
     return new RefreshEntitlementsPayload();
   }
 }

@@ -19,7 +19,7 @@ export class ChangePasswordInput implements ChangePassword {
   newPassword?: string;
 }
 
-/** What the mutations here give: the user is read after the commit. */
+/** The payload of these mutations: the user is read in the transaction of the verb. */
 interface UserPayload {
   userId: string;
 }

@@ -136,7 +136,7 @@ interface OrganizationPayload {
   organizationId: string;
 }
 
-/** The payload of verbs that leave an organisation behind, which is read after the commit. */
+/** The payload of verbs on an organization that still exists: it is read in the transaction of the verb. */
 function organizationPayload(verb: string, description: string) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
@@ -156,7 +156,7 @@ class DeleteOrganizationPayload {
   @Field(() => OrganizationType, { description: "The organisation as it was." }) organization!: OrganizationRow;
 }
 
-/** The payload of verbs that leave a member behind, who is read after the commit. */
+/** The payload of verbs on a member that still exists: it is read in the transaction of the verb. */
 function memberPayload(verb: string, description: string) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {

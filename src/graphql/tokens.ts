@@ -82,7 +82,7 @@ export class RevokeApiKeyInput {
   @Field(() => String, { description: "Its id." }) id!: string;
 }
 
-/** What mutations of one key give: the key as it is after the commit. */
+/** The payload of mutations of one key: it is read in the transaction of the verb. */
 interface KeyPayload {
   keyId: string;
 }

@@ -152,7 +152,7 @@ class DeleteWorkspaceProxyInput {
   @Field(() => String, { description: idOrName }) workspaceProxy!: string;
 }
 
-/** Holds the id; the proxy is read once the change is committed. */
+/** Holds the id; the proxy is read in the transaction of the verb. */
 @ObjectType()
 export abstract class ChangedWorkspaceProxy {
   id!: string;

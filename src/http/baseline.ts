@@ -1,12 +1,12 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
-import { type Context, type RequestFacts, type Services } from "../context.js";
+import { type Context, type RequestFacts, type Services, timedOut } from "../context.js";
 import { type Answered, json, TransportError, transportFailure } from "./answers.js";
 import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";
 import { Deadlines } from "./deadlines.js";
-import type { Lifetimes } from "./lifetimes.js";
+import type { End, Lifetimes } from "./lifetimes.js";
 import { write } from "./write.js";
 
 /** What is known of a request, whatever it came by. */
@@ -108,9 +108,10 @@ function checkPath(http: Koa.Context): void {
   }
 }
 
-/** Streams have answered by then; whatever else is still at work has lost its caller's patience. */
+/** Responds 503 to a request that takes too long, and keeps it from committing. Streams have responded by then. */
 function timeOut(http: Http, { log }: Services): void {
   if (http.res.headersSent) return;
+  http.state.lifetime().abort(timedOut satisfies End);
   log.warn({ requestId: http.state.facts.id }, "request timed out");
   const body = JSON.stringify({
     message: "The service is temporarily unavailable.",

@@ -1,9 +1,10 @@
 import { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Duplex } from "node:stream";
+import type { timedOut } from "../context.js";
 
-/** Why a request ends before its answer does. */
-export type End = "gone" | "session" | "restart";
+/** Why a request ends before its response does. */
+export type End = "gone" | "session" | "restart" | typeof timedOut;
 
 /** What carries an answer: the response, or the socket of an upgrade. */
 export type Connection = Duplex | ServerResponse;

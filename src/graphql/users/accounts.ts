@@ -83,7 +83,7 @@ interface UserPayload {
   userId: string;
 }
 
-/** The payload of verbs that leave a user behind, who is read after the commit. */
+/** The payload of verbs on a user that still exists: it is read in the transaction of the verb. */
 function userPayload(verb: string, description: string) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {

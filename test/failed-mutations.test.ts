@@ -1,0 +1,126 @@
+// A response that fails means that nothing was stored: the connection to Postgres is lost before each statement of a
+// mutation in turn, those of its payload and the commit included.
+import { expect } from "chai";
+import type { App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { type CutOff, cutOff } from "./support/cut-off.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, Client, type Person, world } from "./support/world.js";
+
+/** More statements than any mutation sends. */
+const mostStatements = 30;
+
+/** Everything that mutations store, but for counters of limits and times of last use. */
+const stored = `
+  select md5(string_agg(part, '' order by part)) as hash from (
+    select 'audit ' || id from audit_events
+    union all select g::text from groups g
+    union all select m::text from group_members m
+    union all select b::text from group_ai_budgets b
+    union all select (u.id, u.email, u.username, u.name, u.site_roles, u.status)::text from users u
+    union all select m::text from organization_members m
+    union all select o::text from organizations o
+    union all select 'key ' || id || coalesce(name, '') from api_keys
+    union all select i::text from inbox_notifications i
+    union all select c::text from inbox_cursors c
+    union all select k::text from idempotency_keys k
+    union all select s::text from user_secrets s
+    union all select q::text from user_quiet_hours q
+    union all select p::text from workspace_proxies p
+    union all select s::text from site_settings s
+  ) everything (part)`;
+
+describe("a mutation that loses its connection", () => {
+  const the = world();
+  let way: CutOff;
+  let app: App;
+  let group: { id: string };
+  let ada: Person;
+  let made = 0;
+  const fresh = (prefix: string) => `${prefix}-${++made}`;
+
+  before(async () => {
+    way = await cutOff(the().database.url);
+    app = await startServer(way.url);
+    group = await the().group();
+    [ada] = (await the().users("ada")) as [Person];
+    await the().as(the().owner).put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: 5 });
+  });
+  after(async () => {
+    await app.close();
+    await way.close();
+  });
+
+  const owner = () => new Client(app.url, the().owner.token);
+
+  const everything = async () => (await the().app.services.database.pool.query(stored)).rows[0].hash as string;
+
+  const graphql = (verb: string, input: () => string, selection: string) => (): Promise<Answer> =>
+    owner().post("/graphql", { query: `mutation { ${verb}(input: { ${input()} }) { ${selection} } }` });
+
+  const isFailed = ({ status, body }: Answer) => status >= 400 || body.errors !== undefined;
+
+  const mutations: Record<string, () => Promise<Answer>> = {
+    "POST /groups": () => owner().post("/api/v2/organizations/default/groups", { name: fresh("group") }),
+    "PATCH /groups/{group}": () => owner().patch(`/api/v2/groups/${group.id}`, { name: fresh("renamed") }),
+    "PUT /groups/{group}/ai/budget": () =>
+      owner().put(`/api/v2/groups/${group.id}/ai/budget`, { spend_limit_micros: ++made }),
+    "POST /notifications/custom": () =>
+      owner().post(
+        "/api/v2/notifications/custom",
+        { content: { title: "Lunch" } },
+        { "Idempotency-Key": fresh("key") },
+      ),
+    "POST /users/{user}/secrets": () =>
+      owner().post("/api/v2/users/me/secrets", { name: fresh("secret"), value: "hidden" }),
+    "PUT /users/{user}/quiet-hours": () =>
+      owner().put("/api/v2/users/me/quiet-hours", { schedule: `CRON_TZ=UTC ${++made % 60} 2 * * *` }),
+    "POST /workspaceproxies": () =>
+      owner().post("/api/v2/workspaceproxies", { name: fresh("proxy"), display_name: "", icon: "" }),
+    createGroup: graphql(
+      "createGroup",
+      () => `organization: "default", name: "${fresh("group")}"`,
+      "group { id members { totalCount nodes { user { username } } } aiBudget { updatedAt } organization { name } }",
+    ),
+    updateGroup: graphql(
+      "updateGroup",
+      () => `group: "${group.id}", quotaAllowance: ${++made}`,
+      "group { quotaAllowance members { nodes { user { username } } } aiBudget { updatedAt } }",
+    ),
+    createUser: graphql(
+      "createUser",
+      () => {
+        const name = fresh("robot");
+        return `email: "${name}@example.com", username: "${name}", isServiceAccount: true`;
+      },
+      "user { id roles { name } organizationIds }",
+    ),
+    createOrganization: graphql("createOrganization", () => `name: "${fresh("org")}"`, "organization { id name }"),
+    createApiKey: graphql("createApiKey", () => `name: "${fresh("key")}"`, "token apiKey { id name user { id } }"),
+    updateUser: graphql(
+      "updateUser",
+      () => `user: "${ada.id}", name: "${fresh("Ada")}"`,
+      "user { id name roles { name } }",
+    ),
+  };
+
+  for (const [name, mutate] of Object.entries(mutations)) {
+    it(`${name} stores all of it with a success, and nothing with a failure`, async () => {
+      const outcomes = new Set<string>();
+      for (let statement = 1; ; statement++) {
+        expect(statement, "statements of a mutation").to.be.at.most(mostStatements);
+        await eventually(async () => (await owner().get("/api/v2/groups")).status === 200, "the server serves");
+        const before = await everything();
+        way.cutBefore(statement);
+        const answer = await mutate();
+        const wasCut = way.disarm();
+        const isStored = (await everything()) !== before;
+        const outcome = `${isFailed(answer) ? "failed" : "succeeded"}, ${isStored ? "stored" : "nothing stored"}`;
+        expect(["failed, nothing stored", "succeeded, stored"], JSON.stringify(answer.body)).to.include(outcome);
+        outcomes.add(outcome);
+        if (!wasCut) break;
+      }
+      expect([...outcomes]).to.have.members(["failed, nothing stored", "succeeded, stored"]);
+    });
+  }
+});

@@ -1,0 +1,81 @@
+// A way to Postgres that can be cut before a chosen message of the server: a real connection loss at an exact place.
+import { connect, createServer, type Socket } from "node:net";
+
+export interface CutOff {
+  /** The database, reached through here. */
+  url: string;
+  /** Cuts the connection that sends the n-th statement from now on, counted from 1, before the statement arrives. */
+  cutBefore(statement: number): void;
+  /** Lets everything pass again. Returns whether a connection was cut since `cutBefore`. */
+  disarm(): boolean;
+  close(): Promise<void>;
+}
+
+/** Bytes in front of a message's body: its type, and its length with the four bytes of the length itself. */
+const header = 5;
+
+/** Messages of the client that run a statement: Query and Execute (PostgreSQL manual, 54.7 Message Formats). */
+const runs = new Set(["Q", "E"]);
+
+export async function cutOff(databaseUrl: string): Promise<CutOff> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let left: number | undefined;
+  let wasCut = false;
+
+  /** Whether the connection is to be cut before this message. */
+  const cuts = (type: string) => {
+    if (left === undefined || !runs.has(type) || --left > 0) return false;
+    left = undefined;
+    return (wasCut = true);
+  };
+
+  const server = createServer((client) => {
+    const postgres = connect(Number(target.port), target.hostname);
+    const end = () => [client, postgres].forEach((socket) => socket.destroy());
+    for (const socket of [client, postgres]) {
+      sockets.add(socket);
+      socket.on("error", end).on("close", () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    postgres.pipe(client);
+    let waiting: Buffer = Buffer.alloc(0);
+    let isStarted = false;
+    client.on("data", (bytes: Buffer) => {
+      waiting = Buffer.concat([waiting, bytes]);
+      for (;;) {
+        // The first message has no type.
+        const start = isStarted ? 1 : 0;
+        if (waiting.length < header) return;
+        const length = start + waiting.readUInt32BE(start);
+        if (waiting.length < length) return;
+        if (isStarted && cuts(String.fromCharCode(waiting[0]!))) return end();
+        isStarted = true;
+        postgres.write(waiting.subarray(0, length));
+        waiting = waiting.subarray(length);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(databaseUrl);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as { port: number }).port);
+  return {
+    url: url.href,
+    cutBefore(statement) {
+      left = statement;
+      wasCut = false;
+    },
+    disarm() {
+      left = undefined;
+      return wasCut;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
