@@ -211,6 +211,15 @@ describe("licences that nothing asks for", () => {
       expect(await owner.delete(`${path}/${id}`), id).to.include({ status: 404 });
   });
 
+  it("have one spelling of their number: leading zeros name no license", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const { id } = (await owner.post(path, { license: madeUp({ jti: newId() }) })).body;
+    for (const spelling of [`0${id}`, `00000000000000${id}`, `+${id}`, `-0${id}`])
+      expect(await owner.delete(`${path}/${spelling}`), spelling).to.include({ status: 400 });
+    expect(await owner.delete(`${path}/${id}`)).to.include({ status: 200 });
+  });
+
   it("are computed anew as often as one asks, at once too, and without an audit event", async () => {
     const w = the();
     const owner = w.as(w.owner);

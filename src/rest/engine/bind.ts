@@ -140,6 +140,7 @@ function fromQuery(name: string, type: GraphQLInputType, read: Reader): Take {
   };
 }
 
+/** Reads text as a value of the type. Numbers have one spelling each: in a path, they are names. */
 function converter(type: GraphQLInputType): (text: string) => unknown {
   if (isEnumType(type)) return (text) => text;
   switch (getNamedType(type).name) {
@@ -147,7 +148,7 @@ function converter(type: GraphQLInputType): (text: string) => unknown {
       return (text) => truthOf(text) ?? text;
     case "Int":
     case "BigInt":
-      return (text) => (/^-?\d{1,16}$/.test(text) ? Number(text) : text);
+      return (text) => (/^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text);
     default:
       return (text) => text;
   }
