@@ -140,6 +140,26 @@ describe("users", () => {
     }
   });
 
+  it("an e-mail and a username that are both taken are reported together, by whoever they are held", async () => {
+    const w = the();
+    const [ada, bob, eve] = await w.users("ada", "bob", "eve");
+    const taken = { email: ada!.email.toUpperCase(), username: bob!.username.toUpperCase() };
+    const input = { ...taken, password: goodPassword };
+    const both = ["input.email", "input.username"];
+    for (const [document, given] of [
+      [createUser, input],
+      [createUser, { ...input, email: bob!.email }],
+      [updateUser, { ...taken, user: eve!.id }],
+    ] as const) {
+      const refused = await w.as(w.owner).failure(document, { input: given });
+      expect([refused.code, fields(refused)]).to.deep.equal(["CONFLICT", both]);
+      expect(refused.message).to.equal("This e-mail and this username are in use.");
+    }
+    // Its own names are no conflict, whatever else is.
+    const own = { user: eve!.id, email: eve!.email.toUpperCase(), username: bob!.username };
+    expect(fields(await w.as(w.owner).failure(updateUser, { input: own }))).to.deep.equal(["input.username"]);
+  });
+
   it("a taken username is a conflict, also in another case, until its holder is deleted", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");

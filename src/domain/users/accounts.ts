@@ -3,7 +3,7 @@ import { newId } from "../ids.js";
 import { diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
-import { badInput, conflict, forbidden, Problems, violatedUnique } from "../errors.js";
+import { badInput, conflict, forbidden, Problems, type Validation, violatedUnique } from "../errors.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
 import { passwordProblem } from "../passwords.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../text.js";
@@ -24,21 +24,38 @@ export interface CreateUser {
   isServiceAccount?: boolean | null;
 }
 
-const insertUser = statement<{ organizationIds: string[] }>(`
-  with joined as (
+/** Which of the e-mail and the username another user has. */
+type Taken = Record<"email" | "username", boolean>;
+
+/**
+ * Reads `Taken` in the statement that writes the user `$1` with the e-mail `$2` and the username `$3`, so that both
+ * conflicts are known at once. The unique indexes decide about what is written at the same moment.
+ */
+const taken = `
+  taken as (
+    select coalesce(bool_or(lower(u.email) = lower($2)), false) as email,
+      coalesce(bool_or(lower(u.username) = lower($3)), false) as username
+    from users u
+    where u.deleted_at is null and u.id <> $1 and (lower(u.email) = lower($2) or lower(u.username) = lower($3))
+  ), free as (
+    select from taken where not email and not username
+  )`;
+
+const insertUser = statement<Taken & { organizationIds: string[] }>(`
+  with ${taken}, joined as (
     select id from organizations
     where deleted_at is null and case when $9::uuid[] is null then is_default else id = any($9) end
     order by id for share
   ), created as (
     insert into users
       (id, created_at, updated_at, email, username, name, login_type, password_hash, is_service_account, created_by)
-    values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8)
+    select $1, now(), now(), $2, $3, $4, $5, $6, $7, $8 from free
     returning id
   ), memberships as (
     insert into organization_members (organization_id, user_id, created_at)
     select joined.id, created.id, now() from joined, created
   )
-  select array(select id from joined) as "organizationIds"`);
+  select email, username, array(select id from joined) as "organizationIds" from taken`);
 
 /** Creates a person or a service account as a member of organisations. */
 export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
@@ -73,8 +90,8 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
     ctx.actor.userId,
     input.organizationIds,
   ];
-  const created = await ctx.row(insertUser, ...values).catch(throwTaken);
-  const organizationIds = created?.organizationIds ?? [];
+  const { organizationIds, ...found } = (await ctx.row(insertUser, ...values).catch(throwTaken))!;
+  requireFree(found);
   requireAll(input.organizationIds ?? [], organizationIds);
   const diff = diffOf({}, { ...account, organizationIds, password: hash && "***" });
   ctx.audit({ action: "create", resourceType: "user", resourceId: id, resourceLabel: username, diff });
@@ -110,15 +127,27 @@ function accountProblems({ email, username, name, avatarUrl }: AccountChange): P
   return problems;
 }
 
-/** What to say when a unique index of `users` is violated. */
-const takenFields: Record<string, { field: string; detail: string }> = {
-  users_email_unique: { field: "email", detail: "This e-mail is in use." },
-  users_username_unique: { field: "username", detail: "This username is in use." },
+/** What to say of a unique value that another user has. */
+const takenFields: Record<keyof Taken, Validation> = {
+  email: { field: "email", detail: "This e-mail is in use." },
+  username: { field: "username", detail: "This username is in use." },
 };
 
+/** Throws CONFLICT with each of the values that another user has. */
+function requireFree({ email, username }: Taken): void {
+  if (email && username)
+    throw conflict("This e-mail and this username are in use.", [takenFields.email, takenFields.username]);
+  if (email || username) {
+    const field = takenFields[email ? "email" : "username"];
+    throw conflict(field.detail, [field]);
+  }
+}
+
+/** Translates the violation of a unique index by what was written at the same moment. */
 function throwTaken(error: unknown): never {
-  const taken = takenFields[violatedUnique(error) ?? ""];
-  throw taken ? conflict(taken.detail, [taken]) : error;
+  const index = violatedUnique(error);
+  requireFree({ email: index === "users_email_unique", username: index === "users_username_unique" });
+  throw error;
 }
 
 /** Changes somebody's account. */
@@ -138,17 +167,20 @@ export async function updateProfile(ctx: Context, change: Omit<AccountChange, "e
   return changeAccount(ctx, user, change);
 }
 
-const updateAccount = statement(`
-  update users set email = coalesce($2, email), username = coalesce($3, username), name = coalesce($4, name),
-    avatar_url = coalesce($5, avatar_url), updated_at = now()
-  where id = $1`);
+const updateAccount = statement<Taken>(`
+  with ${taken}, changed as (
+    update users set email = coalesce($2, users.email), username = coalesce($3, users.username),
+      name = coalesce($4, name), avatar_url = coalesce($5, avatar_url), updated_at = now()
+    from free where id = $1
+  )
+  select email, username from taken`);
 
 async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
   accountProblems(change).throwIfAny();
   const diff = diffOf<UserRow>(user, change);
   if (Object.keys(diff).length === 0) return user.id;
   const { email, username, name, avatarUrl } = change;
-  await ctx.row(updateAccount, user.id, email, username, name, avatarUrl).catch(throwTaken);
+  requireFree((await ctx.row(updateAccount, user.id, email, username, name, avatarUrl).catch(throwTaken))!);
   ctx.audit({ action: "update", ...identified(user), diff });
   return user.id;
 }
