@@ -166,6 +166,30 @@ describe("tokens", () => {
       await makeKey(ada!, { name: "g" });
     });
 
+    it("give their names free when they expire, for new keys and for others that are renamed", async () => {
+      const w = the();
+      const ada = await w.user("ada");
+      const rename = `mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`;
+      const expire = (id: string) => sql("update api_keys set expires_at = now() where id = $1", id);
+      const names = async () =>
+        (await w.as(ada).graphql(`{ apiKeys(kind: TOKEN) { name } }`)).apiKeys.map(
+          ({ name }: { name: string }) => name,
+        );
+      const first = await makeKey(ada, { name: "Deploy" });
+      await expire(idOf(first.token));
+      expect(await names(), "an expired key stays in the list").to.deep.equal(["Deploy"]);
+      const second = await makeKey(ada, { name: "deploy" });
+      expect(await names()).to.deep.equal(["deploy"]);
+      expect((await w.as(ada).failure(create, { input: { name: "DEPLOY" } })).code).to.equal("CONFLICT");
+
+      const other = await makeKey(ada, { name: "other" });
+      const input = { id: other.apiKey.id, name: "Deploy" };
+      expect((await w.as(ada).failure(rename, { input })).code).to.equal("CONFLICT");
+      await expire(idOf(second.token));
+      await w.as(ada).graphql(rename, { input });
+      expect(await names()).to.deep.equal(["Deploy"]);
+    });
+
     it("are made for service accounts by those who administer users, and for nobody else", async () => {
       const w = the();
       const [admin, ada] = await w.users("admin", "ada");

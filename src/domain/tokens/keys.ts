@@ -63,16 +63,24 @@ export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promis
 /** API tokens of a user at most, ended ones not counted. */
 const tokensPerUser = 100;
 
-// Whoever runs it has locked the user, so the count holds until the commit. The credential in use must still be there:
+/** Deletes the expired API token of a user that still has a name, so that the key `$1` can have it. */
+const freeName = (user: string, name: string): string => `
+  freed as (
+    delete from api_keys
+    where user_id = ${user} and kind = 'token' and lower(name) = lower(${name}) and expires_at <= now() and id <> $1
+    returning id
+  )`;
+
+// The caller has locked the user, so the count holds until the commit. The credential in use must still be there:
 // what has just been revoked, or ended with a password, must not leave a token behind.
 const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boolean }>(`
   with giver as (
     select from api_keys where id = $9 for key share
   ), living as (
     select count(*) as held from api_keys where user_id = $3 and kind = 'token' and expires_at > now()
-  ), created as (
+  ), ${freeName("$3", "$4")}, created as (
     insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at, ip, user_agent)
-    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living, giver where held < ${tokensPerUser}
+    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living, giver, (select count(*) from freed) freed where held < ${tokensPerUser}
     on conflict (user_id, lower(name)) where kind = 'token' do nothing
     returning id
   )
@@ -113,7 +121,9 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   return { id: token.id, token: token.text };
 }
 
-const renameKey = statement<{ id: string }>(`update api_keys set name = $2 where id = $1 returning id`);
+const renameKey = statement<{ id: string }>(`
+  with ${freeName("$3", "$2")}
+  update api_keys set name = $2 from (select count(*) from freed) freed where id = $1 returning id`);
 
 /** Gives an API token another name. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
@@ -123,7 +133,7 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
-  const renamed = await ctx.row(renameKey, id, name).catch((error: unknown) => {
+  const renamed = await ctx.row(renameKey, id, name, key.userId).catch((error: unknown) => {
     throw violatedUnique(error) === "api_keys_token_name_unique" ? nameTaken() : error;
   });
   if (!renamed) throw notFound();
