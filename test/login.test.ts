@@ -272,7 +272,13 @@ describe("changing one's own password", () => {
     const me = w.as(ada!);
 
     const wrong = await me.failure(change, { input: { currentPassword: "wrong", newPassword } });
-    expect([wrong.code, wrong.message]).to.deep.equal(["UNAUTHENTICATED", "Incorrect email or password."]);
+    expect(wrong.code, "a client that signs out on UNAUTHENTICATED stays").to.equal("BAD_USER_INPUT");
+    expect(wrong.errors[0]!.extensions.validations).to.deep.equal([
+      { field: "input.currentPassword", detail: "Is not your password." },
+    ]);
+    const { pool } = w.app.services.database;
+    const recorded = "select from audit_events where resource_id = $1 and action = 'login_failed'";
+    await eventually(async () => (await pool.query(recorded, [ada!.id])).rowCount === 1, "the attempt is recorded");
     const input = { currentPassword: passwordOf(ada!), newPassword };
     expect(await me.graphql(change, { input })).to.deep.equal({
       changePassword: { user: { username: ada!.username } },

@@ -60,6 +60,9 @@ export async function login(
   return { userId: account.id, sessionToken };
 }
 
+/** No UNAUTHENTICATED: the session goes on, and clients take that code for its end. */
+const notYourPassword = () => badInput([{ field: "currentPassword", detail: "Is not your password." }]);
+
 const replacePassword = statement<{ id: string }>(`
   update users set password_hash = $3, updated_at = now() where id = $1 and password_hash = $2 returning id`);
 
@@ -77,7 +80,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
     throw badInput([{ field: "currentPassword", detail: "Only users who sign in with a password have one." }]);
   }
 
-  await verify(ctx, account, currentPassword ?? "");
+  await verify(ctx, account, currentPassword ?? "", notYourPassword);
   const hash = await ctx.services.passwords.hash(newPassword ?? "");
   if (!(await ctx.row(replacePassword, account.id, account.passwordHash, hash))) {
     throw conflict("The password was changed by somebody else meanwhile.");

@@ -37,11 +37,19 @@ export async function readAccount(
   return (await ctx.services.database.query(by, [value ?? null]))[0];
 }
 
-/** Gives the account if the password is right. The work and the answer are the same whatever is wrong. */
-export async function verify(ctx: Context, account: Account | undefined, password: string): Promise<Account> {
+/**
+ * Gives the account if the password is right, else throws what `refusal` makes. The work and the response are the same
+ * whatever is wrong.
+ */
+export async function verify(
+  ctx: Context,
+  account: Account | undefined,
+  password: string,
+  refusal: () => DomainError = wrongPassword,
+): Promise<Account> {
   const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password);
   if (account && isRight) return account;
-  throw account ? refused(ctx, account, wrongPassword()) : wrongPassword();
+  throw account ? refused(ctx, account, refusal()) : refusal();
 }
 
 /**
