@@ -54,6 +54,11 @@ describe("the conversion of a login", () => {
         ["to_type"],
       ]);
     }
+    const unknown = await convert({ to_type: "none", password: passwordOf(ada) });
+    expect(unknown.body.validations[0].detail).to.equal('Must be one of: "oidc", "github".');
+    const { paths } = (await w.nobody.get("/openapi.json")).body;
+    const { content } = paths["/api/v2/users/{user}/convert-login"].post.requestBody;
+    expect(content["application/json"].schema.properties.to_type.enum).to.deep.equal(["oidc", "github"]);
     const both = await convert({});
     expect(both.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["to_type", "password"]);
     const wrong = await convert({ to_type: "github", password: "wrong" });

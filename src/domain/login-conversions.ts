@@ -5,12 +5,12 @@ import { conflict, forbidden, Problems } from "./errors.js";
 import { accountById, givenPasswordProblem, identified, readAccount, verify } from "./login/accounts.js";
 import type { ProviderName } from "./outside/identity-providers.js";
 import { hashSecret, randomText } from "./tokens/text.js";
-import { findUser, type FoundUser, type LoginType } from "./users.js";
+import { findUser, type FoundUser } from "./users.js";
 
 export interface ConvertLogin {
   /** Whose login, as a caller names users. */
   user: string;
-  toType?: LoginType | null;
+  toType?: ProviderName | null;
   /** The one until now. */
   password?: string | null;
 }
@@ -46,20 +46,19 @@ export async function convertLogin(
   const user = await findSelf(ctx, ref);
   if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change how somebody signs in.");
   const problems = new Problems();
-  const provider = toType === "oidc" || toType === "github" ? toType : undefined;
-  problems.add("toType", provider ? undefined : "Must be github or oidc.");
+  problems.add("toType", toType ? undefined : "Is required.");
   if (user.loginType !== "password") problems.add("toType", "Only accounts that sign in with a password change.");
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
   const account = await verify(ctx, await readAccount(ctx, accountById, user.id), password ?? "");
   const stateString = randomText(stateLength);
-  const values = [user.id, account.passwordHash, hashSecret(stateString), provider];
+  const values = [user.id, account.passwordHash, hashSecret(stateString), toType];
   const made = await ctx.row(insertConversion, ...values);
   if (!made) throw conflict("The account was changed by somebody else meanwhile.");
-  const diff = { toType: { new: provider }, stateString: { new: "***" } };
+  const diff = { toType: { new: toType }, stateString: { new: "***" } };
   ctx.audit({ ...identified(user), action: "create", resourceType: "login_conversion", diff });
-  return { userId: user.id, toType: provider!, stateString, expiresAt: made.expiresAt };
+  return { userId: user.id, toType: toType!, stateString, expiresAt: made.expiresAt };
 }
 
 /**

@@ -1,16 +1,25 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
 import type { Context } from "../context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../domain/login-conversions.js";
-import type { ProviderName } from "../domain/outside/identity-providers.js";
+import { ProviderName } from "../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../domain/users.js";
 import { Needs, RateLimit } from "./access.js";
 import { DateTime } from "./scalars.js";
 import { UserType } from "./users.js";
 
+registerEnumType(ProviderName, {
+  name: "IdentityProviderType",
+  description: "A kind of identity provider.",
+  valuesConfig: {
+    OIDC: { description: "The OpenID Connect provider." },
+    GITHUB: { description: "GitHub." },
+  },
+});
+
 @InputType({ description: "How the caller wants to sign in from now on." })
 export class ConvertLoginInput implements ConvertLogin {
   @Field(() => String, { description: "The caller: id, username or `me`." }) user!: string;
-  @Field(() => LoginType, { nullable: true, description: "Required. OIDC or GITHUB." }) toType?: LoginType;
+  @Field(() => ProviderName, { nullable: true, description: "Required. The provider." }) toType?: ProviderName;
   @Field(() => String, { nullable: true, description: "Required. The password until now." }) password?: string;
 }
 

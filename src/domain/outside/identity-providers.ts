@@ -23,7 +23,8 @@ import { DomainError, forbidden } from "../errors.js";
 import { type Fetch, outsideFetch } from "./http.js";
 
 /** How people sign in through a provider. */
-export type ProviderName = "oidc" | "github";
+export const ProviderName = { OIDC: "oidc", GITHUB: "github" } as const;
+export type ProviderName = (typeof ProviderName)[keyof typeof ProviderName];
 
 /** A person as a provider knows them. Only issuer and subject are for good. */
 export interface Identity {
