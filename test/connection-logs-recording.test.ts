@@ -291,6 +291,7 @@ describe("visits that a proxy reports", () => {
     const { user, ...info } = byBob.web_info;
     expect(info).to.deep.equal({ slug_or_port: "chat", status_code: 200, user_agent: "A browser" });
     expect(user).to.include({ id: bob!.id, username: bob!.username, email: bob!.email, status: "active" });
+    expect(user).to.include({ theme_preference: "", has_ai_seat: false });
     expect(user.organization_ids).to.deep.equal([w.defaultOrganization]);
     expect(user.roles).to.deep.equal([{ name: "auditor", display_name: "Auditor", organization_id: "" }]);
   });

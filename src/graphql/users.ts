@@ -118,6 +118,14 @@ export class UsersResolver {
     return organizationIdsOf(ctx, user);
   }
 
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether the user started a task in the current calendar month (UTC). Always false while there are no tasks.",
+  })
+  hasAiSeat(): boolean {
+    return false;
+  }
+
   @FieldResolver(() => String, {
     description: "Always empty.",
     deprecationReason: "Themes are a matter of the client.",
