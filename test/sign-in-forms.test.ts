@@ -133,10 +133,26 @@ describe("forms and cookies of pages", () => {
     const leave = (fields: Record<string, string>, headers: Record<string, string>) =>
       w.nobody.post("/logout", form(fields), { ...urlencoded, cookie, ...headers });
     expect(await leave({}, { "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
-    expect(await leave({ csrf_token }, { "sec-fetch-site": "cross-site" })).to.include({ status: 303 });
+    // Browsers leave a SameSite cookie out of what other sites send, but keep the response's.
+    const elsewhere: Array<Record<string, string>> = [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.example.com" },
+      {},
+    ];
+    for (const sent of [{ cookie }, { cookie: "" }]) {
+      for (const from of elsewhere) {
+        const { status, headers } = await leave({ csrf_token }, { ...sent, ...from });
+        expect({ status, cookies: headers.getSetCookie() }).to.deep.equal({ status: 403, cookies: [] });
+      }
+    }
     expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(200);
-    expect(await leave({ csrf_token }, { "sec-fetch-site": "same-origin" })).to.include({ status: 303 });
-    expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    for (const what of ["a session", "a session that has ended"]) {
+      const { status, headers } = await leave({ csrf_token }, { "sec-fetch-site": "same-origin" });
+      expect(status, what).to.equal(303);
+      expect(headers.getSetCookie().join(), what).to.match(/^service_session_token=; .*Max-Age=0/);
+      expect((await w.as(ada).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
+    }
   });
 
   it("are Secure, and believed, under https", async () => {

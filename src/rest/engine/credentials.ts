@@ -39,9 +39,8 @@ export function actorOf(services: Services, request: IncomingMessage, page?: Pag
 export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
   readers.some((read) => read(request, accessUrl) !== undefined) || Boolean(request.headers[proxyHeader]);
 
-/** Browsers send cookies with requests that other sites cause; only our own pages may use them. */
-function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
-  if (headers.cookie === undefined) return false;
+/** Browsers send cookies with requests that other sites cause; only our own pages may use them, or change them. */
+export function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site !== undefined ? site === "same-origin" : headers.origin === accessUrl;
 }

@@ -1,5 +1,6 @@
+import { forbidden } from "../../domain/errors.js";
 import { cookieOf } from "../../http/cookies.js";
-import { sessionCookie } from "../engine/credentials.js";
+import { fromOurPages, sessionCookie } from "../engine/credentials.js";
 import type { StoredOperation } from "../engine/operation.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
@@ -15,6 +16,8 @@ const ways: Record<string, string> = {
   OIDC: "OpenID Connect",
   GITHUB: "GitHub",
 };
+
+const notOurForm = () => forbidden("This form was not sent by a page of this server.");
 
 const converted = "You sign in through the provider from now on. Your password no longer works.";
 
@@ -48,6 +51,7 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
     async leave(visit) {
       const ctx = await visit.context();
       if (ctx.actor.kind === "user") await perform(signOut, ctx);
+      else if (!fromOurPages(visit.http.req, visit.services.config.accessUrl)) throw notOurForm();
       visit.endSession();
       return { goTo: "/login?signed_out" };
     },
