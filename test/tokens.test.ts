@@ -4,6 +4,7 @@ import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
 import { startServer } from "./support/app.js";
+import { holds } from "./support/held.js";
 import { statementsOf } from "./support/statements.js";
 import { eventually } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";
@@ -359,6 +360,17 @@ describe("tokens", () => {
   });
 
   describe("in use", () => {
+    it("leave nothing of their secrets in memory but hashes", async () => {
+      const w = the();
+      const { token } = await makeKey(w.owner, { name: "remembered" });
+      const { credentials } = w.app.services;
+      for (const _ of [1, 2, 3]) await credentials.authenticate(token);
+      const { id, secret } = parseToken(token)!;
+      const beyond = ["database", "log", "events"];
+      expect(await holds(credentials, id, beyond), "what is kept of the key is seen").to.equal(true);
+      expect(await holds(credentials, secret, beyond)).to.equal(false);
+    });
+
     it("cost one statement, shared by all who ask at once, and then none for a while", async () => {
       const w = the();
       const { token } = await makeKey(w.owner, { name: "busy" });

@@ -8,7 +8,7 @@ import { proxies } from "../workspace-proxies/tokens.js";
 import { agents, Machines } from "./machines.js";
 import type { Recent } from "./recent.js";
 import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
-import { parseToken, type Token } from "./text.js";
+import { isSecretOf, parseToken, type Token } from "./text.js";
 import { Watches } from "./watches.js";
 
 export interface CredentialsOptions {
@@ -88,7 +88,7 @@ export class Credentials {
   }
 
   #admit(token: Token, snapshot: Snapshot | undefined): Actor {
-    const isGenuine = snapshot?.actor.credential?.kind === token.kind && snapshot.secret.isSecret(token.secret);
+    const isGenuine = snapshot?.actor.credential?.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
     if (!snapshot || !isGenuine) throw unauthenticated("The token is not valid.");
     const now = Date.now();
     if (snapshot.expiresAt <= now) {

@@ -2,11 +2,11 @@ import type { Actor } from "../../context.js";
 import type { OrganizationRole, SiteRole } from "../authorization.js";
 import { type Database, lookup, statement } from "../database.js";
 import { Recent } from "./recent.js";
-import { SecretCheck, type TokenKind } from "./text.js";
+import type { TokenKind } from "./text.js";
 
 /** A key as of a moment ago, with everything that decides what its holder may do. */
 export interface Snapshot {
-  readonly secret: SecretCheck;
+  readonly secretHash: Buffer;
   readonly actor: Actor;
   readonly isSuspended: boolean;
   /** Milliseconds since the epoch, as the times below. */
@@ -54,7 +54,7 @@ export const snapshots = (database: Database, entersWorkspaces: boolean): Recent
 function describe(id: string, row: KeyRow, entersWorkspaces: boolean): Snapshot {
   const { kind, expiresAt, parentId, userId, siteRoles, scopes } = row;
   return {
-    secret: new SecretCheck(row.secretHash),
+    secretHash: row.secretHash,
     isSuspended: row.status === "suspended",
     createdAt: Date.parse(row.createdAt),
     expiresAt: Date.parse(expiresAt),
