@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { User } from "./users.js";
 
-/** One row per user: numbers the inbox in the order of commits, and counts the unread so that nobody has to. */
+/** One row per user: the place of the latest notification, which orders the inbox by commits, and the unread count. */
 const InboxCursorSchema = defineEntity({
   name: "InboxCursor",
   tableName: "inbox_cursors",

@@ -87,10 +87,19 @@ class InboxUnreadCountChanged {
   @Field(() => Int, { description: "How many are unread now, whatever the filter." }) unreadCount!: number;
 }
 
+@ObjectType("InboxWatchRestarted", {
+  simpleResolvers: true,
+  description:
+    "The first event if `since` is a number that no notification of the inbox has, for example after the database was restored. The unread notifications up to that number are sent, too.",
+})
+class InboxWatchRestarted {
+  @Field(() => Int, { description: "How many are unread now, whatever the filter." }) unreadCount!: number;
+}
+
 const InboxEventType = createUnionType({
   name: "InboxEvent",
   description: "What happens in an inbox.",
-  types: () => [InboxNotificationAdded, InboxUnreadCountChanged] as const,
+  types: () => [InboxNotificationAdded, InboxUnreadCountChanged, InboxWatchRestarted] as const,
 });
 
 @InputType("InboxFilter", { description: "Which notifications of an inbox are meant. What is absent does not narrow." })

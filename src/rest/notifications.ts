@@ -1,7 +1,8 @@
 import { area, type RowOptions } from "./engine/area.js";
 
 const once: RowOptions = { headers: { "idempotency-key": "idempotency_key" } };
-const live: RowOptions = { stream: { events: { InboxUnreadCountChanged: "unread" }, id: "cursor", resume: "since" } };
+const extras = { InboxUnreadCountChanged: "unread", InboxWatchRestarted: "restart" };
+const live: RowOptions = { stream: { events: extras, id: "cursor", resume: "since" } };
 const marked: RowOptions = { message: "Notification updated." };
 
 // oxfmt-ignore

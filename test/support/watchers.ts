@@ -16,6 +16,8 @@ export interface Watcher {
   readonly items: Told[];
   /** The counts told without an item. */
   readonly unread: number[];
+  /** The unread counts told because the place to resume from was not known. */
+  readonly restarts: number[];
   /** The close code of the socket, or 0 when the response ended. */
   readonly ended: Promise<number>;
   close(): void;
@@ -55,7 +57,7 @@ const webSocket: Connect = async (url, token, { query = "", headers = {} } = {})
     socket.once("error", reject);
     socket.once("unexpected-response", (_, response) => reject(new Error(`Refused with ${response.statusCode}.`)));
   });
-  return { items, unread: [], ended, close: () => socket.close() };
+  return { items, unread: [], restarts: [], ended, close: () => socket.close() };
 };
 
 /** Reads a streamed answer, handing each part that `separator` ends to `take`. */
@@ -86,30 +88,36 @@ async function streamed(
 }
 
 const sse: Connect = async (url, token, options = {}) => {
-  const [items, unread]: [Told[], number[]] = [[], []];
+  const [items, unread, restarts]: [Told[], number[], number[]] = [[], [], []];
   const stream = await streamed(url, token, "text/event-stream", "\n\n", options, (block) => {
     const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
     const data = field("data");
     if (data === undefined) return;
     const item = JSON.parse(data) as WireItem;
     if (field("event") === "unread") unread.push(item.unread_count);
+    else if (field("event") === "restart") restarts.push(item.unread_count);
     else items.push(told(item, field("id")));
   });
-  return { items, unread, ...stream };
+  return { items, unread, restarts, ...stream };
 };
 
 const ndjson: Connect = async (url, token, options = {}) => {
   const items: Told[] = [];
   const take = (line: string) => items.push(told(JSON.parse(line) as WireItem));
-  return { items, unread: [], ...(await streamed(url, token, "application/x-ndjson", "\n", options, take)) };
+  return {
+    items,
+    unread: [],
+    restarts: [],
+    ...(await streamed(url, token, "application/x-ndjson", "\n", options, take)),
+  };
 };
 
 type InboxEvent =
   | { notification: { id: string; title: string; content: string }; unreadCount: number; cursor: string }
-  | { unreadCount: number };
+  | { __typename: "InboxUnreadCountChanged" | "InboxWatchRestarted"; unreadCount: number };
 
 const subscription: Connect = async (url, token, { query = "" } = {}) => {
-  const [items, unread]: [Told[], number[]] = [[], []];
+  const [items, unread, restarts]: [Told[], number[], number[]] = [[], [], []];
   let end: (code: number) => void;
   const ended = new Promise<number>((resolve) => (end = resolve));
   const client = createClient({
@@ -125,7 +133,8 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
     query: `subscription($filter: InboxFilter, $format: TextFormat, $since: String) {
       inboxEvents(filter: $filter, format: $format, since: $since) {
         ... on InboxNotificationAdded { notification { id title content } unreadCount cursor }
-        ... on InboxUnreadCountChanged { unreadCount }
+        ... on InboxUnreadCountChanged { __typename unreadCount }
+        ... on InboxWatchRestarted { __typename unreadCount }
       }
     }`,
     variables: { format: format?.toUpperCase(), since, filter: { readStatus: readStatus?.toUpperCase() } },
@@ -133,7 +142,7 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
   const take = ({ inboxEvents: event }: { inboxEvents: InboxEvent }) => {
     if ("notification" in event)
       items.push({ ...event.notification, unreadCount: event.unreadCount, cursor: event.cursor });
-    else unread.push(event.unreadCount);
+    else (event.__typename === "InboxWatchRestarted" ? restarts : unread).push(event.unreadCount);
   };
   const first = await events.next();
   if (first.done || first.value.errors) throw new Error(`Refused with ${JSON.stringify(first.value?.errors)}.`);
@@ -141,7 +150,7 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
   void (async () => {
     for await (const { data } of events) if (data) take(data);
   })().catch(() => {});
-  return { items, unread, ended, close: () => void client.dispose() };
+  return { items, unread, restarts, ended, close: () => void client.dispose() };
 };
 
 /** How each transport is connected to. */

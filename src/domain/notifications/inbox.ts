@@ -9,7 +9,7 @@ import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange
 export interface InboxNotification {
   id: string;
   userId: string;
-  /** Its place in the owner's inbox, in the order of commits. */
+  /** Its place in the owner's inbox, in the order of commits; above every place given before a restore, too. */
   seq: number;
   templateId: string;
   /** Ids of what it is about. */
@@ -71,11 +71,15 @@ export function inboxOwner(ctx: Context): string {
   return ctx.actor.userId;
 }
 
-// The owner's cursor row is the lock of the inbox: whoever changes the inbox takes it first, so nobody deadlocks.
+// The owner's cursor row is the lock of the inbox: each change of the inbox takes it first, so that none deadlock.
+// `seq` follows the clock (milliseconds): after a restore of an older backup no value is given a second time, so a
+// client that resumes after a value of before the restore misses nothing.
 const insertNotification = statement(`
-  with place as (
-    insert into inbox_cursors as mine (user_id, last_seq, unread_count) values ($2, 1, 1)
-    on conflict (user_id) do update set last_seq = mine.last_seq + 1, unread_count = mine.unread_count + 1
+  with clock as (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now),
+  place as (
+    insert into inbox_cursors as mine (user_id, last_seq, unread_count) select $2, now, 1 from clock
+    on conflict (user_id) do update
+      set last_seq = greatest(mine.last_seq + 1, excluded.last_seq), unread_count = mine.unread_count + 1
     returning last_seq
   )
   insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)

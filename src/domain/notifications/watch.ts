@@ -23,12 +23,13 @@ export enum TextFormat {
 /** What a watcher is told. */
 export type InboxEvent =
   | { __typename: "InboxNotificationAdded"; notification: InboxNotification; unreadCount: number; cursor: string }
-  | { __typename: "InboxUnreadCountChanged"; unreadCount: number };
+  | { __typename: "InboxUnreadCountChanged"; unreadCount: number }
+  | { __typename: "InboxWatchRestarted"; unreadCount: number };
 
 export interface WatchInbox {
   filter?: InboxFilter | null;
   format?: TextFormat | null;
-  /** The id or the `seq` of the last notification seen. */
+  /** The id or the `seq` of the last notification seen; 0 for everything. */
   since?: string | null;
 }
 
@@ -42,6 +43,10 @@ interface Wanted {
 /** How far a watcher has read, and which count it was told last. */
 interface Position {
   cursor: number;
+  /** What lies above the cursor up to here is sent only if it is unread. */
+  seen: number;
+  /** Whether the place to resume after was not known. */
+  isRestart: boolean;
   unreadCount: number;
 }
 
@@ -49,8 +54,10 @@ const pageSize = 100;
 
 /**
  * New notifications of the caller, each with the unread count after it, and that count whenever it changes otherwise.
- * With `since` everything after that comes first; without it, only what is committed from now on. Throws before it
- * returns if the watch is refused.
+ * With `since` everything after that comes first; without it, only what is committed from now on. A `seq` that no
+ * notification of the inbox has, because the database was restored or the notification was purged, restarts the watch:
+ * it says so, and sends the unread notifications up to that `seq` as well. Throws before it returns if the watch is
+ * rejected.
  */
 export async function watchInbox(
   ctx: Context,
@@ -79,6 +86,7 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
     this.#wanted = wanted;
     this.#position = position;
     this.#ready = [unreadCountChanged(position.unreadCount)];
+    if (position.isRestart) this.#ready.unshift(watchRestarted(position.unreadCount));
     takePlace(ctx.services, wanted.userId);
     this.#wakes = wakeups(ctx, "inbox", `n:${wanted.userId}`, `r:${wanted.userId}`)[Symbol.asyncIterator]();
     ctx.signal.addEventListener("abort", this);
@@ -117,7 +125,7 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
   /** Reads the next page; what a slow consumer has not come to yet stays in the table. */
   async #read(): Promise<void> {
     const position = this.#position;
-    const { items, lastSeq, unreadCount } = await readAbove(this.#ctx, this.#wanted, position.cursor);
+    const { items, lastSeq, unreadCount } = await readAbove(this.#ctx, this.#wanted, position);
     this.#isPageFull = items.length === pageSize;
     this.#ready = items.map((item) => notificationAdded(item, unreadCount));
     if (items.length === 0 && unreadCount !== position.unreadCount) this.#ready.push(unreadCountChanged(unreadCount));
@@ -140,6 +148,8 @@ const unreadCountChanged = (unreadCount: number): InboxEvent => ({
   unreadCount,
 });
 
+const watchRestarted = (unreadCount: number): InboxEvent => ({ __typename: "InboxWatchRestarted", unreadCount });
+
 const notificationAdded = (notification: InboxNotification, unreadCount: number): InboxEvent => ({
   __typename: "InboxNotificationAdded",
   notification,
@@ -152,7 +162,7 @@ const selectAbove = statement<InboxNotification & { lastSeq: number; unreadCount
   select mine.last_seq as "lastSeq", mine.unread_count as "unreadCount", item.*
   from inbox_cursors mine left join lateral (
     select ${inboxColumns} from inbox_notifications
-    where user_id = mine.user_id and seq > $2 and ${filterCondition(3)}
+    where user_id = mine.user_id and seq > $2 and (seq > $3 or read_at is null) and ${filterCondition(4)}
     order by seq limit ${pageSize}
   ) item on true
   where mine.user_id = $1
@@ -161,8 +171,8 @@ const selectAbove = statement<InboxNotification & { lastSeq: number; unreadCount
 /** After a gap in the bus all watchers look again together. They queue here, so that requests find connections free. */
 const inTurn = boundedPool(4);
 
-async function readAbove(ctx: Context, { userId, filter, plain }: Wanted, cursor: number) {
-  const rows = await inTurn(() => ctx.rows(selectAbove, userId, cursor, ...filter));
+async function readAbove(ctx: Context, { userId, filter, plain }: Wanted, { cursor, seen }: Position) {
+  const rows = await inTurn(() => ctx.rows(selectAbove, userId, cursor, seen, ...filter));
   const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
   const found = rows.filter(({ id }) => id !== null);
   return { lastSeq, unreadCount, items: plain ? found.map(inPlainText) : found };
@@ -174,23 +184,34 @@ const inPlainText = (item: InboxNotification): InboxNotification => ({
   content: plainText(item.content),
 });
 
-const selectPlace = statement<{ lastSeq: number; unreadCount: number; sinceSeq: number | null }>(`
-  select last_seq as "lastSeq", unread_count as "unreadCount",
-    (select seq from inbox_notifications where id = $2 and user_id = $1) as "sinceSeq"
+interface Place {
+  lastSeq: number;
+  unreadCount: number;
+  /** The `seq` of the notification with the wanted id or `seq`. */
+  found: number | null;
+}
+
+const selectPlace = statement<Place>(`
+  select last_seq as "lastSeq", unread_count as "unreadCount", coalesce(
+    (select seq from inbox_notifications where id = $2 and user_id = $1),
+    (select seq from inbox_notifications where user_id = $1 and seq = $3)
+  ) as found
   from inbox_cursors where user_id = $1`);
 
 /** `since` as a place in the inbox; without it the place after everything committed so far. */
 async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
-  const place = await ctx.row(selectPlace, userId, since && isUuid(since) ? since : null);
-  const { lastSeq = 0, unreadCount = 0, sinceSeq } = place ?? {};
-  // A place that the inbox has not come to yet, as after a restore from a backup, must not make the watch deaf.
-  const cursor = since == null ? lastSeq : /^\d{1,15}$/.test(since) ? Math.min(Number(since), lastSeq) : sinceSeq;
-  if (cursor == null)
-    throw badInput(
-      [{ field: "since", detail: "Must be the id or the place of a notification in your inbox." }],
-      invalidQuery,
-    );
-  return { cursor, unreadCount };
+  const id = since && isUuid(since) ? since : null;
+  const seq = since && /^\d{1,15}$/.test(since) ? Number(since) : null;
+  const { lastSeq = 0, unreadCount = 0, found = null } = (await ctx.row(selectPlace, userId, id, seq)) ?? {};
+  const at = (cursor: number) => ({ cursor, seen: cursor, isRestart: false, unreadCount });
+  if (since == null) return at(lastSeq);
+  const known = seq === 0 ? 0 : found;
+  if (known !== null) return at(known);
+  if (seq !== null) return { cursor: 0, seen: Math.min(seq, lastSeq), isRestart: true, unreadCount };
+  throw badInput(
+    [{ field: "since", detail: "Must be the id or the place of a notification in your inbox." }],
+    invalidQuery,
+  );
 }
 
 const watchesAtMost = 20;
