@@ -1,6 +1,6 @@
 // Keys at start, in use and in rotation, on real servers and the command line.
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -10,7 +10,7 @@ import { encryptedColumns, type SealedRow, userSecretValues } from "../src/domai
 import { newId } from "../src/domain/ids.js";
 import { readKeys, Vault } from "../src/domain/outside/vault.js";
 import { logged, ownerPassword, startServer } from "./support/app.js";
-import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
+import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { command, spawnCommand, spawnServer } from "./support/process.js";
 import { eventually } from "./support/watchers.js";
 import { Client, startWorld, world } from "./support/world.js";
@@ -146,20 +146,43 @@ describe("encryption", function () {
       expect((await refusal(withKeys(k1))).message).to.include(fileKey(file));
     });
 
-    it("never lets two servers write with keys that the other one lacks", async () => {
-      const [first, second] = [await start(withFile(join(folder, "1"))), await start(withFile(join(folder, "2")))];
-      const [early, late] = [await signedIn(first), await signedIn(second)];
-      const refused = await early.post(secrets, { name: "a", value: "v" });
-      expect(refused).to.include({ status: 503 });
-      expect(await early.get("/readyz")).to.deep.include({
-        status: 503,
-        body: { status: "unavailable", failed: ["encryption_keys"] },
-      });
-      expect(await late.get("/readyz")).to.include({ status: 200 });
-      expect(await late.post(secrets, { name: "a", value: "v" })).to.include({ status: 201 });
-      expect((await early.patch(`${secrets}/a`, { value: "w" })).status).to.equal(503);
-      expect(await early.patch(`${secrets}/a`, { description: "d" }), "needs no key").to.include({ status: 200 });
-      expect(await countUnder(fileKey(join(folder, "2")))).to.equal(1);
+    it("refuses a second server with another one, which is told what to share, and the first goes on", async () => {
+      const [file, other] = [join(folder, "1", "encryption.keys"), join(folder, "2", "encryption.keys")];
+      const first = await start(withFile(file));
+      const error = await refusal(withFile(other));
+      expect(error.name).to.equal("StartRefused");
+      expect(error.message).to.include(fileKey(file)).and.include(other).and.include("STEWARD_ENCRYPTION_KEYS");
+      expect(existsSync(other), "no other key is made").to.equal(false);
+      expect((await refusal(withKeys(k1))).message).to.include(fileKey(file));
+      expect(await registered()).to.deep.equal([fileKey(file)]);
+      expect(await new Client(first.url).get("/readyz")).to.include({ status: 200 });
+      expect(await (await signedIn(first)).post(secrets, { name: "a", value: "v" })).to.include({ status: 201 });
+
+      mkdirSync(join(folder, "2"));
+      copyFileSync(file, other);
+      const second = await start(withFile(other));
+      expect(await (await signedIn(second)).post(secrets, { name: "b", value: "v" })).to.include({ status: 201 });
+      expect(await countUnder(fileKey(file))).to.equal(2);
+    });
+
+    it("makes one of those servers that start at once on an empty database, each with a folder of its own", async () => {
+      const empty = await createDatabase();
+      try {
+        const files = ["1", "2", "3"].map((name) => join(folder, name, "encryption.keys"));
+        const starts = await Promise.allSettled(
+          files.map(async (file) => {
+            const app = await startServer(empty.url, withFile(file));
+            running.push(app);
+            return app;
+          }),
+        );
+        expect(starts.filter(({ status }) => status === "fulfilled")).to.have.length(1);
+        for (const each of starts) if (each.status === "rejected") expect(each.reason.name).to.equal("StartRefused");
+        expect(files.filter((file) => existsSync(file))).to.have.length(1);
+      } finally {
+        for (const app of [...running]) await stop(app);
+        await empty.drop();
+      }
     });
   });
 

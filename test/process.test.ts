@@ -168,6 +168,22 @@ describe("the process", function () {
       );
     });
 
+    it("refuses a database that a server with other encryption keys has claimed, and says what to share", async () => {
+      const own = (name: string) => ({
+        STEWARD_DATABASE_URL: empty.url,
+        STEWARD_ENCRYPTION_KEYS: "",
+        STEWARD_DATA_DIR: join(folder, name),
+      });
+      const first = await start(own("1"));
+      const { stderr } = await refused(own("2"));
+      expect(stderr())
+        .to.match(/^Steward does not start: .*encryption key/)
+        .and.include(join(folder, "2", "encryption.keys"))
+        .and.include("STEWARD_ENCRYPTION_KEYS");
+      expect(stderr().trim().split("\n")).to.have.length(1);
+      expect((await fetch(`${first.url}/readyz`)).status).to.equal(200);
+    });
+
     it("answers probes, and nothing else, while it waits for its turn to migrate", async () => {
       const client = await connected(empty.url);
       await client.query("select pg_advisory_lock(hashtext('steward.boot'))");

@@ -3,6 +3,7 @@ import { statement } from "../database.js";
 import { StartRefused, unavailable } from "../errors.js";
 import { makeKeyFile, readKeyFile } from "../outside/key-file.js";
 import type { EncryptionKey } from "../outside/vault.js";
+import { refuseClaimedDatabase } from "./claim.js";
 import { encryptedColumns } from "./columns.js";
 
 /** A key that some server has started with. */
@@ -33,7 +34,7 @@ const forgetKeys = statement(`delete from encryption_keys k where id <> all($1) 
 
 /**
  * Gives the vault the keys that the settings name, or makes the first one. Throws `StartRefused` if the database holds
- * what they do not open. The caller holds the lock of the boot.
+ * values that they do not open, or if it is claimed by keys of which none is given. The caller holds the boot lock.
  *
  * Only registered keys can encrypt: rows refer to them. A start forgets keys that nothing is encrypted with and that it
  * was not given; a server that still has such a key cannot write with it. So no two servers write with keys that the
@@ -47,8 +48,9 @@ export async function unlockVault(ctx: Context): Promise<void> {
   const missing = registered.filter((key) => key.isUsed && !vault.has(key.id));
   if (missing.length > 0)
     throw new StartRefused(`The database holds values under encryption keys that are missing: ${named(missing)}.`);
+  refuseClaimedDatabase(idsOf(registered), vault.keyIds, ctx.config.encryptionKeysFile);
 
-  const known = new Set(registered.map(({ id }) => id));
+  const known = new Set(idsOf(registered));
   const added = vault.keyIds.filter((id) => !known.has(id));
   await ctx.rows(
     registerKeys,
@@ -69,6 +71,7 @@ async function firstKey({ config, log }: Context, registered: RegisteredKey[]): 
     const lost = `The file ${path} is missing, and the database holds values under encryption keys that were in it`;
     throw new StartRefused(`${lost}: ${named(used)}. Put it back, or set STEWARD_ENCRYPTION_KEYS.`);
   }
+  refuseClaimedDatabase(idsOf(registered), [], path);
   const { keys, isNew } = await makeKeyFile(path);
   if (isNew) log.warn({ path }, "Made an encryption key. Back this file up: what it encrypts is lost without it.");
   return keys;
@@ -83,7 +86,9 @@ export function refuseWrongKeys({ vault }: Pick<Services, "vault">, registered: 
     );
 }
 
-const named = (keys: RegisteredKey[]) => keys.map(({ id }) => id).join(", ");
+const idsOf = (keys: readonly RegisteredKey[]) => keys.map(({ id }) => id);
+
+const named = (keys: RegisteredKey[]) => idsOf(keys).join(", ");
 
 /** Whether this server can open all that is encrypted, and encrypt. */
 export async function hasAllKeys(services: Pick<Services, "database" | "vault">): Promise<boolean> {

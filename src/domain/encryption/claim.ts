@@ -1,0 +1,19 @@
+import { StartRefused } from "../errors.js";
+
+/**
+ * Throws `StartRefused` if the database has encryption keys and this server has none of them: another server has
+ * claimed it. Otherwise each of the two would write what the other one cannot read.
+ *
+ * @param claimed Ids of the registered keys.
+ * @param own Ids of the keys that this server has.
+ * @param path Where this server looks for its key file.
+ */
+export function refuseClaimedDatabase(claimed: readonly string[], own: readonly string[], path: string): void {
+  if (claimed.length === 0 || claimed.some((id) => own.includes(id))) return;
+  const lack = own.length > 0 ? `This server has ${own.join(", ")} instead` : "This server has no key";
+  throw new StartRefused(
+    `Another server has claimed this database with the encryption key ${claimed.join(", ")}. ${lack}. ` +
+      "All servers of a database share their keys: set STEWARD_ENCRYPTION_KEYS to the same value on all of them, " +
+      `or copy the key file of the other server (encryption.keys in its data directory) to ${path}.`,
+  );
+}
