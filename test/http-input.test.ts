@@ -61,6 +61,18 @@ describe("a request", () => {
       expect(chunked.statuses).to.deep.equal([413]);
     });
 
+    it("whose rest is read to its end when it is too large, so that the connection goes on", async () => {
+      const head = ["PATCH /api/v2/groups/default HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
+      const token = `Service-Session-Token: ${w().owner.token}`;
+      const chunks = Array.from({ length: 80 }, () => `10000\r\n${"x".repeat(0x10000)}\r\n`);
+      const form = ["POST /login HTTP/1.1", "Host: localhost", "Content-Type: application/x-www-form-urlencoded"];
+      for (const start of [[...head, token], form]) {
+        const tooLarge = [...start, "Transfer-Encoding: chunked", "", ""].join("\r\n");
+        const { statuses } = await raw(w().url, tooLarge, ...chunks, "0\r\n\r\n", rawRequest("GET /healthz"));
+        expect(statuses, start[0]).to.deep.equal([413, 200]);
+      }
+    });
+
     it("of at most 64 levels", async () => {
       const nested = (levels: number) => `{"unknown":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
       expect(await patch(nested(64))).to.include({ status: 200 });

@@ -15,7 +15,7 @@ export function raw(url: string, ...parts: Array<string | Buffer>): Promise<RawA
     let text = "";
     const finish = () => {
       socket.destroy();
-      const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map((match) => Number(match[1]));
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
       resolve({ statuses, text });
     };
     socket.setTimeout(500, finish);
