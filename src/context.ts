@@ -52,9 +52,6 @@ export interface Credential {
   parentId: string | null;
 }
 
-/** Why a context's `signal` is aborted once its request was answered for taking too long: it must not commit any more. */
-export const timedOut = "timeout";
-
 export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
 
 /** What is known of a request besides who sent it. */
@@ -64,6 +61,11 @@ export interface RequestFacts {
   userAgent?: string;
   /** The limits that it counted under so far. */
   quotas?: Quota[];
+  /**
+   * Which came first, the commit or the end of the server's patience: a request that is given up has had its 503 and
+   * must not commit any more; one that commits must not be given up.
+   */
+  fate?: "commits" | "given up";
 }
 
 /** What the process offers to every request, wired together in `app.ts`. */
@@ -185,10 +187,12 @@ export class Context {
   private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      if (this.signal.reason === timedOut) throw unavailable("The request took too long.");
+      if (this.request.fate === "given up") throw unavailable("The request was given up.");
+      this.request.fate = "commits";
       await transaction.commit();
       return result;
     } catch (error) {
+      if (this.request.fate === "commits") this.request.fate = undefined;
       this.forgetLoaded();
       this.committed.length = 0;
       await transaction.rollback();

@@ -64,5 +64,23 @@ describe("slow clients", () => {
         await app.close();
       }
     });
+
+    it("do not hold up a server that stops: a request that is not received by then is refused", async () => {
+      const app = await startServer(the().database.url);
+      const body = JSON.stringify({ email: "nobody@example.com", password: "x".repeat(1000) });
+      const head = ["POST /api/v2/users/login HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
+      const headers = [...head, `Content-Length: ${body.length}`, "Expect: 100-continue", "", ""].join("\r\n");
+      const [never, inTime] = [connection(app.url, headers), connection(app.url, headers)];
+      await eventually(() => [never, inTime].every(({ text }) => text.includes("100 Continue")), "both have begun");
+      const closed = app.close();
+      never.say(body.slice(0, -1));
+      inTime.say(body);
+      await closed;
+      const refusal = never.text.split("\r\n\r\n").slice(1).join("\r\n\r\n");
+      expect(refusal).to.match(/^HTTP\/1\.1 503 /);
+      expect(refusal).to.match(/^connection: close\r$/im);
+      expect(refusal).to.include("The service is temporarily unavailable.");
+      expect(inTime.text).to.include("HTTP/1.1 401 ");
+    });
   });
 });

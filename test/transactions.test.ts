@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Client } from "pg";
-import { Context, timedOut } from "../src/context.js";
+import { Context } from "../src/context.js";
 import { statement } from "../src/domain/database.js";
 import { newId } from "../src/domain/ids.js";
 import { logged } from "./support/app.js";
@@ -129,9 +129,9 @@ describe("transactions", () => {
     );
     const keys = async (key: string) =>
       (await other.query("select from idempotency_keys where key = $1", [key])).rowCount;
-    const make = (life = new AbortController()) => {
+    const make = () => {
       const actor = { kind: "system", siteRoles: [], organizations: new Map(), scopes: [] } as const;
-      return new Context(the().app.services, actor, { id: newId() }, () => life);
+      return new Context(the().app.services, actor, { id: newId() }, () => new AbortController());
     };
     const fault = (work: Promise<unknown>) =>
       work.then(
@@ -164,12 +164,11 @@ describe("transactions", () => {
       expect(await keys("late")).to.equal(0);
     });
 
-    it("commit nothing for a request that was answered for taking too long", async () => {
-      const life = new AbortController();
-      const ctx = make(life);
+    it("commit nothing for a request that was given up", async () => {
+      const ctx = make();
       const failed = ctx.transactional(async () => {
         await ctx.rows(insertKey, the().owner.id, "too late");
-        life.abort(timedOut);
+        ctx.request.fate = "given up";
       });
       expect(await fault(failed)).to.equal("The service is temporarily unavailable.");
       await whole();

@@ -1,12 +1,12 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
-import { type Context, type RequestFacts, type Services, timedOut } from "../context.js";
+import { type Context, type RequestFacts, type Services } from "../context.js";
 import { type Answered, json, TransportError, transportFailure } from "./answers.js";
 import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";
 import { Deadlines } from "./deadlines.js";
-import type { End, Lifetimes } from "./lifetimes.js";
+import type { Lifetimes } from "./lifetimes.js";
 import { write } from "./write.js";
 
 /** What is known of a request, whatever it came by. */
@@ -56,6 +56,10 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
   };
 
   const deadlines = new Deadlines<Http>(config.requestTimeout, (http) => timeOut(http, services));
+  lifetimes.refuseUnreceived = () => {
+    for (const http of deadlines.running)
+      if (!http.req.complete) giveUp(http, "The server stops.", { Connection: "close" });
+  };
 
   function stateOf({ req, res }: Koa.Context): State {
     const facts = factsOf(req, config);
@@ -108,14 +112,16 @@ function checkPath(http: Koa.Context): void {
   }
 }
 
-/** Responds 503 to a request that takes too long, and keeps it from committing. Streams have responded by then. */
 function timeOut(http: Http, { log }: Services): void {
-  if (http.res.headersSent) return;
-  http.state.lifetime().abort(timedOut satisfies End);
-  log.warn({ requestId: http.state.facts.id }, "request timed out");
-  const body = JSON.stringify({
-    message: "The service is temporarily unavailable.",
-    detail: "The request took too long.",
-  });
-  write(http, { status: 503, headers: { ...json, "Retry-After": "1" }, body });
+  if (giveUp(http, "The request took too long.")) log.warn({ requestId: http.state.facts.id }, "request timed out");
+}
+
+/** Writes a 503 for a request that is still at work, and keeps it from committing. Streams have begun their response. */
+function giveUp(http: Http, detail: string, headers: Record<string, string> = {}): boolean {
+  const { facts } = http.state;
+  if (http.res.headersSent || facts.fate === "commits") return false;
+  facts.fate = "given up";
+  const body = JSON.stringify({ message: "The service is temporarily unavailable.", detail });
+  write(http, { status: 503, headers: { ...json, "Retry-After": "1", ...headers }, body });
+  return true;
 }

@@ -1,7 +1,7 @@
-/** Milliseconds by which somebody may be told too late. */
+/** Milliseconds by which a deadline may be noticed too late. */
 const tolerance = 250;
 
-/** Tells of what takes too long. One timer for all: one for each request would be a tenth of what the request costs. */
+/** Reports work that takes too long. One timer for all: one for each request would be a tenth of what the request costs. */
 export class Deadlines<Work> {
   /** When each has begun, oldest first, in milliseconds of the process's monotonic clock. */
   readonly #running = new Map<Work, number>();
@@ -19,6 +19,11 @@ export class Deadlines<Work> {
 
   end(work: Work): void {
     this.#running.delete(work);
+  }
+
+  /** The work that is under way. */
+  get running(): Iterable<Work> {
+    return this.#running.keys();
   }
 
   #look(): void {

@@ -1,10 +1,9 @@
 import { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Duplex } from "node:stream";
-import type { timedOut } from "../context.js";
 
 /** Why a request ends before its response does. */
-export type End = "gone" | "session" | "restart" | typeof timedOut;
+export type End = "gone" | "session" | "restart";
 
 /** What carries an answer: the response, or the socket of an upgrade. */
 export type Connection = Duplex | ServerResponse;
@@ -12,12 +11,18 @@ export type Connection = Duplex | ServerResponse;
 /** Milliseconds that a peer has to answer the close frame of its socket. */
 const farewell = 2_000;
 
+/** Milliseconds in which a request that has begun must be received when the server stops. */
+const arrival = 1_000;
+
 /** Everything that is going on, so that a server that drains can end what would last and wait for the rest. */
 export class Lifetimes {
   /** What is not over yet, with its life if it asked for one. */
   readonly #lives = new Map<Connection, AbortController | undefined>();
   readonly #onClose: (this: Connection) => void;
   #isDraining = false;
+
+  /** Refuses the requests that are not received to their end. Set by what runs the requests. */
+  refuseUnreceived = (): void => {};
 
   constructor() {
     const end = (connection: Connection) => this.#end(connection);
@@ -42,12 +47,16 @@ export class Lifetimes {
     return life;
   }
 
-  /** Ends streams now, waits for everything else for `grace` milliseconds at most, and cuts what is left then. */
+  /**
+   * Ends streams now, refuses requests that are not received soon, waits for everything else for `grace` milliseconds at
+   * most, and cuts what is left then.
+   */
   async drain(grace: number): Promise<void> {
     this.#isDraining = true;
     for (const life of this.#lives.values()) life?.abort("restart" satisfies End);
     const begun = performance.now();
     for (let spent = 0; spent < grace && this.#lives.size > 0; spent = performance.now() - begun) {
+      if (spent > arrival) this.refuseUnreceived();
       if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
       await delay(10);
     }
