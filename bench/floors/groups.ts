@@ -52,7 +52,7 @@ export const selectMembers = `
     u.status, u.updated_at, u.username
   from group_members m join users u on u.id = m.user_id
   where m.group_id = $1 and u.deleted_at is null and not u.is_system
-  order by lower(u.username), u.id
+  order by lower(u.username collate "C"), u.id
   limit 10000`;
 
 /** The group as the contract spells it. */

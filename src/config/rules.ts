@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { folded } from "../domain/folding.js";
 import { truthOf } from "../domain/text.js";
 import { wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
@@ -111,7 +112,7 @@ export const file: Rule<string> = {
 
 /** The part of e-mail addresses behind the `@`, in lower case. */
 export const mailDomain: Rule<string> = {
-  read: (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? given.toLowerCase() : undefined),
+  read: (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? folded(given) : undefined),
   rule: "a domain such as example.com",
 };
 

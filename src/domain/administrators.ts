@@ -1,4 +1,5 @@
 import type { Actor, Context } from "../context.js";
+import { foldedSql } from "./folding.js";
 import { newId } from "./ids.js";
 import { statement } from "./database.js";
 import { conflict, notFound, Problems, violatedUnique } from "./errors.js";
@@ -64,7 +65,7 @@ const userByEmail = statement<{
   isServiceAccount: boolean;
 }>(`
   select id, email, username, name, is_service_account as "isServiceAccount" from users
-  where lower(email) = lower($1) and deleted_at is null and not is_system for no key update`);
+  where ${foldedSql("email")} = ${foldedSql("$1")} and deleted_at is null and not is_system for no key update`);
 
 const giveAccess = statement(`
   with ended as (delete from api_keys where user_id = $1), unlinked as (delete from user_links where user_id = $1)

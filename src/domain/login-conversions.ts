@@ -5,6 +5,7 @@ import { conflict, forbidden, Problems } from "./errors.js";
 import { accountById, givenPasswordProblem, identified, readAccount, verify } from "./login/accounts.js";
 import type { ProviderName } from "./outside/identity-providers.js";
 import { hashSecret, randomText } from "./tokens/text.js";
+import { folded } from "./folding.js";
 import { findUser, type FoundUser } from "./users.js";
 
 export interface ConvertLogin {
@@ -68,8 +69,8 @@ export async function convertLogin(
 async function findSelf(ctx: Context, ref: string): Promise<FoundUser> {
   const reading = ctx.afresh();
   const self = await findUser(reading, "me");
-  const names = ["me", self.id, self.username.toLowerCase()];
-  if (names.includes(ref === "me" ? ref : ref.toLowerCase())) return self;
+  const names = ["me", self.id, folded(self.username)];
+  if (names.includes(ref === "me" ? ref : folded(ref))) return self;
   if (may(ctx.actor, "user:read")) await findUser(reading, ref);
   throw forbidden();
 }

@@ -6,6 +6,7 @@ import { DomainError, forbidden, Problems } from "./errors.js";
 import { type Account, accountById, identified, readAccount, refused } from "./login/accounts.js";
 import { rememberAddress } from "./login/failures.js";
 import { deliverPasscode } from "./notifications/passcodes.js";
+import { foldedSql } from "./folding.js";
 import { passwordProblem } from "./passwords.js";
 import { emailProblem } from "./text.js";
 import { userHint } from "./tokens/credentials.js";
@@ -66,7 +67,7 @@ const upsertPasscode = statement<Addressee>(`
   with made as (
     insert into one_time_passcodes as p (user_id, code_hash, expires_at, requested_at)
     select u.id, $2, now() + make_interval(secs => $3), array[now()]
-    from users u where lower(u.email) = lower($1) and ${mayReset}
+    from users u where ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset}
     on conflict (user_id) do update
     set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0,
       requested_at = array(select at from unnest(p.requested_at) at where at > now() - interval '1 hour') || now()
@@ -132,7 +133,7 @@ const countTry = statement<Passcode | { id: null }>(`
   with unawaited as (select set_config('synchronous_commit', 'off', true)),
   tried as (
     update one_time_passcodes p set attempts = p.attempts + 1 from users u
-    where u.id = p.user_id and lower(u.email) = lower($1) and ${mayReset}
+    where u.id = p.user_id and ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset}
       and p.code_hash is not null and p.attempts < ${triesPerCode} and p.expires_at > now()
     returning u.id, u.username, p.code_hash
   )

@@ -1,6 +1,7 @@
 import type { Context, Services } from "../context.js";
 import { type Statement, statement } from "./database.js";
 import { conflict, DomainError, forbidden } from "./errors.js";
+import { folded } from "./folding.js";
 import { newId } from "./ids.js";
 import { type Account, accountByEmail, identified, refused } from "./login/accounts.js";
 import { useConversion } from "./login-conversions.js";
@@ -142,7 +143,7 @@ const usernameTries = 5;
 async function createAccount(ctx: Context, identity: Identity): Promise<Account> {
   const { email, provider } = identity;
   if (email === undefined) throw forbidden("The provider does not vouch for an e-mail of yours.");
-  const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
+  const domain = folded(email.slice(email.lastIndexOf("@") + 1));
   const isWelcome = ctx.config.oidcEmailDomains.includes(domain) && emailProblem(email) === undefined;
   if (!isWelcome) throw forbidden("There is no account for you here. Ask an administrator for one.");
 

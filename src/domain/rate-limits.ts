@@ -2,6 +2,7 @@ import ipaddr from "ipaddr.js";
 import type { Actor, RequestFacts } from "../context.js";
 import type { Database } from "./database.js";
 import { rateLimited } from "./errors.js";
+import { folded } from "./folding.js";
 import { LocalCounters } from "./rate-limits/local.js";
 import { SharedCounters } from "./rate-limits/shared.js";
 import type { Policy, Quota } from "./rate-limits/window.js";
@@ -63,7 +64,7 @@ export class RateLimits {
     const { request } = asking;
     this.#uncountCaller(asking);
     await this.countAddress(request);
-    await this.#accounts.take(`${networkOf(request.ip)} ${account.toLowerCase()}`, request);
+    await this.#accounts.take(`${networkOf(request.ip)} ${folded(account)}`, request);
   }
 
   /** What came over GraphQL was counted before anybody knew what it asks for. */

@@ -9,6 +9,7 @@ import {
 } from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
+import { foldedSql } from "./folding.js";
 import { isUuid } from "./text.js";
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
@@ -61,7 +62,7 @@ const select = (condition: string, lock: string) =>
 
 const finders = (lock: string) => ({
   byId: select("u.id = $1", lock),
-  byName: select("lower(u.username) = lower($1)", lock),
+  byName: select(`${foldedSql("u.username")} = ${foldedSql("$1")}`, lock),
 });
 
 const reading = finders("");

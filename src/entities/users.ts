@@ -9,11 +9,12 @@ const UserSchema = defineEntity({
   uniques: [
     {
       name: "users_email_unique",
-      expression: "create unique index users_email_unique on users (lower(email)) where deleted_at is null",
+      expression: 'create unique index users_email_unique on users (lower(email collate "C")) where deleted_at is null',
     },
     {
       name: "users_username_unique",
-      expression: "create unique index users_username_unique on users (lower(username)) where deleted_at is null",
+      expression:
+        'create unique index users_username_unique on users (lower(username collate "C")) where deleted_at is null',
     },
   ],
   properties: {

@@ -2,6 +2,7 @@ import type { Actor, Context } from "../../context.js";
 import { may } from "../authorization.js";
 import { statement } from "../database.js";
 import { DomainError, notFound } from "../errors.js";
+import { foldedSql } from "../folding.js";
 import { parseToken } from "../tokens/text.js";
 import { reportingProxy } from "../workspace-proxies/registration.js";
 
@@ -44,7 +45,7 @@ const applicationByNames = statement<FoundApplication>(`
   from users u join workspaces w on w.owner_id = u.id and w.deleted_at is null and lower(w.name) = lower($2)
     join workspace_agents a on a.workspace_id = w.id and a.name = $3 and a.token_ended_at is null
     join workspace_apps app on app.agent_id = a.id and app.slug = $4
-  where lower(u.username) = lower($1) and u.deleted_at is null`);
+  where ${foldedSql("u.username")} = ${foldedSql("$1")} and u.deleted_at is null`);
 
 /** Tells a proxy where an application is and whether its visitor may open it. */
 export async function readApplicationTarget(ctx: Context, asked: ApplicationReference): Promise<ApplicationTarget> {

@@ -1,5 +1,6 @@
 import type { Actor } from "../../context.js";
 import type { Reach } from "../authorization.js";
+import { foldedSql } from "../folding.js";
 import { isUuid } from "../text.js";
 import { type ConnectionType, sessionTypes } from "./connections.js";
 import type { ConnectionSearch } from "./search.js";
@@ -76,23 +77,23 @@ function leadingOf(choices: Choice[], search: ConnectionSearch): Choice[] {
   return isOnly("ongoing", search) ? choices.filter(({ column }) => column !== "type") : choices;
 }
 
-const lowerCased = (texts: string) => `array(select lower(t) from unnest(${texts}) t)`;
+const eachOf = (texts: string, fold: (text: string) => string) => `array(select ${fold("t")} from unnest(${texts}) t)`;
+const lowerCased = (text: string) => `lower(${text})`;
 const liveUsers = (condition: string) => `array(select id from users where deleted_at is null and ${condition})`;
 
 function usersNamed({ userId }: Actor, given: string[] | undefined, bind: Bind): string | undefined {
   if (!given) return undefined;
   const texts = given.map((text) => (text === "me" ? userId! : text));
-  const named = lowerCased(
-    bind(
-      texts.filter((text) => !isUuid(text)),
-      "text[]",
-    ),
+  const names = bind(
+    texts.filter((text) => !isUuid(text)),
+    "text[]",
   );
-  return `${liveUsers(`lower(username) = any(${named})`)} || ${bind(texts.filter(isUuid), "uuid[]")}`;
+  const named = eachOf(names, foldedSql);
+  return `${liveUsers(`${foldedSql("username")} = any(${named})`)} || ${bind(texts.filter(isUuid), "uuid[]")}`;
 }
 
 const usersWithEmail = (given: string[] | undefined, bind: Bind): string | undefined =>
-  given && liveUsers(`lower(email) = any(${lowerCased(bind(given, "text[]"))})`);
+  given && liveUsers(`${foldedSql("email")} = any(${eachOf(bind(given, "text[]"), foldedSql)})`);
 
 /** Those in reach that are asked for; `undefined` if that is all there are. */
 function organizations(given: string[] | undefined, { everywhere, organizations: reached }: Reach, bind: Bind) {
@@ -105,7 +106,7 @@ function organizations(given: string[] | undefined, { everywhere, organizations:
   return `array(
     select id from organizations
     where (id = any(${ids}) or deleted_at is null
-        and (lower(name) = any(${lowerCased(names)}) or is_default and 'default' = any(${names})))
+        and (lower(name) = any(${eachOf(names, lowerCased)}) or is_default and 'default' = any(${names})))
       and (${bind(everywhere, "boolean")} or id = any(${bind(reached, "uuid[]")})))`;
 }
 

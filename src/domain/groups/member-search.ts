@@ -25,7 +25,7 @@ export function matching(first: number): string {
   const [words, names, roles, statuses, loginTypes, service] = [0, 1, 2, 3, 4, 5].map((n) => `$${first + n}`);
   const [createdFrom, createdTo, seenFrom, seenTo] = [6, 7, 8, 9].map((n) => `$${first + n}`);
   return `
-    ${every(words!, String.raw`(u.username || e'\n' || u.email)`)}
+    ${every(words!, String.raw`(u.username || e'\n' || u.email) collate "C"`)}
     and ${every(names!, "u.name")}
     and ${every(roles!, roleNames)}
     and (${statuses}::text[] is null or u.status = any(${statuses}))

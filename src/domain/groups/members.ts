@@ -2,6 +2,7 @@ import type { Context } from "../../context.js";
 import { may } from "../authorization.js";
 import { type Statement, statement } from "../database.js";
 import { Problems } from "../errors.js";
+import { folded, foldedSql } from "../folding.js";
 import { jsonOf, timeText } from "../json.js";
 import type { Page } from "../page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
@@ -98,7 +99,7 @@ export const firstMembers = (atOnce: number): string => `
     (source) => `
     select coalesce(json_agg(r), '[]') from (${spelled(`
       select ${memberColumns(source)} from ${source.of("g.id")} and ${isSeen}
-      order by lower(u.username), u.id limit least($6, ${atOnce + 1})`)}) r`,
+      order by ${foldedSql("u.username")}, u.id limit least($6, ${atOnce + 1})`)}) r`,
   )} end`;
 
 const isFromTheStart = ({ complete, first, after, last, before, offset, filter }: MembersQuery) =>
@@ -145,7 +146,7 @@ const key = ({ range, search }: Asked) => JSON.stringify([range, search]);
 
 const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
   pageOf(asked.range, rows, {
-    cursor: ({ user }: GroupMemberRow) => cursor(user.id, user.username.toLowerCase()),
+    cursor: ({ user }: GroupMemberRow) => cursor(user.id, folded(user.username)),
     count: () => ctx.load(countMembers, asked),
   });
 
@@ -166,16 +167,16 @@ function membersInOrder(beyond: "<" | ">", order: "asc" | "desc") {
   const stretch = (source: Source) => `
     select ${memberColumns(source)} from ${seenMembers(source)}
       and wanted.is_everyone = ${source === everyone}
-      and ($15::uuid is null or (lower(u.username), u.id) ${beyond}
-        (coalesce($16, (select lower(place.username) from users place where place.id = $15)), $15))
-    order by lower(u.username) ${order}, u.id ${order} limit $17 offset $18`;
+      and ($15::uuid is null or (${foldedSql("u.username")}, u.id) ${beyond}
+        (coalesce($16, (select ${foldedSql("place.username")} from users place where place.id = $15)), $15))
+    order by ${foldedSql("u.username")} ${order}, u.id ${order} limit $17 offset $18`;
   return statement<FoundMember>(`
     select wanted.group_id as "groupId", r."user", r."addedAt"
     from ${groupsInTurn} cross join lateral (${spelled(
       `(${stretch(everyone)}) union all (${stretch(others)})`,
       `, u.username, u.id`,
     )}) r
-    order by wanted.turn, lower(r.username) ${order}, r.id ${order}`);
+    order by wanted.turn, ${foldedSql("r.username")} ${order}, r.id ${order}`);
 }
 
 const membersForward = membersInOrder(">", "asc");

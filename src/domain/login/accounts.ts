@@ -2,6 +2,7 @@ import type { Context } from "../../context.js";
 import { auditStatement } from "../audit.js";
 import { type Statement, statement } from "../database.js";
 import { DomainError } from "../errors.js";
+import { foldedSql } from "../folding.js";
 import { isTooLong, longestPassword } from "../passwords.js";
 import type { LoginType, UserStatus } from "../users.js";
 
@@ -22,7 +23,7 @@ const select = (condition: string) => `
   select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType"
   from users where ${condition} and deleted_at is null and not is_system`;
 
-export const accountByEmail = statement<Account>(select("lower(email) = lower($1)"));
+export const accountByEmail = statement<Account>(select(`${foldedSql("email")} = ${foldedSql("$1")}`));
 export const accountById = statement<Account>(select("id = $1"));
 
 /**

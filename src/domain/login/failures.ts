@@ -1,6 +1,7 @@
 import type { Context, Services } from "../../context.js";
 import { statement } from "../database.js";
 import { DomainError } from "../errors.js";
+import { folded } from "../folding.js";
 import { networkOf } from "../rate-limits.js";
 
 /** Days for which an address is remembered after a sign-in. */
@@ -39,7 +40,7 @@ export async function limitFailures<Result>(
 async function failuresOf({ request, services }: Context, email: string, userId: string | undefined): Promise<string> {
   const network = networkOf(request.ip);
   const [found] = await services.database.query(isKnownAddress, [userId ?? null, network]);
-  const account = userId ?? email.toLowerCase();
+  const account = userId ?? folded(email);
   return found?.known ? `${account} ${network}` : account;
 }
 

@@ -2,6 +2,7 @@ import type { Context } from "../../context.js";
 import { authorize, mayAssign, organizationRoles, type OrganizationRole, reach, sees } from "../authorization.js";
 import { plannedEachTime, statement } from "../database.js";
 import { conflict, forbidden, notFound, Problems } from "../errors.js";
+import { foldedSql } from "../folding.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
 import type { Page } from "../page.js";
 import { type PageArguments, readRange } from "../paging.js";
@@ -26,8 +27,8 @@ const memberColumns = `${userColumns}, m.organization_id as "organizationId", m.
 // A plain member must not find out by searching what the answer would not show.
 const matching = `from organization_members m join users u on u.id = m.user_id
   where m.organization_id = $1 and u.deleted_at is null and not u.is_system
-    and ($4::text is null or strpos(lower(u.username), lower($4)) > 0 or strpos(lower(u.name), lower($4)) > 0
-      or (($2 or u.id = $3) and strpos(lower(u.email), lower($4)) > 0))
+    and ($4::text is null or strpos(${foldedSql("u.username")}, ${foldedSql("$4")}) > 0 or strpos(lower(u.name), lower($4)) > 0
+      or (($2 or u.id = $3) and strpos(${foldedSql("u.email")}, ${foldedSql("$4")}) > 0))
     and ($5::text is null or (($2 or u.id = $3) and $5 = any(m.roles)))`;
 
 const members = {
@@ -126,7 +127,7 @@ const lockedMember = statement<MemberRow>(`
   select ${memberColumns}
   from organization_members m join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
   where o.deleted_at is null and (o.id = $1 or lower(o.name) = lower($2) or (o.is_default and $3))
-    and u.deleted_at is null and (u.id = $4 or lower(u.username) = lower($5))
+    and u.deleted_at is null and (u.id = $4 or ${foldedSql("u.username")} = ${foldedSql("$5")})
   for update of m`);
 
 /** Finds a member, and nobody else changes the membership until this transaction ends. */

@@ -1,4 +1,5 @@
 import type { Context } from "../../context.js";
+import { foldedSql } from "../folding.js";
 import { newId } from "../ids.js";
 import { diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
@@ -33,10 +34,12 @@ type Taken = Record<"email" | "username", boolean>;
  */
 const taken = `
   taken as (
-    select coalesce(bool_or(lower(u.email) = lower($2)), false) as email,
-      coalesce(bool_or(lower(u.username) = lower($3)), false) as username
-    from users u
-    where u.deleted_at is null and u.id <> $1 and (lower(u.email) = lower($2) or lower(u.username) = lower($3))
+    select coalesce(bool_or(has_email), false) as email, coalesce(bool_or(has_username), false) as username
+    from users u cross join lateral (
+      select ${foldedSql("u.email")} = ${foldedSql("$2")} as has_email,
+        ${foldedSql("u.username")} = ${foldedSql("$3")} as has_username
+    ) same
+    where u.deleted_at is null and u.id <> $1 and (has_email or has_username)
   ), free as (
     select from taken where not email and not username
   )`;

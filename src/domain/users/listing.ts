@@ -3,6 +3,7 @@ import { reach } from "../authorization.js";
 import type { Role } from "../authorization/roles.js";
 import { plannedEachTime, type Statement } from "../database.js";
 import { Problems } from "../errors.js";
+import { folded, foldedSql } from "../folding.js";
 import { findOrganization } from "../organizations.js";
 import type { Page } from "../page.js";
 import { cursor, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
@@ -38,11 +39,11 @@ export const searchProblem = (text: string | null | undefined) =>
  */
 export function inOrderOfNames<Row>(list: string, parameters: number) {
   const [name, id, limit, offset] = [1, 2, 3, 4].map((n) => `$${parameters + n}`);
-  const place = `(coalesce(${name}, (select lower(username) from users where id = ${id}::uuid)), ${id}::uuid)`;
+  const place = `(coalesce(${name}, (select ${foldedSql("username")} from users where id = ${id}::uuid)), ${id}::uuid)`;
   const read = (beyond: "<" | ">", direction: "asc" | "desc") =>
     plannedEachTime<Row>(`${list}
-      and (${id}::uuid is null or (lower(u.username), u.id) ${beyond} ${place})
-      order by lower(u.username) ${direction}, u.id ${direction} limit ${limit} offset ${offset}`);
+      and (${id}::uuid is null or (${foldedSql("u.username")}, u.id) ${beyond} ${place})
+      order by ${foldedSql("u.username")} ${direction}, u.id ${direction} limit ${limit} offset ${offset}`);
   return { forward: read(">", "asc"), backward: read("<", "desc") };
 }
 
@@ -62,7 +63,7 @@ export async function pageByName<Row, Node extends Pick<UserRow, "id" | "usernam
 ): Promise<Page<Node>> {
   const rows = await ctx.rows(range.backward ? backward : forward, ...values, ...stretch(range));
   return pageOf(range, rows.map(asSeen), {
-    cursor: ({ id, username }) => cursor(id, username.toLowerCase()),
+    cursor: ({ id, username }) => cursor(id, folded(username)),
     count: async () => (await ctx.row(count, ...values))?.count ?? 0,
   });
 }
@@ -71,7 +72,7 @@ const matching = `from users u
   where u.deleted_at is null and not u.is_system
     and ($1 or u.id = $2 or exists(
       select from organization_members m where m.user_id = u.id and m.organization_id = any($3::uuid[])))
-    and ($4::text is null or strpos(lower(u.username), lower($4)) > 0 or strpos(lower(u.email), lower($4)) > 0
+    and ($4::text is null or strpos(${foldedSql("u.username")}, ${foldedSql("$4")}) > 0 or strpos(${foldedSql("u.email")}, ${foldedSql("$4")}) > 0
       or strpos(lower(u.name), lower($4)) > 0)
     and ($5::text is null or u.status = $5)
     and ($6::text is null or $6 = 'member' or $6 = any(u.site_roles) or exists(

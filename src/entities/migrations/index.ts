@@ -9,6 +9,7 @@ import { Licenses } from "./0007-licenses.js";
 import { ConnectionLogs } from "./0008-connection-logs.js";
 import { WorkspaceProxies } from "./0009-workspace-proxies.js";
 import { Applications } from "./0010-applications.js";
+import { Folding } from "./0011-folding.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -22,4 +23,5 @@ export const migrations: MigrationObject[] = [
   { name: "0008-connection-logs", class: ConnectionLogs },
   { name: "0009-workspace-proxies", class: WorkspaceProxies },
   { name: "0010-applications", class: Applications },
+  { name: "0011-folding", class: Folding },
 ];

@@ -1,0 +1,111 @@
+// E-mails and usernames are told apart alike, whatever the locale of the database.
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { anonymous, Context } from "../src/context.js";
+import { newId } from "../src/domain/ids.js";
+import { signInThroughProvider } from "../src/domain/provider-sign-in.js";
+import { createUser, fields, goodPassword } from "./support/accounts.js";
+import { ownerPassword, startServer } from "./support/app.js";
+import { cloneDatabase, createDatabase } from "./support/cluster.js";
+import { Client, World } from "./support/world.js";
+
+/** Letters that Unicode folds to those of ASCII, or that some locales do. */
+const kelvin = "\u212a";
+const dotted = "\u0130";
+
+const icu = (locale: string) => () =>
+  createDatabase(`template0 locale_provider = icu icu_locale = '${locale}' lc_collate = 'C' lc_ctype = 'C'`);
+
+for (const [locale, create] of [
+  ["the built-in cluster", cloneDatabase],
+  ["English by ICU", icu("en-US")],
+  ["Turkish by ICU", icu("tr-TR")],
+] as const) {
+  describe(`e-mails and usernames in the locale of ${locale}`, () => {
+    let w: World;
+    before(async () => {
+      const database = await create();
+      const app = await startServer(database.url, {
+        STEWARD_OIDC_EMAIL_DOMAINS: "kiosk.example.com",
+        STEWARD_LOGIN_FAILURES_PER_HOUR: "3",
+      });
+      const email = "owner@example.com";
+      const { body } = await new Client(app.url).post("/api/v2/users/login", { email, password: ownerPassword });
+      const owner = { id: "", username: "owner", email, token: body.session_token };
+      const { organizations } = await new Client(app.url, owner.token).graphql("{ organizations { id } }");
+      w = new World(app, database, owner, organizations);
+    });
+    after(() => w.close());
+
+    const sql = async (text: string, ...values: unknown[]) =>
+      (await w.app.services.database.pool.query(text, values)).rows;
+    const make = (email: string, username: string, loginType = "PASSWORD") =>
+      w.as(w.owner).graphql(createUser, {
+        input: { email, username, loginType, ...(loginType === "PASSWORD" && { password: goodPassword }) },
+      });
+    const signIn = (email: string, password = goodPassword) =>
+      w.nobody.post("/api/v2/users/login", { email, password }).then(({ status }) => status);
+    const comeFromProvider = (email: string) => {
+      const ctx = new Context(w.app.services, anonymous, { id: newId() }, () => new AbortController());
+      const identity = { provider: "oidc", issuer: "https://id.example.com", subject: email, email } as const;
+      const expiresAt = new Date(Date.now() + 60_000).toISOString();
+      return ctx.transactional(() => signInThroughProvider(ctx, { identity, stateHash: randomBytes(32), expiresAt }));
+    };
+
+    it("are the same in any case of A to Z, and look-alikes are others", async () => {
+      await make("Kiki.I@Example.com", "KIKI");
+      for (const email of ["kiki.i@example.com", "KIKI.I@EXAMPLE.COM"])
+        expect(await signIn(email), email).to.equal(201);
+      for (const email of [`${kelvin}iki.i@example.com`, `kiki.${dotted}@example.com`, "kiki.\u0131@example.com"]) {
+        expect(await signIn(email), email).to.equal(401);
+        await w.nobody.post("/api/v2/users/otp/request", { email });
+        expect(await sql("select from one_time_passcodes")).to.deep.equal([]);
+        await make(email, `other-${email.codePointAt(0)}-${email.codePointAt(5)}`);
+        expect(await signIn(email), email).to.equal(201);
+      }
+      const taken = { email: "KIKI.i@example.COM", username: "kIkI", password: goodPassword };
+      const refused = await w.as(w.owner).failure(createUser, { input: taken });
+      expect(fields(refused)).to.deep.equal(["input.email", "input.username"]);
+    });
+
+    it("of a look-alike adopt no account at a provider and open no domain", async () => {
+      await make("kim@example.com", "kim", "OIDC");
+      for (const stranger of [`${kelvin}im@example.com`, `kim@\u212aiosk.example.com`]) {
+        const refusal = await comeFromProvider(stranger).catch((error: Error) => error);
+        expect((refusal as Error).message, stranger).to.match(/^There is no account for you here/);
+      }
+      const [{ id }] = await sql("select id from users where username = 'kim'");
+      expect(await comeFromProvider("KIM@example.com")).to.include({ userId: id });
+      expect((await comeFromProvider("ivi@KIOSK.example.com")).userId).to.be.a("string");
+    });
+
+    it("find users by name in any case of A to Z alone", async () => {
+      await make("viki@example.com", "Viki");
+      const client = w.as(w.owner);
+      const byName = `query($username: String!) { user(username: $username) { username } }`;
+      expect(await client.graphql(byName, { username: "VIKI" })).to.deep.equal({ user: { username: "Viki" } });
+      for (const username of [`Vi${kelvin}i`, `V${dotted}ki`])
+        expect((await client.failure(byName, { username })).code).to.equal("NOT_FOUND");
+      const group = await w.group("seekers", { members: await sql("select id from users where username = 'Viki'") });
+      const found = async (search: string) => {
+        const { users, organizationMembers } = await client.graphql(
+          `query($search: String!) {
+             users(filter: { search: $search }) { totalCount }
+             organizationMembers(organization: "default", filter: { search: $search }) { totalCount } }`,
+          { search },
+        );
+        const inGroup = await client.get(`/api/v2/groups/${group.id}/members?q=${encodeURIComponent(search)}`);
+        return [users.totalCount, organizationMembers.totalCount, inGroup.body.count];
+      };
+      expect(await found("VIKI@")).to.deep.equal([1, 1, 1]);
+      expect(await found(`vi${kelvin}i@`)).to.deep.equal([0, 0, 0]);
+    });
+
+    it("of a look-alike do not lock anybody out", async () => {
+      await make("locke@example.com", "locke");
+      for (const _ of [1, 2, 3, 4]) await signIn(`loc${kelvin}e@example.com`, "wrong");
+      expect(await signIn(`loc${kelvin}e@example.com`, "wrong")).to.equal(429);
+      expect(await signIn("locke@example.com")).to.equal(201);
+    });
+  });
+}
