@@ -97,7 +97,7 @@ export async function openServices(
   const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
   // A statement that is still at work by then has lost its caller: nobody waits for it.
   closers.push(() => Promise.race([orm.close(), delay(farewell, undefined, { ref: false })]));
-  const database = new Database(orm, pool);
+  const database = new Database(orm, pool, log);
   // A database beside this process serves this process alone; one with a URL may serve other replicas, too.
   const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
   closers.push(() => events.close());

@@ -17,19 +17,25 @@ export type Stage = "migrations" | "serving" | "draining";
 /** Whether the replica should get requests: what of it fails. */
 export type Readiness = () => Promise<string[]>;
 
-/** Ready when the database answers, this server can decrypt what is in it, and it serves. */
-export const readiness =
-  (services: Services, stage: () => Stage): Readiness =>
-  async () => {
+/** Ready when the database responds, this server can decrypt what is in it, and it serves. Logs each change. */
+export function readiness(services: Services, stage: () => Stage): Readiness {
+  let known = "";
+  /** The starting and the draining server log what they do themselves. */
+  const note = (failed: string[]) => {
+    if (failed.join() === known) return;
+    known = failed.join();
+    if (failed.length > 0) services.log.warn({ failed }, "This server is not ready.");
+    else services.log.info("This server is ready again.");
+  };
+  return async () => {
     const isServing = stage() === "serving";
     const work = isServing ? hasAllKeys(services) : services.database.query(probe, []).then(() => true);
     const hasKeys = await withTimeout(work);
-    return [
-      ...(hasKeys === undefined ? ["database"] : []),
-      ...(hasKeys === false ? ["encryption_keys"] : []),
-      ...(isServing ? [] : [stage()]),
-    ];
+    const failed = [...(hasKeys === undefined ? ["database"] : []), ...(hasKeys === false ? ["encryption_keys"] : [])];
+    if (isServing) note(failed);
+    return isServing ? failed : [...failed, stage()];
   };
+}
 
 /** Refuses what comes before the server serves or after: another replica, or this one in a moment, will take it. */
 export function notServing(): never {

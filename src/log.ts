@@ -1,6 +1,7 @@
-import { type DestinationStream, destination, type Logger, pino, stdSerializers } from "pino";
+import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "./config.js";
+import { isLogged } from "./domain/availability.js";
 
 /** Headers and fields that hold secrets never reach the log, whoever logs them. */
 const secrets = ["password", "token", "authorization", "cookie", "secret"].flatMap((name) => [
@@ -15,9 +16,22 @@ export function createLog({ logLevel, logFormat }: Pick<Config, "logLevel" | "lo
     level: logLevel,
     redact: { paths: secrets, censor: "***" },
     serializers: { err: withoutRows },
+    hooks,
   };
   return pino(options, logFormat === "text" ? text(descriptor) : destination(descriptor));
 }
+
+const debug = 20;
+
+/** What fails because of a fault that has its own line is logged at `debug`: an outage does not flood the log. */
+export const hooks: LoggerOptions["hooks"] = {
+  logMethod(args, method, level) {
+    const [fields] = args as unknown[];
+    const isConsequence = level > debug && isLogged((fields as { err?: unknown } | undefined)?.err);
+    if (isConsequence) this.debug(...args);
+    else method.apply(this, args);
+  },
+};
 
 const text = (descriptor: number): DestinationStream =>
   pretty({

@@ -45,7 +45,7 @@ describe("the layers", () => {
     metrics: ["context"],
     health: ["domain", "http", "context", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
-    log: ["config"],
+    log: ["config", "domain"],
     "compile-cache": ["program-files"],
     "node-version": [],
     "program-files": [],

@@ -27,12 +27,13 @@ async function booting<Result>(
   });
   const { orm, pool } = createOrm({ url: database.url, pool: 3, statementTimeout: 15_000 });
   try {
+    const log = pino({ enabled: false });
     const services = {
       config,
-      database: new Database(orm, pool),
+      database: new Database(orm, pool, log),
       passwords: createPasswords(1),
       vault: new Vault(),
-      log: pino({ enabled: false }),
+      log,
     };
     return await run(services);
   } finally {

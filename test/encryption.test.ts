@@ -180,7 +180,7 @@ describe("encryption", function () {
         for (const each of starts) if (each.status === "rejected") expect(each.reason.name).to.equal("StartRefused");
         expect(files.filter((file) => existsSync(file))).to.have.length(1);
       } finally {
-        for (const app of [...running]) await stop(app);
+        for (const app of running) await app.close();
         await empty.drop();
       }
     });

@@ -7,8 +7,8 @@ import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import type { App } from "../src/app.js";
 import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
-import { logged, ownerPassword, startServer } from "./support/app.js";
-import { eventually } from "./support/watchers.js";
+import { logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
+import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client, world } from "./support/world.js";
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
@@ -55,6 +55,43 @@ describe("without its database", () => {
     expect(await owner().get("/api/v2/groups")).to.include({ status: 200 });
     expect((await owner().graphql("{ me { username } }")).me.username).to.equal("owner");
   }
+
+  it("a server logs the loss and the return once each, whatever fails meanwhile, and no stack trace", async () => {
+    const before = loggedFromInfo.length;
+    const lines = () => loggedFromInfo.slice(before).map(({ level, msg }) => `${level} ${String(msg)}`);
+    const watchers = await Promise.all(Array.from({ length: 10 }, () => transports.NDJSON(app.url, token)));
+    try {
+      await cluster.stop();
+      for (let n = 0; n < 20; n++) {
+        await Promise.all([owner().get("/api/v2/groups"), owner().post("/graphql", { query: "{ me { id } }" })]);
+        expect(await owner().get("/readyz")).to.include({ status: 503 });
+      }
+      await eventually(() => lines().some((line) => line.includes("hints")), "the lost hints are noticed", 15_000);
+      expect(lines()).to.have.members([
+        "50 The database is not available; requests that need it fail.",
+        "40 The connection for hints of other replicas is lost.",
+        "40 This server is not ready.",
+      ]);
+      expect(JSON.stringify(loggedFromInfo.slice(before)))
+        .to.include('"failed":["database"]')
+        .and.not.include('"stack"');
+
+      await start();
+      await isBack();
+      await eventually(
+        async () => (await owner().get("/readyz")) && lines().length >= 6,
+        "the return is logged",
+        15_000,
+      );
+      expect(lines().slice(3)).to.have.members([
+        "30 The database is available again.",
+        "30 The connection for hints of other replicas is back.",
+        "30 This server is ready again.",
+      ]);
+    } finally {
+      for (const watcher of watchers) watcher.close();
+    }
+  });
 
   it("a server lives, says what is missing, and answers 503; with it, all is well again", async () => {
     await cluster.stop();

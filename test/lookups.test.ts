@@ -1,5 +1,6 @@
 // What is looked up in one turn of the event loop shares connections, and nothing else.
 import { expect } from "chai";
+import { pino } from "pino";
 import type { Pool } from "pg";
 import { Database, lookup, statement } from "../src/domain/database.js";
 import { Lookups } from "../src/domain/lookups.js";
@@ -15,7 +16,7 @@ describe("lookups", () => {
     const fresh = await cloneDatabase();
     const created = createOrm({ url: fresh.url, pool: 5, statementTimeout: 1_000 });
     pool = created.pool;
-    database = new Database(created.orm, pool);
+    database = new Database(created.orm, pool, pino({ enabled: false }));
     give = async () => {
       await created.orm.close();
       await fresh.drop();
@@ -74,7 +75,7 @@ describe("lookups", () => {
     const unreadable = () => {
       throw new Error("Unreadable.");
     };
-    const lookups = new Lookups(pool);
+    const lookups = new Lookups(pool, database.availability);
     const [first, second] = await Promise.allSettled([
       lookups.rows({ name: "unreadable", text: "select 1 as value", types: { getTypeParser: () => unreadable } }),
       lookups.rows({ name: "readable", text: "select 2 as value", types: { getTypeParser: () => Number } }),

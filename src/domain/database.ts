@@ -1,5 +1,7 @@
 import type { MikroORM } from "@mikro-orm/postgresql";
+import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
+import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
 
 /** SQL with `$1…` parameters. `Row` is the shape of its rows. */
@@ -49,26 +51,39 @@ const types = {
 
 const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
 
-const rowsOf = ({ rows }: QueryResult) => rows;
-
 /** The one way to Postgres: prepared statements on MikroORM's own pool, alone or in a transaction. */
 export class Database {
   /** Statements sent so far. */
   executed = 0;
+  readonly availability: Availability;
   readonly #lookups: Lookups;
 
   constructor(
     readonly orm: MikroORM,
     readonly pool: Pool,
+    log: Pick<Logger, "error" | "info">,
   ) {
-    this.#lookups = new Lookups(pool);
+    this.availability = new Availability(log);
+    this.#lookups = new Lookups(pool, this.availability);
   }
 
   query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     this.executed++;
     const query = prepared(wanted, values);
-    return (wanted.isLookup ? this.#lookups.rows(query) : this.pool.query(query).then(rowsOf)) as Promise<Row[]>;
+    return (
+      wanted.isLookup ? this.#lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail)
+    ) as Promise<Row[]>;
   }
+
+  readonly #rowsOf = ({ rows }: QueryResult) => {
+    this.availability.succeeded();
+    return rows;
+  };
+
+  readonly #fail = (error: unknown): never => {
+    this.availability.failed(error);
+    throw error;
+  };
 
   /** Repeats a statement that works off some rows at a time, and returns them, until there are none left. */
   async exhaust(step: Statement<unknown>, ...values: unknown[]): Promise<void> {
@@ -91,7 +106,8 @@ export class Transaction {
   async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     const client = await this.#connection();
     this.database.executed++;
-    return (await client.query(prepared(wanted, values))).rows as Row[];
+    const { rows } = await client.query(prepared(wanted, values)).catch(this.#fail);
+    return rows as Row[];
   }
 
   /** Adds a statement that is sent together with the commit. If it fails, nothing is committed. */
@@ -109,7 +125,7 @@ export class Transaction {
       client.query("commit"),
     ]);
     const failure = results.find((result) => result.status === "rejected");
-    if (failure) throw failure.reason;
+    if (failure) this.#fail(failure.reason);
     this.#release(client);
   }
 
@@ -133,9 +149,14 @@ export class Transaction {
       // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
       client.query("begin").catch(() => {});
       return client;
-    });
+    }, this.#fail);
     return this.#client;
   }
+
+  readonly #fail = (error: unknown): never => {
+    this.database.availability.failed(error);
+    throw error;
+  };
 
   #release(client: PoolClient, failure?: Error): void {
     this.#isOver = true;

@@ -1,3 +1,4 @@
+import type { Availability } from "./availability.js";
 import { type CustomTypesConfig, type FieldDef, type Pool, Query, type QueryConfig } from "pg";
 
 /** The columns of a statement, as Postgres last described them. */
@@ -24,7 +25,10 @@ export class Lookups {
   #wanted: Wanted[] = [];
   readonly #columns = new Map<string, Columns>();
 
-  constructor(private readonly pool: Pool) {}
+  constructor(
+    private readonly pool: Pool,
+    private readonly availability: Availability,
+  ) {}
 
   rows(query: Wanted["query"]): Promise<object[]> {
     return new Promise((resolve, reject) => {
@@ -41,14 +45,17 @@ export class Lookups {
 
   #send(batch: readonly Wanted[]): void {
     this.pool.connect((error, client, release) => {
-      if (!client) return batch.forEach(({ reject }) => reject(error!));
+      if (!client) {
+        this.availability.failed(error);
+        return batch.forEach(({ reject }) => reject(error!));
+      }
       const { stream } = client.connection;
       let left = batch.length;
       const onEnd = () => {
         if (--left === 0) release();
       };
       stream.cork();
-      for (const wanted of batch) client.query(new Lookup(wanted, this.#columns, onEnd));
+      for (const wanted of batch) client.query(new Lookup(wanted, this.#columns, this.availability, onEnd));
       stream.uncork();
     });
   }
@@ -66,6 +73,7 @@ class Lookup extends Query {
   constructor(
     private readonly wanted: Wanted,
     private readonly known: Map<string, Columns>,
+    private readonly availability: Availability,
     private readonly onEnd: () => void,
   ) {
     super(wanted.query);
@@ -105,11 +113,13 @@ class Lookup extends Query {
 
   handleReadyForQuery(): void {
     if (this.#unreadable) return this.handleError(this.#unreadable);
+    this.availability.succeeded();
     this.onEnd();
     this.wanted.resolve(this.#found);
   }
 
   handleError(error: Error): void {
+    this.availability.failed(error);
     this.onEnd();
     this.wanted.reject(error);
   }

@@ -1,11 +1,10 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from "graphql";
 import type { Context } from "../context.js";
+import { isConnectionFault } from "../domain/availability.js";
 import { badInput, DomainError, unavailable } from "../domain/errors.js";
 
-/** SQLSTATEs and socket errors that mean "not now": connection lost, server full or going down, time-out, deadlock. */
-const passing = /^(08...|53...|57P0[1-5]|57014|40001|40P01|25006|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
-const passingMessage =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+/** SQLSTATEs that mean "not now": no resources, statement or lock time-out, serialization failure, deadlock, read-only. */
+const passing = /^(53...|57014|55P03|40001|40P01|25006)$/;
 
 /** SQLSTATEs for text that Postgres cannot hold, such as NUL. */
 const unstorable = /^(22021|22P05)$/;
@@ -16,8 +15,8 @@ export function translate(error: unknown): DomainError {
   if (cause instanceof DomainError) return cause;
   if (cause instanceof GraphQLError && !isMisfit(error))
     return new DomainError("BAD_USER_INPUT", withoutLiterals(cause.message));
-  const { code = "", message = "" } = (cause ?? {}) as { code?: string; message?: string };
-  if (passing.test(code) || passingMessage.test(message)) return unavailable();
+  const { code = "" } = (cause ?? {}) as { code?: string };
+  if (passing.test(code) || isConnectionFault(cause)) return unavailable();
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }

@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { type Config, readConfig } from "../../src/config.js";
+import { hooks } from "../../src/log.js";
 import { createTemplate } from "./cluster.js";
 
 export const ownerPassword = "correct-horse-battery-staple-9";
@@ -24,11 +25,23 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_LOGIN_FAILURES_PER_HOUR: "0",
 });
 
-/** What a started server logs from `warn` on, as parsed lines. */
-export const logged: Array<Record<string, unknown>> = [];
+type LogLine = Record<string, unknown> & { level: number };
+
+/** What started servers log from `warn` on, and from `info` on, as parsed lines. */
+export const logged: LogLine[] = [];
+export const loggedFromInfo: LogLine[] = [];
 
 const log = () =>
-  pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+  pino(
+    { level: "info", hooks },
+    {
+      write(text) {
+        const line = JSON.parse(text) as LogLine;
+        loggedFromInfo.push(line);
+        if (line.level >= 40) logged.push(line);
+      },
+    },
+  );
 
 /** Makes the database that others are copies of: migrated, with the administrator and the default organization. */
 export const makeTemplate = (): Promise<void> =>

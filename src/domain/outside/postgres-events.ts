@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import { reasonOf } from "../availability.js";
 import type { Hint, Topic } from "../events.js";
 import { InProcessEvents } from "./in-process-events.js";
 import { PostgresChannel } from "./postgres-channel.js";
@@ -31,6 +32,8 @@ export class PostgresEvents extends InProcessEvents {
   #sending: Promise<void> | undefined;
   /** Connections since the last one that proved to live. */
   #failures = 0;
+  /** Whether the log says that hints are not received. */
+  #isLost = false;
 
   constructor(options: PostgresEventsOptions) {
     super(options);
@@ -59,7 +62,7 @@ export class PostgresEvents extends InProcessEvents {
         await this.#session();
       } catch (error) {
         const retryIn = backOff(this.#failures++);
-        this.#options.log.warn({ err: error, retryIn }, "Hints of other replicas are not heard: Postgres is away.");
+        this.#noteLoss(error);
         await delay(retryIn, undefined, { signal }).catch(() => {});
       }
     }
@@ -70,13 +73,26 @@ export class PostgresEvents extends InProcessEvents {
     try {
       await channel.open((payload) => this.#receive(payload));
       if (this.#closing.signal.aborted) return;
-      // Nobody knows what was hinted while nobody listened.
+      // What was hinted while the connection was away is lost.
       this.publishGap();
       this.#send();
+      this.#noteReturn();
       await channel.watch(() => (this.#failures = 0));
     } finally {
       await channel.close();
     }
+  }
+
+  /** Logs the first of a row of failures: the next attempts fail for the same reason. */
+  #noteLoss(error: unknown): void {
+    if (!this.#isLost)
+      this.#options.log.warn({ reason: reasonOf(error) }, "The connection for hints of other replicas is lost.");
+    this.#isLost = true;
+  }
+
+  #noteReturn(): void {
+    if (this.#isLost) this.#options.log.info("The connection for hints of other replicas is back.");
+    this.#isLost = false;
   }
 
   #receive(payload: string): void {
