@@ -32,7 +32,9 @@ import { baseline, type ContextOf, type State } from "./http/baseline.js";
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
+import { oneByOne } from "./http/pipelining.js";
 import { countVisitors } from "./http/quotas.js";
+import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./rest/engine/credentials.js";
 import { restRoutes } from "./rest/index.js";
@@ -123,7 +125,8 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const schema = createSchema();
   const documents = new Documents(schema);
   const lifetimes = new Lifetimes();
-  const metrics = new Metrics(services);
+  const unread = new Unread(config.unread);
+  const metrics = new Metrics(services, unread);
   let stage: Stage = "migrations";
   const ready = readiness(services, () => stage);
 
@@ -139,7 +142,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const applicationHosts = new ApplicationHosts(services);
 
   const koa = new Koa<State>();
-  koa.use(baseline(services, lifetimes, metrics));
+  koa.use(baseline(services, lifetimes, unread, metrics));
   const probes = health(services, ready, metrics);
   koa.use((http, next) => (applicationHosts.of(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
@@ -152,7 +155,10 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const answer = koa.callback();
 
   const server = createListener();
-  server.on("request", (request, response) => void answer(request, response));
+  server.on(
+    "request",
+    oneByOne((request, response) => void answer(request, response)),
+  );
   server.on("upgrade", (request, socket, head) => {
     const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.of(request);
     if (stage === "serving" && isForGraphql) {

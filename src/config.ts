@@ -16,8 +16,29 @@ interface Derived {
   readonly proxyHealthAllowLoopback: boolean;
 }
 
+/** How much clients may leave unread, and for how long. */
+export interface UnreadLimits {
+  /** Milliseconds in which a client takes what waits for it, besides a second for each `bytesPerSecond`. */
+  readonly patience: number;
+  readonly bytesPerSecond: number;
+  /** Bytes that may wait for one client that is to be sent more. */
+  readonly perConnection: number;
+  /** Bytes that may wait for all clients together. */
+  readonly inTotal: number;
+}
+
+/** What is the same in every deployment. */
+interface Fixed {
+  readonly unread: UnreadLimits;
+}
+
+const fixed: Fixed = {
+  unread: { patience: 30_000, bytesPerSecond: 64 * 1024, perConnection: 8 * 1024 ** 2, inTotal: 128 * 1024 ** 2 },
+};
+
 /** What the server runs with. */
-export type Config = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> } & Derived;
+export type Config = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> } & Derived &
+  Fixed;
 
 /** The environment a process starts with. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -61,6 +82,7 @@ export function readConfig(env: Environment): Config {
   const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));
   return {
     ...values,
+    ...fixed,
     accessUrl,
     encryptionKeysFile: values.encryptionKeysFile ?? join(values.dataDir, "encryption.keys"),
     proxyHealthAllowLoopback: values.proxyHealthAllowLoopback ?? isOnOneMachine,

@@ -6,12 +6,13 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests = new RequestDurations();
 
-  constructor({ database, events }: Pick<Services, "database" | "events">) {
+  constructor({ database, events }: Pick<Services, "database" | "events">, unread: { readonly bytes: number }) {
     collectDefaultMetrics({ register: this.registry });
     this.registry.registerMetric(this.#requests as unknown as Metric);
     this.registry.registerMetric(sqlStatements(database));
     this.registry.registerMetric(connections(database));
     this.registry.registerMetric(subscriptions(events));
+    this.registry.registerMetric(unreadBytes(unread));
   }
 
   /** Notes an answered request. `route` is the pattern of the path. */
@@ -109,5 +110,15 @@ const subscriptions = (events: Services["events"]) =>
     registers: [],
     collect() {
       this.set(events.subscriptions);
+    },
+  });
+
+const unreadBytes = (unread: { readonly bytes: number }) =>
+  new Gauge({
+    name: "steward_unread_bytes",
+    help: "Bytes of responses and streams that wait in this process for clients to read.",
+    registers: [],
+    collect() {
+      this.set(unread.bytes);
     },
   });

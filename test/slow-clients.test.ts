@@ -1,11 +1,13 @@
 // Peers that take their time, so as to hold what others need.
 import { expect } from "chai";
 import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { createListener, hangUp, listen } from "../src/http/listener.js";
 import { startServer } from "./support/app.js";
+import { deliver } from "./support/inbox.js";
 import { rawRequest } from "./support/raw.js";
 import { eventually } from "./support/watchers.js";
-import { Client, world } from "./support/world.js";
+import { Client, type Person, world } from "./support/world.js";
 
 /** A connection that says something now and then, and hears until it is closed. */
 function connection(url: string, ...words: string[]) {
@@ -18,6 +20,46 @@ function connection(url: string, ...words: string[]) {
   socket.on("connect", () => words.forEach((word) => socket.write(word)));
   return heard;
 }
+
+/** A connection that says something and reads nothing until `rest` reads all there is. */
+function unread(url: string, ...words: string[]) {
+  const { port, hostname } = new URL(url);
+  const socket = connect(Number(port), hostname, () => words.forEach((word) => socket.write(word)));
+  socket.on("error", () => {});
+  const rest = async () => {
+    let text = "";
+    socket.on("data", (data) => (text += data.toString("latin1")));
+    await new Promise((resolve) => socket.once("close", resolve));
+    return text;
+  };
+  return { rest, close: () => socket.destroy() };
+}
+
+/** The value of a metric of the server; of all its labels together. */
+async function metric(url: string, name: string, labels = ""): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.startsWith(name) && line.includes(labels));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+const unreadBytes = (url: string) => metric(url, "steward_unread_bytes");
+
+/** Bytes that a response must have so that not all of it fits into the buffers of the operating system. */
+const notification = 64 * 1024;
+const large = 100 * notification;
+
+/** A request for the notifications of a user, and a user with so many of them that the response is large. */
+const inbox = ({ token }: Pick<Person, "token">, close = true) => {
+  const query = "{ inboxNotifications(first: 100) { nodes { content } } }";
+  const body = JSON.stringify({ query });
+  const head = ["POST /graphql HTTP/1.1", "Host: localhost", `Service-Session-Token: ${token}`];
+  const rest = [
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    ...(close ? ["Connection: close"] : []),
+  ];
+  return [...head, ...rest, "", body].join("\r\n");
+};
 
 describe("slow clients", () => {
   it("have 10 seconds for the headers of a request and 60 for all of it", () => {
@@ -81,6 +123,80 @@ describe("slow clients", () => {
       expect(refusal).to.match(/^connection: close\r$/im);
       expect(refusal).to.include("The service is temporarily unavailable.");
       expect(inTime.text).to.include("HTTP/1.1 401 ");
+    });
+
+    describe("and large responses", () => {
+      let ada: Person;
+      before(async () => {
+        [ada] = (await the().users("ada")) as [Person];
+        const content = "x".repeat(notification);
+        await deliver(
+          the().app,
+          ada.id,
+          Array.from({ length: 100 }, (_, n) => `n${n}`),
+          { content },
+        );
+      });
+
+      it("are cut off when they take nothing for the time, and what waited for them is dropped", async () => {
+        const app = await startServer(the().database.url, {}, { patience: 500, bytesPerSecond: 64 * 1024 ** 2 });
+        try {
+          const silent = unread(app.url, inbox(ada));
+          await eventually(async () => (await unreadBytes(app.url)) > 1024 ** 2, "a part waits");
+          await eventually(async () => (await unreadBytes(app.url)) === 0, "it is dropped");
+          const text = await silent.rest();
+          expect(text).to.match(/^HTTP\/1\.1 200 /);
+          expect(text.length).to.be.lessThan(large);
+        } finally {
+          await app.close();
+        }
+      });
+
+      it("have more time for more bytes", async () => {
+        const app = await startServer(the().database.url, {}, { patience: 100, bytesPerSecond: 1024 });
+        try {
+          const slow = unread(app.url, inbox(ada));
+          await eventually(async () => (await unreadBytes(app.url)) > 0, "a part waits");
+          await delay(500);
+          expect(await unreadBytes(app.url)).to.be.greaterThan(0);
+          expect((await slow.rest()).length).to.be.greaterThan(large);
+        } finally {
+          await app.close();
+        }
+      });
+
+      it("hold no more than a bound together: those that take up most for longest are cut first", async () => {
+        const inTotal = 24 * 1024 ** 2;
+        const app = await startServer(the().database.url, {}, { inTotal });
+        try {
+          const some = Array.from({ length: 10 }, () => unread(app.url, inbox(ada)));
+          await eventually(
+            async () => (await metric(app.url, "steward_http_request_duration_seconds_count", "/graphql")) === 10,
+            "all have responses",
+          );
+          expect(await unreadBytes(app.url)).to.be.within(1, inTotal);
+          expect((await unread(app.url, inbox(ada)).rest()).length, "who reads").to.be.greaterThan(large);
+          const texts = await Promise.all(some.map(({ rest }) => rest()));
+          const whole = texts.filter(({ length }) => length > large);
+          expect(whole.length).to.be.within(1, 9);
+        } finally {
+          await app.close();
+        }
+      });
+
+      it("that send requests without reading responses are served one after the other", async () => {
+        const { url } = the();
+        const route = (place: string) => metric(url, "steward_http_request_duration_seconds_count", place);
+        const before = await route("/graphql");
+        const pipelined = unread(url, ...Array.from({ length: 11 }, () => inbox(ada, false)), inbox(ada));
+        await eventually(async () => (await unreadBytes(url)) > 0, "a part waits");
+        for (let n = 0; n < 5; n++)
+          await the().as(ada).graphql("{ inboxNotifications(first: 100) { nodes { content } } }");
+        expect((await route("/graphql")) - before - 5).to.be.within(1, 2);
+        const text = await pipelined.rest();
+        expect(text.match(/HTTP\/1\.1 200 /g)).to.have.length(12);
+        expect(text.length).to.be.greaterThan(12 * large);
+      });
     });
   });
 });

@@ -7,6 +7,7 @@ import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";
 import { Deadlines } from "./deadlines.js";
 import type { Lifetimes } from "./lifetimes.js";
+import type { Unread } from "./unread.js";
 import { write } from "./write.js";
 
 /** What is known of a request, whatever it came by. */
@@ -25,6 +26,8 @@ export interface State extends Asked {
   params: Record<string, string>;
   /** What the request came to. */
   answer?: Answered;
+  /** Counts what the client has not read. */
+  unread: Unread;
 }
 
 /** A request as its handlers see it: of Koa's context what asks. Answers go by `send`. */
@@ -45,7 +48,12 @@ export type ContextOf = (request: IncomingMessage, asked: Asked) => Context | Pr
 const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 
 /** What holds for every request: id, headers, a bound on its time, and an answer even to a defect. */
-export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metrics): Koa.Middleware<State> {
+export function baseline(
+  services: Services,
+  lifetimes: Lifetimes,
+  unread: Unread,
+  metrics: Metrics,
+): Koa.Middleware<State> {
   const { config, log } = services;
   const always = {
     "X-Content-Type-Options": "nosniff",
@@ -71,6 +79,7 @@ export function baseline(services: Services, lifetimes: Lifetimes, metrics: Metr
       lifetime: () => (life ??= lifetimes.of(connection)),
       headers: { "X-Request-Id": facts.id, ...always },
       params: {},
+      unread,
     };
   }
 

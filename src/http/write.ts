@@ -18,5 +18,6 @@ export function write({ req, res, state }: Http, { status, headers, body }: Answ
   res.writeHead(status, { ...headersAround(state), ...headers, ...length });
   if (body === "" || req.method === "HEAD") res.end();
   else res.end(body);
+  state.unread.wrote(req.socket);
   if (!req.complete) req.resume();
 }

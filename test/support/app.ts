@@ -52,8 +52,12 @@ export const makeTemplate = (): Promise<void> =>
     await app.close();
   });
 
-/** A server on the database; several on one database are replicas of each other. */
-export function startServer(databaseUrl: string, changes: NodeJS.ProcessEnv = {}): Promise<App> {
+/** A server on the database; several on one database are replicas of each other. `unread` replaces limits. */
+export function startServer(
+  databaseUrl: string,
+  changes: NodeJS.ProcessEnv = {},
+  unread: Partial<Config["unread"]> = {},
+): Promise<App> {
   const config: Config = readConfig({ ...settings(databaseUrl), ...changes });
-  return startApp(config, log());
+  return startApp({ ...config, unread: { ...config.unread, ...unread } }, log());
 }
