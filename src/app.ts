@@ -39,7 +39,7 @@ import { Metrics } from "./metrics.js";
 import { actorOf } from "./rest/engine/credentials.js";
 import { restRoutes } from "./rest/index.js";
 import { ApplicationHosts } from "./rest/pages/application-hosts.js";
-import { showsGraphiql } from "./rest/pages/explorer.js";
+import { asksForGraphiql, graphiqlPage } from "./rest/pages/explorer.js";
 
 export interface App {
   /** Where it listens. */
@@ -138,7 +138,10 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = graphqlOverSockets(services, schema, documents, contextOf);
   const routes = restRoutes(services, schema, contextOf);
-  routes.register(graphqlPath, ["GET", "POST"], (http) => (showsGraphiql(http) ? undefined : graphql.answer(http)));
+  const graphiql = graphiqlPage(services, schema);
+  routes.register(graphqlPath, ["GET", "POST"], (http) =>
+    asksForGraphiql(http) ? graphiql(http) : graphql.answer(http),
+  );
   const applicationHosts = new ApplicationHosts(services);
 
   const koa = new Koa<State>();

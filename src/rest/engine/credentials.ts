@@ -60,6 +60,6 @@ function checkCsrf({ method = "" }: IncomingMessage, sessionToken: string, csrfT
   const given = Buffer.from(csrfToken);
   const expected = Buffer.from(csrfTokenOf(sessionToken));
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-    throw forbidden("Forbidden.", { detail: "The CSRF token is missing or wrong." });
+    throw forbidden("Forbidden.", { detail: "The CSRF token is missing or wrong. Reload the page." });
   }
 }

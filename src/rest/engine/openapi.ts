@@ -79,8 +79,17 @@ export function openApiOf(
     components: {
       schemas: { Failure: failureSchema },
       securitySchemes: {
-        session: { type: "apiKey", in: "header", name: "Service-Session-Token" },
-        bearer: { type: "http", scheme: "bearer" },
+        session: {
+          type: "apiKey",
+          in: "header",
+          name: "Service-Session-Token",
+          description: "A session token from `POST /api/v2/users/login`, or an API key.",
+        },
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The same tokens, and OAuth2 access tokens, as `Authorization: Bearer`.",
+        },
       },
     },
   };

@@ -1,42 +1,64 @@
-import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-import { version } from "../../domain/deployment.js";
+import type { GraphQLSchema } from "graphql";
+import type { Services } from "../../context.js";
 import { graphqlPath } from "../../graphql/server.js";
-import { send, TransportError } from "../../http/answers.js";
 import type { Http } from "../../http/baseline.js";
-import type { Routes } from "../engine/routes.js";
+import { cookieOf } from "../../http/cookies.js";
+import { csrfTokenOf, sessionCookie } from "../engine/credentials.js";
+import { type StoredOperation, storedOperations } from "../engine/operation.js";
+import type { Handler, Routes } from "../engine/routes.js";
+import { assetPath, sendAsset } from "./explorer-assets.js";
+import { type Html, html } from "./html.js";
+import { icon, logo } from "./layout.js";
+import { ownPath } from "./return-to.js";
+import { type Answer, perform, type Visit, visited } from "./visit.js";
 
-/** Where people look around: the API reference, and the parts of both pages. Everything comes from this server. */
-export function routeExplorer(routes: Routes): void {
-  routes.register("/docs", ["GET"], (http) => sendPage(http, reference));
+const referencePath = "/docs";
+
+/** Adds the API reference and the assets of both explorers. Everything comes from this server. */
+export function routeExplorer(routes: Routes, services: Services, signedIn: StoredOperation): void {
+  routes.register(referencePath, ["GET"], visited(services, explorer(reference, signedIn)));
   routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.state.params.file!));
 }
 
-/** Shows GraphiQL to a browser that navigates here; it keeps its query in the address. Other clients want JSON. */
-export function showsGraphiql(http: Http): boolean {
-  const isPage = (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
-  if (isPage) sendPage(http, graphiql);
-  return isPage;
+/** Tells browsers that navigate to GraphQL from its clients, which want JSON. */
+export const asksForGraphiql = (http: Http): boolean =>
+  (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
+
+/** Shows GraphiQL, which keeps its query in the address. */
+export function graphiqlPage(services: Services, schema: GraphQLSchema): Handler {
+  const show = explorer(graphiql, storedOperations(schema, "pages/login").get("SignedIn")!);
+  return visited(services, (visit) => {
+    services.limits.countCaller(visit.nobody());
+    return show(visit);
+  });
 }
 
-const assetPath = `/assets/${version}/`;
-
-interface Page {
-  title: string;
+interface Explorer {
+  path: string;
+  name: string;
   styles: string[];
   scripts: string[];
+  /** Where on the page a token is entered. */
+  tokenPlace: string;
+  /** The text for browsers without JavaScript. */
+  withoutScript: string;
 }
 
-const graphiql: Page = {
-  title: "Steward GraphQL",
+const graphiql: Explorer = {
+  path: graphqlPath,
+  name: "GraphQL",
   styles: ["graphiql.css"],
-  scripts: ["graphiql.js", "graphiql-start.js"],
+  scripts: ["graphiql.js", "start-graphiql.js"],
+  tokenPlace: "Headers",
+  withoutScript: "This page needs JavaScript. The schema is in schema.graphql.",
 };
-const reference: Page = {
-  title: "Steward REST",
+const reference: Explorer = {
+  path: referencePath,
+  name: "REST",
   styles: ["swagger-ui.css"],
-  scripts: ["swagger-ui-bundle.js", "docs-start.js"],
+  scripts: ["swagger-ui-bundle.js", "start-docs.js"],
+  tokenPlace: "Authorize",
+  withoutScript: "This page needs JavaScript. The same description is at /openapi.json.",
 };
 
 /** Scripts of our own only. Both tools write styles into elements; the editor starts its workers from blobs. */
@@ -53,116 +75,56 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-function sendPage(http: Http, { title, styles, scripts }: Page): void {
-  const links = styles.map((file) => `<link rel="stylesheet" href="${assetPath}${file}">`);
-  const tags = scripts.map((file) => `<script src="${assetPath}${file}" defer></script>`);
-  const body = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-${[...links, ...tags].join("\n")}
-<style>html, body, #root { height: 100%; margin: 0 }</style>
-</head>
-<body>
-<div id="root"></div>
-<noscript>This page needs JavaScript. The same is described in ${title.endsWith("REST") ? "/openapi.json" : "schema.graphql"}.</noscript>
-</body>
-</html>
-`;
-  send(http, {
-    status: 200,
-    headers: {
-      "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy": policy,
-      "Cache-Control": "no-cache",
-    },
-    body,
-  });
+/** Who uses an explorer: the user of the session cookie, with the token that their unsafe requests need. */
+interface User {
+  username: string;
+  csrfToken: string;
 }
 
-const types: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
+const explorer =
+  (page: Explorer, signedIn: StoredOperation): Answer =>
+  async (visit) => ({ policy, document: documentOf(page, visit, await userOf(visit, signedIn)) });
 
-type Load = () => Promise<string>;
+async function userOf(visit: Visit, signedIn: StoredOperation): Promise<User | undefined> {
+  const session = cookieOf(visit.http.req, sessionCookie);
+  const ctx = await visit.context();
+  if (session === undefined || ctx.actor.kind !== "user") return undefined;
+  const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
+  return { username: me.username, csrfToken: csrfTokenOf(session) };
+}
 
-/** The parts of GraphiQL, as its package exports them. Read at the first visit only: they are large. */
-const graphiqlPart =
-  (name: "js" | "css" | "editorWorkerService" | "jsonWorker" | "graphqlWorker"): Load =>
-  async () => {
-    const bundle = new URL("./graphiql.js", import.meta.resolve("@graphql-yoga/render-graphiql"));
-    return ((await import(bundle.href)) as Record<typeof name, string>)[name];
-  };
+const documentOf = (page: Explorer, visit: Visit, user: User | undefined): Html =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${page.name} · Steward</title>
+        ${user && html`<meta name="csrf-token" content="${user.csrfToken}" />`}
+        <link rel="icon" href="${icon}" />
+        ${[...page.styles, "explorer.css"].map((file) => html`<link rel="stylesheet" href="${assetPath}${file}" />`)}
+        ${page.scripts.map((file) => html`<script src="${assetPath}${file}" defer></script>`)}
+      </head>
+      <body>
+        <header id="bar">
+          <a class="home" href="/">${logo}Steward</a>
+          <nav aria-label="Interfaces">${[graphiql, reference].map((each) => linkTo(each, page))}</nav>
+          <p>${user ? signedInAs(user, page) : signedOut(visit, page)}</p>
+        </header>
+        <div id="root"></div>
+        <noscript>${page.withoutScript}</noscript>
+      </body>
+    </html> `;
 
-const swaggerPart =
-  (file: string): Load =>
-  () =>
-    readFile(new URL(file, import.meta.resolve("swagger-ui-dist/package.json")), "utf8");
+const linkTo = ({ path, name }: Explorer, current: Explorer): Html =>
+  html`<a href="${path}" ${path === current.path ? html`aria-current="page"` : undefined}>${name}</a>`;
 
-// Subscriptions take the token from the headers, too. It stays on the page: nothing of it is stored.
-const startGraphiql = `
-let headers = JSON.stringify({ "Service-Session-Token": "" }, null, 2);
-self.MonacoEnvironment = {
-  globalAPI: false,
-  getWorkerUrl: (module, label) =>
-    "${assetPath}" + ({ json: "json-worker.js", graphql: "graphql-worker.js" }[label] ?? "editor-worker.js"),
-};
-YogaGraphiQL.renderYogaGraphiQL(document.querySelector("#root"), {
-  endpoint: "${graphqlPath}",
-  title: "Steward GraphQL",
-  logo: "",
-  subscriptionsProtocol: "GRAPHQL_WS",
-  headers,
-  shouldPersistHeaders: false,
-  onEditHeaders: (text) => {
-    headers = text;
-  },
-  connectionParams: () => ({ sessionToken: JSON.parse(headers)["Service-Session-Token"] }),
-  defaultQuery: "# A session token goes into the headers below.\\n\\n{\\n  serverInfo {\\n    version\\n    accessUrl\\n  }\\n}\\n",
-});
-`;
+const signedInAs = ({ username }: User, { tokenPlace }: Explorer): Html =>
+  html`Signed in as <a href="/">${username}</a>.
+    <span class="hint">A token under <strong>${tokenPlace}</strong> takes precedence.</span>`;
 
-// Tries requests out where the page came from, which may not be the address that others are told.
-const startReference = `
-const show = (description) =>
-  SwaggerUIBundle({
-    spec: { ...description, servers: [{ url: location.origin }] },
-    dom_id: "#root",
-    deepLinking: true,
-    validatorUrl: null,
-  });
-fetch("/openapi.json").then((answer) => answer.json()).then(show);
-`;
-
-const assets: Record<string, Load> = {
-  "graphiql.js": graphiqlPart("js"),
-  "graphiql.css": graphiqlPart("css"),
-  "editor-worker.js": graphiqlPart("editorWorkerService"),
-  "json-worker.js": graphiqlPart("jsonWorker"),
-  "graphql-worker.js": graphiqlPart("graphqlWorker"),
-  "graphiql-start.js": () => Promise.resolve(startGraphiql),
-  "swagger-ui.css": swaggerPart("swagger-ui.css"),
-  "swagger-ui-bundle.js": swaggerPart("swagger-ui-bundle.js"),
-  "docs-start.js": () => Promise.resolve(startReference),
-};
-
-const compress = promisify(gzip);
-const compressed = new Map<string, Promise<Buffer>>();
-
-/** Files of this version never change: browsers keep them. */
-async function sendAsset(http: Http, file: string): Promise<void> {
-  const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
-  if (!load) throw new TransportError(404, "Route not found.");
-  if (!compressed.has(file))
-    compressed.set(
-      file,
-      load().then((text) => compress(text)),
-    );
-  const headers = {
-    "Cache-Control": "public, max-age=31536000, immutable",
-    "Content-Encoding": "gzip",
-    "Content-Type": types[file.split(".").at(-1)!]!,
-  };
-  send(http, { status: 200, headers, body: (await compressed.get(file))! });
+function signedOut({ http }: Visit, { tokenPlace }: Explorer): Html {
+  const query = new URLSearchParams({ return_to: ownPath(http.originalUrl) }).toString();
+  return html`Not signed in. <a href="/login?${query}">Sign in</a>, or enter a token under
+    <strong>${tokenPlace}</strong>.`;
 }

@@ -31,7 +31,7 @@ export function routePages(routes: Routes, services: Services, schema: GraphQLSc
     ["GET", "/login/:provider/callback", provider.finish],
   ];
   for (const [method, path, answer] of pages) routes.register(path, [method], visited(services, answer));
-  routeExplorer(routes);
+  routeExplorer(routes, services, operation("SignedIn"));
   routes.register(stylePath, ["GET"], sendStyle);
 }
 

@@ -8,15 +8,24 @@ export interface Page {
   main: Html;
 }
 
-/** The look of all pages. */
-export const style = readFileSync(programFile("rest/pages/style.css"), "utf8");
+/** A file of this folder, as text. */
+export const pageFile = (name: string): string => readFileSync(programFile(`rest/pages/${name}`), "utf8");
 
-/** Named by its content, so that browsers may keep it. */
-export const stylePath = `/assets/pages-${createHash("sha256").update(style).digest("hex").slice(0, 16)}.css`;
+/** The colors of every page, light and dark. */
+export const colors = pageFile("colors.css");
+
+/** The style of the pages without script. */
+export const style = colors + pageFile("style.css");
+
+/** A short hash for addresses: browsers keep what is behind them, and a change makes a new one. */
+export const fingerprint = (...texts: string[]): string =>
+  createHash("sha256").update(texts.join("\0")).digest("hex").slice(0, 16);
+
+export const stylePath = `/assets/pages-${fingerprint(style)}.css`;
 
 /** A key, as stewards carry. */
 const mark = (paper: string, key: string): Html =>
-  html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
+  html`<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
     <rect width="24" height="24" rx="6" fill="${paper}" />
     <path
       d="M12.2 12H19M15.6 12v2.6M19 12v3.2M12.2 12a3.4 3.4 0 1 1-6.8 0 3.4 3.4 0 0 1 6.8 0Z"
@@ -27,8 +36,10 @@ const mark = (paper: string, key: string): Html =>
     />
   </svg>`;
 
-const logo = mark("var(--accent)", "var(--on-accent)");
-const icon = `data:image/svg+xml,${encodeURIComponent(mark("#1d5fbf", "#ffffff").text)}`;
+export const logo = mark("var(--accent)", "var(--on-accent)");
+/** Outside HTML an image names its namespace. */
+const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
 
 /** The whole document around what a page says. */
 export const documentOf = ({ title, main }: Page): Html =>

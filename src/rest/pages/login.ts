@@ -8,7 +8,7 @@ import { type Html, html, type Part } from "./html.js";
 import { alarm, notice } from "./layout.js";
 import { ownPath } from "./return-to.js";
 import type { Seals } from "./seals.js";
-import { type Answer, type Outcome, perform, type Visit } from "./visit.js";
+import { type Answer, type Outcome, perform, type StatusPage, type Visit } from "./visit.js";
 
 /** Recognises a browser that is not signed in, so that only its own form signs it in. */
 const visitorCookie = "service_visitor";
@@ -27,7 +27,7 @@ interface Said {
 
 /** Where people sign in: with a password, or by a provider. */
 export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: Answer; submit: Answer } {
-  async function formPage(visit: Visit, returnTo: string, { email, failure }: Said = {}): Promise<Outcome> {
+  async function formPage(visit: Visit, returnTo: string, { email, failure }: Said = {}): Promise<StatusPage> {
     const token = (await seals(visit)).mark("login form", await visitorOf(visit));
     if (failure?.facts.retryAfter !== undefined) visit.http.state.headers["Retry-After"] = failure.facts.retryAfter;
     const { passwordAuth } = visit.services.config;
@@ -61,7 +61,6 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       const returnTo = ownPath(visit.query.get("return_to"));
       const page = await formPage(visit, returnTo);
       const ctx = await visit.context();
-      if ("goTo" in page) return page;
       if (ctx.actor.kind !== "user") {
         return visit.query.has("signed_out")
           ? { ...page, main: html`${notice("You are signed out.")}${page.main}` }

@@ -9,11 +9,20 @@ import { readForm } from "../../http/form.js";
 import { statusOf } from "../../http/statuses.js";
 import { actorOf, csrfTokenOf, sessionCookie } from "../engine/credentials.js";
 import type { StoredOperation } from "../engine/operation.js";
-import { html } from "./html.js";
+import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
 
-/** What a visit comes to: a page, with 200 unless it says otherwise, or another address. */
-export type Outcome = (Page & { status?: number }) | { goTo: string };
+/** A page that brings its own document and content security policy. */
+interface OwnDocument {
+  document: Html;
+  policy: string;
+}
+
+/** A page with its status, 200 by default. */
+export type StatusPage = Page & { status?: number };
+
+/** The result of a visit: a page or a redirect. */
+export type Outcome = StatusPage | OwnDocument | { goTo: string };
 
 export type Answer = (visit: Visit) => Promise<Outcome>;
 
@@ -103,8 +112,13 @@ export function fail({ log }: Services, http: Http, error: unknown): void {
 export function show(http: Http, outcome: Outcome): void {
   http.state.headers["Cache-Control"] = "no-store";
   if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
-  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
-  send(http, { status: outcome.status ?? 200, headers, body: documentOf(outcome).text });
+  const isOwn = "document" in outcome;
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": isOwn ? outcome.policy : policy,
+  };
+  const status = isOwn ? 200 : (outcome.status ?? 200);
+  send(http, { status, headers, body: (isOwn ? outcome.document : documentOf(outcome)).text });
 }
 
 /** Status, message and request id: what somebody needs who asks for help. */
