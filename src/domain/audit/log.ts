@@ -60,7 +60,8 @@ const newestFirst = plannedEachTime<AuditEventRow>(`
     e.request_id as "requestId", e.ip, e.user_agent as "userAgent"
   ${matching}
     and ($11::uuid is null or
-      (e.time, e.id) < (coalesce($10::timestamptz, (select time from audit_events where id = $11)), $11))
+      (e.time, e.id) < (coalesce($10::timestamptz, (select place.time from audit_events place
+        where place.id = $11 and ($1 or place.organization_id = any($2::uuid[])))), $11))
   order by e.time desc, e.id desc limit $12`);
 
 const countMatching = plannedEachTime<{ count: number }>(`select count(*) ${matching}`);

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { requireAnyReach } from "../authorization.js";
+import { type Reach, requireAnyReach } from "../authorization.js";
 import { plannedEachTime } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { Problems } from "../errors.js";
@@ -24,7 +24,7 @@ export async function listConnectionLogs(
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny(invalidQuery);
   const selection = selectionOf(ctx.actor, readConnectionSearch(q), reach);
-  return pageOf(range, await pageRows(ctx, selection, range), {
+  return pageOf(range, await pageRows(ctx, selection, range, reach), {
     cursor: ({ id, connectTime }) => cursor(id, connectTime),
     count: () => countRows(ctx, selection),
   });
@@ -41,14 +41,15 @@ const stretches = ({ from, conditions }: Selection, columns: string, direction: 
  * Reads by key which rows are wanted, and only then the rows, one by one (`offset 0`): those that are skipped are not
  * read, and a small log is not read as a whole.
  */
-function pageRows(ctx: Context, selection: Selection, { backward, limit, offset, place }: Range) {
+function pageRows(ctx: Context, selection: Selection, { backward, limit, offset, place }: Range, reach: Reach) {
   const values = [...selection.values, limit + 1, offset];
   const [most, skipped] = [`$${values.length - 1}::bigint`, `$${values.length}::bigint`];
   const conditions = [...selection.conditions];
   if (place) {
     const [time, id] = [`$${values.push(place.keys?.[0])}::timestamptz`, `$${values.push(place.id)}::uuid`];
+    const isReadable = `($${values.push(reach.everywhere)} or organization_id = any($${values.push(reach.organizations)}::uuid[]))`;
     conditions.push(`(l.connect_time, l.id) ${backward ? ">" : "<"}
-      (coalesce(${time}, (select connect_time from connection_logs where id = ${id})), ${id})`);
+      (coalesce(${time}, (select connect_time from connection_logs where id = ${id} and ${isReadable})), ${id})`);
   }
   const direction = backward ? "asc" : "desc";
   const found = stretches({ ...selection, conditions }, "l.id, l.connect_time", direction, `${most} + ${skipped}`);

@@ -83,8 +83,9 @@ const selectGroups = (membersAtOnceHere: number, more: string, condition: string
 export const selectGroupsWithMembers = (atOnce: number, condition: string): string =>
   selectGroups(atOnce, `, ${firstMembers(atOnce)} as "firstMembers"`, condition);
 
-/** The ids of the groups that the caller may read, for statements that look for some of them first. */
-export const selectGroupIds = (condition: string): string => `select g.id ${readable} and ${condition}`;
+/** Columns of the groups `g`, of organizations `o`, that the caller may read: for statements that look for some first. */
+export const selectFromGroups = (columns: string, condition: string): string =>
+  `select ${columns} ${readable} and ${condition}`;
 
 /** How many groups that would be. */
 export const countGroups = (condition: string): string => `select count(*) as count ${readable} and ${condition}`;

@@ -11,7 +11,7 @@ import {
   type GroupRow,
   type GroupSource,
   readWithMembers,
-  selectGroupIds,
+  selectFromGroups,
   selectGroupsWithMembers,
 } from "./groups.js";
 import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
@@ -47,14 +47,19 @@ const matching = `
   and ($11::text is null or g.source = $11)
   and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
 
+/** What orders the group `$13`, if the caller may read it: else it would tell where its name is. */
+const ofPlace = (column: string): string => `(${selectFromGroups(column, "g.id = $13")})`;
+
 /** Finds a page and only then reads it: else Postgres would read all groups with what hangs on them, and then sort. */
 function groupsInOrder(beyond: "<" | ">", order: "asc" | "desc") {
   const inOrder = `order by o.name ${order}, g.name ${order}, g.id ${order}`;
-  const page = selectGroupIds(`${matching}
+  const page = selectFromGroups(
+    "g.id",
+    `${matching}
     and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
-      coalesce($14, (select p.name from groups place join organizations p on p.id = place.organization_id where place.id = $13)),
-      coalesce($15, (select place.name from groups place where place.id = $13)), $13))
-    ${inOrder} limit $16 offset $17`);
+      coalesce($14, ${ofPlace("o.name")}), coalesce($15, ${ofPlace("g.name")}), $13))
+    ${inOrder} limit $16 offset $17`,
+  );
   return plannedEachTime<GroupRow>(`${selectGroupsWithMembers(membersAtOnce.listed, `g.id in (${page})`)} ${inOrder}`);
 }
 

@@ -7,6 +7,7 @@ import { jsonOf, timeText } from "../json.js";
 import type { Page } from "../page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
 import { userColumns, type UserRow } from "../users.js";
+import { isReadable, readableUsers } from "../users/readable.js";
 import type { GroupRow } from "./groups.js";
 import { matching, memberSearch } from "./member-search.js";
 
@@ -161,6 +162,11 @@ const groupsInTurn = `
 const seenMembers = ({ of }: Source) =>
   `${of("wanted.group_id")} and (wanted.is_full or m.user_id = $1) and ${matching(5)}`;
 
+/** Whether a user named by its id marks a place: a member whom the caller sees, or any other whom it may read. */
+const isPlace = `(${isReadable("place", 19)} or exists(
+  select from ${memberships} m
+  where m.group_id = wanted.group_id and m.user_id = place.id and (wanted.is_full or m.user_id = $1)))`;
+
 type FoundMember = GroupMemberRow & { groupId: string };
 
 function membersInOrder(beyond: "<" | ">", order: "asc" | "desc") {
@@ -168,7 +174,8 @@ function membersInOrder(beyond: "<" | ">", order: "asc" | "desc") {
     select ${memberColumns(source)} from ${seenMembers(source)}
       and wanted.is_everyone = ${source === everyone}
       and ($15::uuid is null or (${foldedSql("u.username")}, u.id) ${beyond}
-        (coalesce($16, (select ${foldedSql("place.username")} from users place where place.id = $15)), $15))
+        (coalesce($16, (
+          select ${foldedSql("place.username")} from users place where place.id = $15 and ${isPlace})), $15))
     order by ${foldedSql("u.username")} ${order}, u.id ${order} limit $17 offset $18`;
   return statement<FoundMember>(`
     select wanted.group_id as "groupId", r."user", r."addedAt"
@@ -187,7 +194,7 @@ function readMembers(ctx: Context, asked: readonly Asked[]): Promise<GroupMember
   return together(asked, async (same, { range, search }) => {
     const { place, limit, offset, backward } = range;
     const wanted: Statement<FoundMember> = backward ? membersBackward : membersForward;
-    const stretch = [place?.id ?? null, place?.keys?.[0] ?? null, limit + 1, offset];
+    const stretch = [place?.id ?? null, place?.keys?.[0] ?? null, limit + 1, offset, ...readableUsers(ctx)];
     const rows = await ctx.rows(wanted, ...seenBy(ctx, same), ...search, ...stretch);
     const members = Map.groupBy(rows, ({ groupId }) => groupId);
     return ({ id }) => members.get(id) ?? [];

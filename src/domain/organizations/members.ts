@@ -32,7 +32,11 @@ const matching = `from organization_members m join users u on u.id = m.user_id
     and ($5::text is null or (($2 or u.id = $3) and $5 = any(m.roles)))`;
 
 const members = {
-  ...inOrderOfNames<MemberRow>(`select ${memberColumns} ${matching}`, 5),
+  ...inOrderOfNames<MemberRow>(
+    `select ${memberColumns} ${matching}`,
+    5,
+    "exists(select from organization_members m where m.organization_id = $1 and m.user_id = place.id)",
+  ),
   count: plannedEachTime<{ count: number }>(`select count(*) ${matching}`),
 };
 

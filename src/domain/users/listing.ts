@@ -1,5 +1,4 @@
 import type { Context } from "../../context.js";
-import { reach } from "../authorization.js";
 import type { Role } from "../authorization/roles.js";
 import { plannedEachTime, type Statement } from "../database.js";
 import { Problems } from "../errors.js";
@@ -9,6 +8,7 @@ import type { Page } from "../page.js";
 import { cursor, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
 import { proseProblem } from "../text.js";
 import { type LoginType, userColumns, type UserRow, type UserStatus } from "../users.js";
+import { isReadable, readableUsers } from "./readable.js";
 
 /** Which users are wanted. What is absent does not narrow. */
 export interface UserFilter {
@@ -35,11 +35,14 @@ export const searchProblem = (text: string | null | undefined) =>
 
 /**
  * The statements that read a list of `users u` by name, from its start and from its end. `list` ends in conditions and
- * takes `parameters`; those of `stretch` follow.
+ * takes `parameters`; those of `stretch` follow. A user named by its id alone is a place if the caller may read it or
+ * `isListed` holds for `place`: the order of names must not tell the names of others.
  */
-export function inOrderOfNames<Row>(list: string, parameters: number) {
+export function inOrderOfNames<Row>(list: string, parameters: number, isListed = "false") {
   const [name, id, limit, offset] = [1, 2, 3, 4].map((n) => `$${parameters + n}`);
-  const place = `(coalesce(${name}, (select ${foldedSql("username")} from users where id = ${id}::uuid)), ${id}::uuid)`;
+  const isPlace = `(${isListed} or ${isReadable("place", parameters + 5)})`;
+  const place = `(coalesce(${name}, (
+    select ${foldedSql("place.username")} from users place where place.id = ${id}::uuid and ${isPlace})), ${id}::uuid)`;
   const read = (beyond: "<" | ">", direction: "asc" | "desc") =>
     plannedEachTime<Row>(`${list}
       and (${id}::uuid is null or (${foldedSql("u.username")}, u.id) ${beyond} ${place})
@@ -47,7 +50,13 @@ export function inOrderOfNames<Row>(list: string, parameters: number) {
   return { forward: read(">", "asc"), backward: read("<", "desc") };
 }
 
-const stretch = ({ place, limit, offset }: Range) => [place?.keys?.[0], place?.id, limit + 1, offset];
+const stretch = (ctx: Context, { place, limit, offset }: Range) => [
+  place?.keys?.[0],
+  place?.id,
+  limit + 1,
+  offset,
+  ...readableUsers(ctx),
+];
 
 /** Reads a page of users by name, each as the caller may see it. Counts only when asked. */
 export async function pageByName<Row, Node extends Pick<UserRow, "id" | "username">>(
@@ -61,7 +70,7 @@ export async function pageByName<Row, Node extends Pick<UserRow, "id" | "usernam
   range: Range,
   asSeen: (row: Row) => Node,
 ): Promise<Page<Node>> {
-  const rows = await ctx.rows(range.backward ? backward : forward, ...values, ...stretch(range));
+  const rows = await ctx.rows(range.backward ? backward : forward, ...values, ...stretch(ctx, range));
   return pageOf(range, rows.map(asSeen), {
     cursor: ({ id, username }) => cursor(id, folded(username)),
     count: async () => (await ctx.row(count, ...values))?.count ?? 0,
@@ -70,8 +79,7 @@ export async function pageByName<Row, Node extends Pick<UserRow, "id" | "usernam
 
 const matching = `from users u
   where u.deleted_at is null and not u.is_system
-    and ($1 or u.id = $2 or exists(
-      select from organization_members m where m.user_id = u.id and m.organization_id = any($3::uuid[])))
+    and ${isReadable("u", 1)}
     and ($4::text is null or strpos(${foldedSql("u.username")}, ${foldedSql("$4")}) > 0 or strpos(${foldedSql("u.email")}, ${foldedSql("$4")}) > 0
       or strpos(lower(u.name), lower($4)) > 0)
     and ($5::text is null or u.status = $5)
@@ -104,15 +112,13 @@ export async function listUsers(
   const range = readRange(page, ["text"], problems);
   problems.throwIfAny();
   const organization = filter?.organization && (await findOrganization(ctx, filter.organization)).id;
-  const { everywhere, own, organizations } = reach(ctx.actor, "user:read");
   const { search, status, role, loginType, serviceAccount } = filter ?? {};
   const { createdAfter, createdBefore, lastSeenAfter, lastSeenBefore } = filter ?? {};
   const times = [createdAfter, createdBefore, lastSeenAfter, lastSeenBefore];
-  const readable = [everywhere, own ? ctx.actor.userId : undefined, organizations];
   return pageByName(
     ctx,
     users,
-    [...readable, search, status, role, loginType, organization, ...times, serviceAccount],
+    [...readableUsers(ctx), search, status, role, loginType, organization, ...times, serviceAccount],
     range,
     (user) => user,
   );
