@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isLocal } from "./config/rules.js";
 import { type Setting, settings } from "./config/settings.js";
 import { quote } from "./domain/errors.js";
+import { isLocal } from "./domain/workspace-proxies/sites.js";
 
 export type { Cidr } from "./config/rules.js";
 

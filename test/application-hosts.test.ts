@@ -295,6 +295,9 @@ describe("the settings of hosts and proxies", () => {
       "*.apps.example.com:8080",
       "https://*.apps.example.com",
       "*.10.0.0.1",
+      "*.com",
+      "*.co.uk",
+      "*.lan",
     ])
       expect(() => read({ STEWARD_WILDCARD_ACCESS_URL: bad }), bad).to.throw(
         ConfigError,
@@ -303,6 +306,9 @@ describe("the settings of hosts and proxies", () => {
     expect(read({ STEWARD_WILDCARD_ACCESS_URL: "*.APPS.Bücher.example" }).wildcardAccessUrl).to.equal(
       "*.apps.xn--bcher-kva.example",
     );
+    // For evaluation; and a name that others share by its holder's will, which is who runs the server.
+    for (const good of ["*.localhost", "*.apps.localhost", "*.apps.lan", "*.github.io"])
+      expect(read({ STEWARD_WILDCARD_ACCESS_URL: good }).wildcardAccessUrl).to.equal(good);
     expect(read({})).to.deep.include({
       wildcardAccessUrl: undefined,
       proxyHealthInterval: 60_000,

@@ -307,6 +307,13 @@ describe("a workspace proxy that registers", () => {
       "*.-a.example",
       "x.*.example.com",
       `*.${"x".repeat(64)}.example`,
+      // Registries give names below these to anyone.
+      "*.com",
+      "*.COM",
+      "*.co.uk",
+      "*.example",
+      "*.github.io",
+      "*.рф",
     ])
       expect(await faults({ wildcardHostname }), wildcardHostname).to.deep.equal(["input.wildcardHostname"]);
     expect(await faults({ derpOnly: true, derpEnabled: false })).to.deep.equal(["input.derpOnly"]);
@@ -322,6 +329,13 @@ describe("a workspace proxy that registers", () => {
       path_app_url: "https://eu.example.com",
       wildcard_hostname: "*.xn--bcher-kva.example",
     });
+    expect(await faults({ accessUrl: "https://eu.example.com./", wildcardHostname: "*.localhost" })).to.equal(
+      undefined,
+    );
+    expect((await owner().get(`${proxiesPath}/formal`)).body).to.include({
+      path_app_url: "https://eu.example.com",
+      wildcard_hostname: "*.localhost",
+    });
   });
 
   it("gets no host that is the deployment's or another proxy's, in whole or in part", async () => {
@@ -330,24 +344,30 @@ describe("a workspace proxy that registers", () => {
     await home.standIn.register({ accessUrl: "https://home.example", wildcardHostname: "*.apps.home.example" });
     const { standIn } = await registered("intruder");
     const deployment = w.app.services.config.accessUrl;
-    for (const [given, field] of [
+    for (const [given, ...fields] of [
       [{ accessUrl: deployment }, "accessUrl"],
       [{ accessUrl: "https://home.example" }, "accessUrl"],
       [{ accessUrl: "https://HOME.example:443" }, "accessUrl"],
+      [{ accessUrl: "https://home.example." }, "accessUrl"],
+      [{ accessUrl: "https://home.example:8443" }, "accessUrl"],
+      [{ accessUrl: "http://home.example.:8080" }, "accessUrl"],
       [{ accessUrl: "https://x.apps.home.example" }, "accessUrl"],
+      [{ accessUrl: "https://x.apps.home.example.:8443" }, "accessUrl"],
       [{ accessUrl: "https://other.example", wildcardHostname: "*.apps.home.example" }, "wildcardHostname"],
-      [{ accessUrl: "https://other.example", wildcardHostname: "*.example" }, "wildcardHostname"],
+      [{ accessUrl: "https://other.example:8443", wildcardHostname: "*.apps.home.example" }, "wildcardHostname"],
+      [{ accessUrl: "https://home.example", wildcardHostname: "*.apps.home.example" }, "accessUrl", "wildcardHostname"],
     ] as const) {
       const { errors } = await standIn.register(given);
       expect(errors?.[0].extensions, JSON.stringify(given)).to.deep.include({ code: "CONFLICT" });
-      expect(errors![0].extensions.validations, JSON.stringify(given)).to.have.length(1);
-      expect(errors![0].extensions.validations[0].field).to.equal(`input.${field}`);
+      const faults = errors![0].extensions.validations.map(({ field }: { field: string }) => field);
+      expect(faults, JSON.stringify(given)).to.deep.equal(fields.map((field) => `input.${field}`));
     }
-    for (const given of [
-      { accessUrl: "https://home.example:8443" },
-      { accessUrl: "https://x.y.apps.home.example" },
-      { accessUrl: "https://apps.home.example" },
-    ])
+    await home.standIn.register({ accessUrl: "https://home.sites.example:8443" });
+    const over = { accessUrl: "https://other.example", wildcardHostname: "*.sites.example" };
+    const { extensions } = (await standIn.register(over)).errors![0];
+    expect(extensions.validations[0].field).to.equal("input.wildcardHostname");
+    await home.standIn.register({ accessUrl: "https://home.example", wildcardHostname: "*.apps.home.example" });
+    for (const given of [{ accessUrl: "https://x.y.apps.home.example" }, { accessUrl: "https://apps.home.example" }])
       expect((await standIn.register(given)).errors, JSON.stringify(given)).to.equal(undefined);
     await owner().delete(`${proxiesPath}/home`);
     expect((await standIn.register({ accessUrl: "https://home.example" })).errors).to.equal(undefined);

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { folded } from "../domain/folding.js";
 import { truthOf } from "../domain/text.js";
-import { wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
+import { isLocal, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
 /** What the text of a setting may be: `read` gives its value, or `undefined` where the rule is broken. */
@@ -81,12 +81,11 @@ export const origin: Rule<string> = {
   rule: "an http or https URL without path",
 };
 
-/** The names one label below a host. */
-export const wildcardHost: Rule<string> = { read: wildcardOf, rule: wildcardRule };
-
-/** Whether what is sent there stays on this machine. */
-export const isLocal = ({ hostname }: Pick<URL, "hostname">): boolean =>
-  /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(hostname);
+/** The names one label below a host. A company may have given out its own domain: who runs the server knows. */
+export const wildcardHost: Rule<string> = {
+  read: (given) => wildcardOf(given, { allowPrivateDomains: false }),
+  rule: wildcardRule,
+};
 
 /** A service that is told secrets: https, or http on this machine. */
 export const trustedUrl: Rule<string> = {

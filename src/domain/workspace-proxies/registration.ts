@@ -10,7 +10,7 @@ import { proseProblem } from "../text.js";
 import { lockWorkspaceProxy, type WorkspaceProxyRow } from "../workspace-proxies.js";
 import { identified, lockWorkspaceProxies } from "./changes.js";
 import { primarySite } from "./primary.js";
-import { type Site, takenPart, wildcardOf, wildcardRule } from "./sites.js";
+import { type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 
 /** What a process of a proxy says when it starts. */
 export interface RegisterWorkspaceProxy {
@@ -80,7 +80,7 @@ function wellFormed(input: RegisterWorkspaceProxy) {
   const { derpEnabled, derpOnly, version, hostname } = input;
   const said = {
     accessUrl: originOf(input.accessUrl ?? ""),
-    wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname) : "",
+    wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
     derpOnly: derpOnly ?? false,
     version: version ?? "",
@@ -96,12 +96,14 @@ function wellFormed(input: RegisterWorkspaceProxy) {
   return said as typeof said & Site;
 }
 
+/** The origin of a URL, without the dot that may end its host. */
 const originOf = (url: string): string | undefined =>
-  Buffer.byteLength(url) <= 2048 && !url.includes("@") ? origin.read(url) : undefined;
+  Buffer.byteLength(url) <= 2048 && !url.includes("@") ? origin.read(url)?.replace(/\.(?=$|:\d+$)/, "") : undefined;
 
 /** No host may belong to two: what is meant for one of them would reach the other. */
 function refuseTaken(site: Site, taken: Site[]): void {
-  const fields = [...new Set(taken.map((other) => takenPart(site, other)))].filter((field) => field !== undefined);
+  const found = new Set(taken.flatMap((other) => takenParts(site, other)));
+  const fields = (["accessUrl", "wildcardHostname"] as const).filter((field) => found.has(field));
   if (fields.length === 0) return;
   const detail = "Hosts of the deployment or of another proxy are among these.";
   throw conflict(
