@@ -29,6 +29,7 @@ import { GraphqlOverHttp, graphqlPath } from "./graphql/server.js";
 import { graphqlOverSockets } from "./graphql/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
 import { baseline, type ContextOf, type State } from "./http/baseline.js";
+import { Connections, connectionLimit } from "./http/connections.js";
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
@@ -158,6 +159,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const answer = koa.callback();
 
   const server = createListener();
+  new Connections(connectionLimit(config), config, () => lifetimes.busySockets()).bound(server);
   server.on(
     "request",
     oneByOne((request, response) => void answer(request, response)),

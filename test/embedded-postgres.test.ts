@@ -119,6 +119,21 @@ describe("embedded Postgres", () => {
     }
   });
 
+  it("leaves Postgres alone while there is no file descriptor to look at it, and starts it once there is one", async () => {
+    const { owner, url, tell } = await startOwner({ descriptors: 128 });
+    await query(url, "create table kept as select 42 answer");
+    const pid = (await postmaster(directory))!;
+    await tell("exhaust");
+    await survives(owner);
+    expect(await postmaster(directory)).to.equal(pid);
+
+    process.kill(pid, "SIGKILL");
+    await survives(owner);
+    await tell("release");
+    await until(() => query(url, "select answer from kept").then(([row]) => row?.answer === 42));
+    expect(await postmaster(directory)).not.to.equal(pid);
+  });
+
   it("starts after server and Postgres were killed, whoever has their process ids now", async () => {
     const { owner, url } = await startOwner();
     await query(url, "create table kept as select 42 answer");
@@ -204,22 +219,31 @@ describe("embedded Postgres", () => {
   interface OwnerOptions {
     account?: { uid: number; gid: number };
     expectError?: boolean;
+    /** How many files and sockets it may have open. */
+    descriptors?: number;
   }
 
   /** Starts the cluster in a process of its own. */
-  async function startOwner({ account, expectError = false }: OwnerOptions = {}) {
+  async function startOwner({ account, expectError = false, descriptors }: OwnerOptions = {}) {
     const script = fileURLToPath(new URL("support/cluster-owner.ts", import.meta.url));
     const loader = fileURLToPath(new URL("../tools/ts-loader.mjs", import.meta.url));
-    const owner = spawn(process.execPath, ["--import", loader, script, directory], {
+    const bound = descriptors === undefined ? "" : `ulimit -n ${descriptors};`;
+    const program = [process.execPath, "--import", loader, script, directory];
+    const owner = spawn("/bin/sh", ["-c", `${bound} exec "$@"`, "sh", ...program], {
       ...account,
       detached: true,
       stdio: ["pipe", "pipe", "inherit"],
     });
     owners.push(owner);
-    const [line]: string[] = await once(createInterface(owner.stdout), "line");
+    const lines = createInterface(owner.stdout);
+    const [line]: string[] = await once(lines, "line");
     const { url = "", error = "" }: { url?: string; error?: string } = JSON.parse(line!);
     expect(error !== "", error).to.equal(expectError);
-    return { owner, url, error };
+    const tell = async (command: string) => {
+      owner.stdin.write(`${command}\n`);
+      expect(await once(lines, "line")).to.deep.equal([command]);
+    };
+    return { owner, url, error, tell };
   }
 });
 
@@ -235,6 +259,12 @@ async function kill(owner: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   const exited = once(owner, "exit");
   owner.kill(signal);
   await exited;
+}
+
+/** Expects that a process lives on for longer than from one look at Postgres to the next. */
+async function survives(owner: ChildProcess): Promise<void> {
+  for (const deadline = Date.now() + 1_200; Date.now() < deadline; await sleep(50))
+    expect(owner.exitCode).to.equal(null);
 }
 
 async function postmaster(directory: string): Promise<number | undefined> {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect as connectSocket, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -20,8 +20,8 @@ import { eventually, transports } from "./support/watchers.js";
 import { type Answer, Client } from "./support/world.js";
 
 const running: ServerProcess[] = [];
-const start = async (settings: NodeJS.ProcessEnv): Promise<ServerProcess> => {
-  const server = await spawnServer(settings);
+const start = async (...how: Parameters<typeof spawnServer>): Promise<ServerProcess> => {
+  const server = await spawnServer(...how);
   running.push(server);
   return server;
 };
@@ -327,6 +327,29 @@ describe("the process", function () {
       left.filter((name) => /postmaster\.pid$|\.lock$/.test(name)),
       "Postgres ends with its server",
     ).to.deep.equal([]);
+  });
+
+  it("goes on with few file descriptors and many connections that say nothing, and answers probes meanwhile", async () => {
+    const server = await start({ STEWARD_DATA_DIR: join(folder, "data") }, { descriptors: 256 });
+    const { hostname, port } = new URL(server.url);
+    const silent = Array.from({ length: 400 }, () => {
+      const socket = connectSocket(Number(port), hostname).on("error", () => {});
+      socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
+      return socket;
+    });
+    const healthy = async (path: string) => (await fetch(server.url + path, { headers: { Connection: "close" } })).ok;
+    try {
+      await eventually(() => silent.every(({ connecting }) => !connecting), "all are connected");
+      // Longer than the watch over Postgres takes from one look to the next.
+      for (const end = Date.now() + 1_500; Date.now() < end;)
+        expect([await healthy("/healthz"), await healthy("/readyz")]).to.deep.equal([true, true]);
+      expect(await signIn(server)).to.match(/^stw_se_/);
+      expect(silent.filter(({ destroyed }) => !destroyed).length, "most are closed").to.be.lessThan(200);
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
+    expect(logLines(server).filter(({ level }) => Number(level) >= 50)).to.deep.equal([]);
+    expect(await stop(server)).to.equal(0);
   });
 
   it("hashes as many passwords at once as it is told, and has threads left for files and names", async function () {

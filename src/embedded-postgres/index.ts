@@ -93,16 +93,21 @@ function keepRunning(installation: Installation, first: number, log: ClusterOpti
     await stop(await last);
   };
 
+  /** Survives every fault of its own: what fails is tried again. The same failure is logged once in a row. */
   async function watch(): Promise<number> {
     let pid = first;
+    let failure = "";
     while (await pause(ending.signal)) {
       if (isAlive(pid)) continue;
-      log.error({ postgres: lastWords(installation) }, "Postgres has died and is started again");
       try {
+        if (!failure) log.error({ postgres: lastWords(installation) }, "Postgres has died and is started again");
         ({ pid } = await ensureRunning(installation));
         log.info({ postmaster: pid }, "Postgres started");
+        failure = "";
       } catch (error) {
-        log.error({ err: error }, "Postgres could not be started; the next attempt follows");
+        if (String(error) !== failure)
+          log.error({ err: error }, "Postgres could not be started; the next attempt follows");
+        failure = String(error);
       }
     }
     return pid;

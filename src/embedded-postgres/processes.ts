@@ -12,27 +12,45 @@ export interface LiveProcess {
 export const inspect: (pid: number) => LiveProcess | undefined =
   process.platform === "linux" ? inspectByProc : inspectByPs;
 
-/** The cheap question, for polling. */
+/** The cheap question, for polling. Never throws: a process of which nothing can be read, for example because this one
+ * has no file descriptor left, counts as alive while the system knows its id. */
 export function isAlive(pid: number): boolean {
-  if (process.platform === "linux") return inspectByProc(pid) !== undefined;
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    if (codeOf(error) !== "EPERM") return false;
+  }
+  if (process.platform !== "linux") return true;
+  try {
+    return readStat(pid) !== undefined;
+  } catch {
+    return true;
   }
 }
 
 function inspectByProc(pid: number): LiveProcess | undefined {
+  const fields = readStat(pid);
+  const command = fields && readOfProcess(pid, "cmdline");
+  if (command === undefined) return undefined;
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  return { started: `${boot} ${fields![19]}`, command: command.replaceAll("\0", " ") };
+}
+
+/** The fields of `/proc/<pid>/stat` from the state on (proc(5)); nothing if the process has ended, also as a zombie. */
+function readStat(pid: number): string[] | undefined {
+  const stat = readOfProcess(pid, "stat");
+  // The name in parentheses may hold anything; state and start time are the 1st and 20th field behind it.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields;
+}
+
+/** A file of a process; nothing if the process has ended. Throws if the file cannot be read for another reason. */
+function readOfProcess(pid: number, name: string): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name in parentheses may hold anything; state and start time are the 1st and 20th field behind it (proc(5)).
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z" || fields[0] === "X") return undefined;
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
-    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-    return { started: `${boot} ${fields[19]}`, command };
-  } catch {
-    return undefined; // it ended before or between the reads
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes(codeOf(error))) return undefined;
+    throw error;
   }
 }
 

@@ -39,4 +39,4 @@ export const isWithin = (address: string, networks: readonly Cidr[]): boolean =>
 export const loopback: readonly Cidr[] = [ipaddr.parseCIDR("127.0.0.0/8"), ipaddr.parseCIDR("::1/128")];
 
 /** `::ffff:127.0.0.1` → `127.0.0.1`. */
-const plain = (address: string) => (address.startsWith("::ffff:") ? address.slice(7) : address);
+export const plain = (address: string) => (address.startsWith("::ffff:") ? address.slice(7) : address);

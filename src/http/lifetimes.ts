@@ -47,6 +47,16 @@ export class Lifetimes {
     return life;
   }
 
+  /** The sockets of complete requests that are at work, and of upgrades. */
+  busySockets(): Set<Duplex> {
+    const busy = new Set<Duplex>();
+    for (const connection of this.#lives.keys()) {
+      if (!(connection instanceof ServerResponse)) busy.add(connection);
+      else if (connection.req.complete && connection.socket) busy.add(connection.socket);
+    }
+    return busy;
+  }
+
   /**
    * Ends streams now, refuses requests that are not received soon, waits for everything else for `grace` milliseconds at
    * most, and cuts what is left then.

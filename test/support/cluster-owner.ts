@@ -1,13 +1,32 @@
 // A process that owns a cluster, for tests that kill it: prints the URL or the error as one line of JSON and stops when
-// its standard input ends, so also when the test is gone.
+// its standard input ends, so also when the test is gone. Told "exhaust" it opens files until it may open no more, told
+// "release" it closes them; each command is repeated once it is carried out.
+import { closeSync, openSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { startCluster } from "../../src/embedded-postgres/index.js";
 
 const silent = () => {};
+const files: number[] = [];
+const commands: Record<string, () => void> = {
+  exhaust: () => {
+    try {
+      for (;;) files.push(openSync("/dev/null", "r"));
+    } catch {
+      // No descriptor is left.
+    }
+  },
+  release: () => files.splice(0).forEach((file) => closeSync(file)),
+};
 try {
   const directory = process.argv[2]!;
   const cluster = await startCluster({ directory, fsync: false, log: { info: silent, warn: silent, error: silent } });
   console.log(JSON.stringify({ url: cluster.url }));
-  process.stdin.resume().once("end", () => void cluster.stop());
+  const lines = createInterface(process.stdin);
+  lines.on("line", (line) => {
+    commands[line]!();
+    console.log(line);
+  });
+  lines.once("close", () => void cluster.stop());
 } catch (error) {
   console.log(JSON.stringify({ error: String(error) }));
 }

@@ -19,19 +19,27 @@ export interface ServerProcess extends Program {
   url: string;
 }
 
+/** How the process runs. */
+interface Conditions {
+  /** File descriptors that it may have open. */
+  descriptors?: number;
+  /** Options of Node. */
+  options?: string[];
+}
+
 /** Starts the server and waits until it is ready. Settings given as "" are not set. */
-export async function spawnServer(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
-  const server = await spawnStart(settings);
+export async function spawnServer(settings: NodeJS.ProcessEnv, conditions?: Conditions): Promise<ServerProcess> {
+  const server = await spawnStart(settings, conditions);
   await ready(server);
   return server;
 }
 
 /** Starts the server, which may refuse. */
-export async function spawnStart(settings: NodeJS.ProcessEnv): Promise<ServerProcess> {
+export async function spawnStart(settings: NodeJS.ProcessEnv, conditions?: Conditions): Promise<ServerProcess> {
   const port = settings.STEWARD_PORT ?? String(await freePort());
   const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
   const usual = { ...administrator, STEWARD_ENCRYPTION_KEYS: encryptionKeys };
-  const server = spawnProgram("dist/main.js", [], { ...usual, ...settings, STEWARD_PORT: port });
+  const server = spawnProgram("dist/main.js", [], { ...usual, ...settings, STEWARD_PORT: port }, conditions);
   return { ...server, url: `http://127.0.0.1:${port}` };
 }
 
@@ -45,8 +53,16 @@ export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
   spawnProgram("dist/cli.js", words, settings);
 
-function spawnProgram(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
-  const child = spawn(process.execPath, [script, ...words], {
+function spawnProgram(
+  script: string,
+  words: string[],
+  settings: NodeJS.ProcessEnv,
+  { descriptors, options = [] }: Conditions = {},
+): Program {
+  const program = [process.execPath, ...options, script, ...words];
+  const bounded = ["/bin/sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...program];
+  const [file, ...args] = descriptors === undefined ? program : bounded;
+  const child = spawn(file!, args, {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
