@@ -131,6 +131,14 @@ describe("GraphQL over HTTP", () => {
         { query, variables, extensions: {} },
         { query, variables, extensions: "none" },
         { query, variables, unheard: true },
+        ...[{}, { user: "me" }, { user: null }, { user: 5 }].map((each) => ({
+          query: 'query($user: String! = "me") { quietHours(user: $user) { time } }',
+          variables: each,
+        })),
+        ...[{}, { all: true }, { all: false }, { all: null }].map((each) => ({
+          query: "query($all: Boolean = true) { me { id username @include(if: $all) } }",
+          variables: each,
+        })),
         { query: two },
         { query: two, operationName: "b" },
         { query: "mutation { markAllInboxNotificationsRead { __typename } }" },

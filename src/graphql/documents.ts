@@ -1,16 +1,9 @@
-import {
-  type DocumentNode,
-  type GraphQLInputType,
-  type GraphQLSchema,
-  isNonNullType,
-  OperationTypeNode,
-  typeFromAST,
-} from "graphql";
+import { type DocumentNode, type GraphQLInputType, type GraphQLSchema, OperationTypeNode, typeFromAST } from "graphql";
 import { LRUCache } from "lru-cache";
 import { Problems } from "../domain/errors.js";
-import { type Operation, prepare, type Variables } from "./execute.js";
+import { type Operation, prepare } from "./execute.js";
 import { checkLimits } from "./limits.js";
-import { argumentPaths, asDeclared, readerOf } from "./variables.js";
+import { argumentPaths, asDeclared, type Variables, variableReader } from "./variables.js";
 
 /** An operation of a caller's own document, with the checks that only those need. */
 export interface ForeignOperation extends Operation {
@@ -54,9 +47,9 @@ function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation[
   const paths = argumentPaths(operation.document);
   const variables = (operation.definition.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
     const declared = typeFromAST(schema, type as never) as unknown as GraphQLInputType;
-    const optional = isNonNullType(declared) && defaultValue ? declared.ofType : declared;
     const variableName = variable.name.value;
-    return { name: variableName, path: paths.get(variableName) ?? variableName, read: readerOf(optional, asDeclared) };
+    const read = variableReader(declared, defaultValue !== undefined, asDeclared);
+    return { name: variableName, path: paths.get(variableName) ?? variableName, read };
   });
   let isSettled = false;
   return (values) => {

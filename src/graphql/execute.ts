@@ -13,15 +13,16 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import { compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../context.js";
 import { type Permission, requireScope } from "../domain/authorization.js";
 import { forbidden, unauthenticated } from "../domain/errors.js";
 import { accountTriedBy, isOpen, neededBy, takes } from "./access.js";
+import { compile } from "./compile.js";
 import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
+import { type Coerce, coercerOf, type Variables } from "./variables.js";
 
-export type Variables = Record<string, unknown>;
+export type { Variables } from "./variables.js";
 export type Result = ExecutionResult<Record<string, unknown>>;
 
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
@@ -36,6 +37,8 @@ export interface Operation {
   readonly open: boolean;
   /** Whether somebody could use it to guess at secrets: it counts by address and account, not by its caller. */
   readonly triesSecrets: boolean;
+  /** The values of its variables, defaults included; nothing where a value is not acceptable. */
+  readonly coerce: Coerce;
   /** Throws for nobodies, and for those whose credentials do not count here. */
   authenticate(ctx: Context): void;
   /** Throws for them and for too narrow scopes, before any object is looked up. `run` and `start` do it too. */
@@ -47,8 +50,8 @@ export interface Operation {
 }
 
 /**
- * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations and subscriptions
- * are interpreted, since the compiler reads defaults of input fields and arguments of subscriptions wrongly.
+ * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations, which run rarely,
+ * and subscriptions, whose arguments the compiler reads differently, are interpreted.
  */
 export function prepare(
   schema: GraphQLSchema,
@@ -67,10 +70,11 @@ export function prepare(
   const needs = [...new Set([...selected.all].flatMap(neededBy))];
   const closed = [...selected.roots].filter((field) => !isOpen(field));
   const open = closed.length === 0;
+  const coerce = coercerOf(schema, definition);
   const interpret = (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
     execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
   const isMutation = kind === OperationTypeNode.MUTATION;
-  const run = compiled && kind === OperationTypeNode.QUERY ? compile(schema, document) : interpret;
+  const run = compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
   const authenticate = ({ actor }: Context) => {
     if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     if (closed.every((field) => takes(field, actor))) return;
@@ -87,6 +91,7 @@ export function prepare(
     document,
     needs,
     open,
+    coerce,
     triesSecrets: [...selected.roots].some(accountTriedBy),
     authenticate,
     admit,
@@ -97,7 +102,7 @@ export function prepare(
       if (refusal) return refusal;
       const events = await createSourceEventStream({ schema, document, contextValue: ctx, variableValues: variables });
       if (!(Symbol.asyncIterator in events)) return events as Result;
-      return each(events, (event) => run(ctx.afresh(), variables, event));
+      return each(events, (event) => interpret(ctx.afresh(), variables, event));
     },
   };
 }
@@ -116,21 +121,6 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
   } catch (error) {
     return { data: null, errors: [new GraphQLError((error as Error).message, { originalError: error as Error })] };
   }
-}
-
-/** Compiles a query when it is first run: doing so for all that the program brings along would be a part of each start. */
-function compile(schema: GraphQLSchema, document: DocumentNode) {
-  const compiled = once(() => {
-    const query = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true });
-    if (!isCompiledQuery(query)) throw query.errors?.[0] ?? new GraphQLError("The operation cannot be compiled.");
-    return query;
-  });
-  return (ctx: Context, variables: Variables) => compiled().query(undefined, ctx, variables);
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => (value ??= make());
 }
 
 /** The fields that a document selects, and those of them that are root fields. What tells of the schema is open to all. */

@@ -1,17 +1,19 @@
 import {
-  type DirectiveNode,
   type FieldNode,
   getArgumentValues,
+  getDirectiveValues,
   getNamedType,
   type GraphQLField,
+  GraphQLIncludeDirective,
   type GraphQLResolveInfo,
+  GraphQLSkipDirective,
   isObjectType,
   Kind,
+  type SelectionNode,
   type SelectionSetNode,
   visit,
 } from "graphql";
-
-type Variables = Record<string, unknown>;
+import type { Variables } from "./variables.js";
 
 /** A selection of the wanted field. Read once per operation, asked at every request. */
 interface Selected {
@@ -84,12 +86,12 @@ function* walk(
   type: unknown,
   { selections }: SelectionSetNode,
   path: readonly string[],
-  guards: readonly DirectiveNode[],
+  guards: readonly SelectionNode[],
   info: GraphQLResolveInfo,
 ): Generator<Selected> {
   if (!isObjectType(type)) return;
   for (const selection of selections) {
-    const passed = [...guards, ...(selection.directives ?? []).filter(({ name }) => name.value in lets)];
+    const passed = selection.directives?.length ? [...guards, selection] : guards;
     if (selection.kind === Kind.INLINE_FRAGMENT) yield* walk(type, selection.selectionSet, path, passed, info);
     else if (selection.kind === Kind.FRAGMENT_SPREAD)
       yield* walk(type, info.fragments[selection.name.value]!.selectionSet, path, passed, info);
@@ -104,27 +106,21 @@ function* walk(
 function selectedOf(
   field: GraphQLField<unknown, unknown>,
   node: FieldNode,
-  guards: readonly DirectiveNode[],
+  guards: readonly SelectionNode[],
 ): Selected {
-  const open = guards.map(guardOf);
   const fixed = usesVariables(node) ? undefined : getArgumentValues(field, node);
   return {
-    isIncluded: (variables) => open.every((guard) => guard(variables)),
+    isIncluded: (variables) => guards.every((guard) => isIncluded(guard, variables)),
     args: (variables) => fixed ?? getArgumentValues(field, node, variables),
   };
 }
 
-/** What the condition of a directive has to be for the selection to stay. */
-const lets: Record<string, boolean> = { skip: false, include: true };
+/** Whether `@skip` and `@include` let a selection through. `variables` are coerced. */
+export const isIncluded = (node: SelectionNode, variables: Variables): boolean =>
+  getDirectiveValues(GraphQLSkipDirective, node, variables)?.if !== true &&
+  getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if !== false;
 
-function guardOf({ name, arguments: args }: DirectiveNode): (variables: Variables) => boolean {
-  const wanted = lets[name.value];
-  const condition = args?.[0]?.value;
-  if (condition?.kind === Kind.VARIABLE) return (variables) => variables[condition.name.value] === wanted;
-  const isMet = condition?.kind === Kind.BOOLEAN && condition.value === wanted;
-  return () => isMet;
-}
-
+/** Whether a field's arguments have variables in them. */
 function usesVariables({ arguments: args = [] }: FieldNode): boolean {
   let found = false;
   for (const argument of args) visit(argument, { Variable: () => void (found = true) });

@@ -12,8 +12,7 @@ import {
 } from "graphql";
 import { Problems } from "../../domain/errors.js";
 import { truthOf } from "../../domain/text.js";
-import type { Variables } from "../../graphql/execute.js";
-import { argumentPaths, entryKeyOf, type Reader, readerOf } from "../../graphql/variables.js";
+import { argumentPaths, entryKeyOf, type Reader, type Variables, variableReader } from "../../graphql/variables.js";
 import type { Row } from "./area.js";
 import type { StoredOperation } from "./operation.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
@@ -71,17 +70,16 @@ export function bindingOf(
   }
 
   function takeOf(name: string, type: GraphQLInputType, from: Source, { defaultValue }: VariableDefinitionNode): Take {
-    const optional = isNonNullType(type) && defaultValue ? type.ofType : type;
-    const read = readerOf(optional, asOnTheWire);
+    const read = variableReader(type, defaultValue !== undefined, asOnTheWire);
     if (from === "path") {
-      const convert = converter(optional);
+      const convert = converter(type);
       return ({ path: { [name]: text } }, { body }) => read(convert(text!), name, body);
     }
     if (from === "header") {
       const header = Object.entries(options!.headers!).find(([, variable]) => variable === name)![0];
       return ({ headers }, { body }) => read(headers[header], header, body);
     }
-    if (from === "query") return fromQuery(name, optional, read);
+    if (from === "query") return fromQuery(name, type, read);
     if (from === "body") return ({ body: content }, { body }) => read(content[name], name, body);
     const parameters = inputParameters(type, inPath);
     return ({ path: values, body: content }, { body }) =>
