@@ -116,6 +116,50 @@ describe("forms and cookies of pages", () => {
     expect(await check({ origin, "x-csrf-token": csrf, "service-session-token": "bad" })).to.include({ status: 401 });
   });
 
+  describe("reject a CSRF token of the right length and wrong text", () => {
+    const origin = () => w.app.services.config.accessUrl;
+    type Send = (cookie: string, csrf: string) => Promise<{ status: number }>;
+    const inHeader =
+      (method: string, path: string, body: unknown): Send =>
+      (cookie, csrf) =>
+        w.nobody.request(method, path, body, { cookie, origin: origin(), "x-csrf-token": csrf });
+    const surfaces: Array<[name: string, send: Send, accepted: number]> = [
+      ["REST POST", inHeader("POST", "/api/v2/authcheck", { checks: {} }), 200],
+      ["REST DELETE", inHeader("DELETE", "/api/v2/users/me/secrets/none", undefined), 404],
+      [
+        "GraphQL",
+        inHeader("POST", "/graphql", { query: "mutation { markAllInboxNotificationsRead { __typename } }" }),
+        200,
+      ],
+      [
+        "a form",
+        (cookie, csrf_token) =>
+          w.nobody.post("/logout", form({ csrf_token }), { ...urlencoded, cookie, "sec-fetch-site": "same-origin" }),
+        303,
+      ],
+    ];
+
+    for (const [name, send, accepted] of surfaces) {
+      it(name, async () => {
+        const [ada, bob] = await w.users("ada", "bob");
+        const cookie = `service_session_token=${ada!.token}`;
+        const right = await csrfOf(ada!.token);
+        const other = (character: string) => (character === "A" ? "B" : "A");
+        const wrong = {
+          first: other(right[0]!) + right.slice(1),
+          last: right.slice(0, -1) + other(right.at(-1)!),
+          all: "A".repeat(right.length),
+          "of another session": await csrfOf(bob!.token),
+        };
+        for (const [which, csrf] of Object.entries(wrong)) {
+          expect(csrf).to.have.length(right.length);
+          expect((await send(cookie, csrf)).status, which).to.equal(403);
+        }
+        expect((await send(cookie, right)).status).to.equal(accepted);
+      });
+    }
+  });
+
   it("let somebody go to a page from anywhere, and do nothing there from elsewhere", async () => {
     const ada = await w.user("ada");
     const cookie = `service_session_token=${ada.token}`;
