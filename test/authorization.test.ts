@@ -6,8 +6,10 @@ import {
   covers,
   isPermission,
   may,
+  mayOn,
   narrowed,
   organizationRoles,
+  ownAccount,
   type Permission,
   reach,
   requireAnyReach,
@@ -108,9 +110,11 @@ function table(role: string, resource: string, place: "home" | "away" | "site"):
   return given;
 }
 
+const membersOf = (...organizations: string[]) =>
+  organizations.map((organizationId) => ({ organizationId, roles: [] }));
 const places: Record<"home" | "away" | "site", (resource: string) => Target> = {
-  home: (resource) => (resource === "user" ? { organizationIds: [home, away] } : { organizationId: home }),
-  away: (resource) => (resource === "user" ? { organizationIds: [away] } : { organizationId: away }),
+  home: (resource) => (resource === "user" ? { memberships: membersOf(home, away) } : { organizationId: home }),
+  away: (resource) => (resource === "user" ? { memberships: membersOf(away) } : { organizationId: away }),
   site: () => ({}),
 };
 const placeNames = ["home", "away", "site"] as const;
@@ -155,8 +159,11 @@ const sharedForAdministration: Record<string, string> = {
   task: "R U",
 };
 
-const userAdminsWrites = (resource: string, role: string) =>
-  role === "user-admin" ? { user: "C U D update_personal", api_key: "D" }[resource] : "";
+/** What only owners may do to the account of a holder of a site role. */
+function ownersAlone(resource: string, role: string): string | undefined {
+  if (resource === "organization_member" && role.endsWith("admin")) return "C U D";
+  return role === "user-admin" ? { user: "U D update_personal", api_key: "D" }[resource] : "";
+}
 
 const situations: Situation[] = [
   { what: "an ordinary object of somebody else", facts: {} },
@@ -164,7 +171,7 @@ const situations: Situation[] = [
   {
     what: "of a user with a site role",
     facts: { siteRoles: ["auditor"] },
-    loses: userAdminsWrites,
+    loses: ownersAlone,
   },
   {
     what: "of a service account",
@@ -174,7 +181,8 @@ const situations: Situation[] = [
   {
     what: "of a service account with a site role",
     facts: { isServiceAccount: true, siteRoles: ["auditor"] },
-    loses: userAdminsWrites,
+    gains: (resource, _, role) => (resource === "api_key" && role === "owner" ? "C" : ""),
+    loses: ownersAlone,
   },
   ...(["organization-admin", "organization-template-admin", "organization-auditor"] as const).map((assignedRole) => ({
     what: `giving ${assignedRole}`,
@@ -219,7 +227,14 @@ const situations: Situation[] = [
   },
 ];
 
-const concrete: Target = { ownerId: other, siteRoles: [], isServiceAccount: false, daemonScope: "organization" };
+const concrete: Target = {
+  ownerId: other,
+  siteRoles: [],
+  memberships: [],
+  isServiceAccount: false,
+  assignedRole: "organization-user-admin",
+  daemonScope: "organization",
+};
 
 const refusal = (act: () => void): DomainError => {
   try {
@@ -257,7 +272,7 @@ describe("authorization", () => {
                 !spellOut(loses?.(resource, role) ?? "", actions).includes(action)) ||
               spellOut(gains?.(resource, place, role) ?? "", actions).includes(action);
             const target: Target = { ...concrete, ...facts, ...places[place](resource) };
-            if (may(user(role, actor), permission, target) !== expected) wrong.push(`${role} ${permission} ${place}`);
+            if (mayOn(user(role, actor), permission, target) !== expected) wrong.push(`${role} ${permission} ${place}`);
             if (expected) granted++;
           }
       expect(wrong).to.deep.equal([]);
@@ -267,15 +282,67 @@ describe("authorization", () => {
   it("refuses organization roles on the deployment as a whole", () => {
     for (const role of organizationRoles)
       for (const { permission, resource, action } of permissions)
-        expect(may(user(role), permission), `${role} ${permission}`).to.equal(
+        expect(mayOn(user(role), permission, {}), `${role} ${permission}`).to.equal(
           cells.get(`${resource} member`)?.includes(action),
         );
   });
 
-  it("answers user admins about users in general, and refuses when the roles of a given user are not known", () => {
-    expect(may(user("user-admin"), "user:create")).to.equal(true);
-    expect(may(user("user-admin"), "user:update", { ownerId: other })).to.equal(false);
-    expect(may(user("user-admin"), "user:update", { ownerId: other, siteRoles: [] })).to.equal(true);
+  it("grants nothing where a value that a rule reads is absent", () => {
+    const complete: Record<string, Target> = {
+      user: { ownerId: other, siteRoles: [], memberships: [] },
+      api_key: { ownerId: other, siteRoles: [], memberships: [], isServiceAccount: true },
+      organization_member: { organizationId: home, ownerId: other, siteRoles: [], memberships: [] },
+      assign_org_role: { organizationId: home, assignedRole: "organization-user-admin" },
+    };
+    const rows = [
+      ["user-admin", "user:update"],
+      ["user-admin", "user:delete"],
+      ["user-admin", "user:update_personal"],
+      ["user-admin", "api_key:create"],
+      ["user-admin", "api_key:delete"],
+      ["owner", "api_key:create"],
+      ["user-admin", "organization_member:delete"],
+      ["organization-admin", "organization_member:create"],
+      ["organization-user-admin", "organization_member:update"],
+      ["organization-user-admin", "assign_org_role:assign"],
+    ] as const;
+    for (const [role, permission] of rows) {
+      const facts = complete[permission.split(":")[0]!]!;
+      expect(mayOn(user(role), permission, facts), `${role} ${permission}`).to.equal(true);
+      const indecisive = new Set([
+        "ownerId",
+        "organizationId",
+        permission === "api_key:create" ? "" : "isServiceAccount",
+      ]);
+      const decisive = Object.keys(facts).filter((name) => !indecisive.has(name));
+      for (const fact of decisive)
+        expect(
+          mayOn(user(role), permission, { ...facts, [fact]: undefined }),
+          `${role} ${permission} without ${fact}`,
+        ).to.equal(false);
+    }
+  });
+
+  it("does not compile where a check leaves out what a rule reads", () => {
+    const actor = user("user-admin");
+    // @ts-expect-error -- the roles of the user
+    expect(may(actor, "user:update", { ownerId: other })).to.equal(false);
+    // @ts-expect-error -- the memberships of the user
+    expect(may(actor, "user:delete", { ownerId: other, siteRoles: [] })).to.equal(false);
+    // @ts-expect-error -- the user
+    expect(may(actor, "user:update")).to.equal(false);
+    // @ts-expect-error -- the account of the member
+    expect(may(actor, "organization_member:delete", { organizationId: home })).to.equal(false);
+    // @ts-expect-error -- whether it is a service account
+    expect(may(actor, "api_key:create", { ownerId: other, siteRoles: [], memberships: [] })).to.equal(false);
+    // @ts-expect-error -- the role
+    expect(may(actor, "assign_org_role:assign", { organizationId: home })).to.equal(false);
+    // @ts-expect-error -- the access list
+    expect(may(actor, "workspace:ssh", { organizationId: home, ownerId: other })).to.equal(false);
+    // @ts-expect-error -- whether the caller is in it
+    expect(may(actor, "group:read", { organizationId: home })).to.equal(true);
+    // @ts-expect-error -- the organization
+    expect(may(user("organization-admin"), "group:update", {})).to.equal(false);
   });
 
   it("takes the nulls of table rows for facts that do not hold", () => {
@@ -293,13 +360,15 @@ describe("authorization", () => {
       "oauth2_app:read",
       "user_secret:read",
     ] as const)
-      expect(may(user(), permission, row), permission).to.equal(false);
+      expect(mayOn(user(), permission, row), permission).to.equal(false);
   });
 
   it("gives nothing to anybody but users", () => {
     const nobody: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: ["all"] };
     for (const { permission } of permissions) {
-      expect(may(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }), permission).to.equal(false);
+      expect(mayOn(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }), permission).to.equal(
+        false,
+      );
     }
   });
 
@@ -313,9 +382,11 @@ describe("authorization", () => {
             const { everywhere, organizations, ...ties } = reach(actor, permission);
             for (const place of placeNames) {
               const target: Target = { ...concrete, ...situation.facts, ...places[place](resource) };
-              const inOrganizations = (target.organizationIds ?? [target.organizationId ?? ""]).some((id) =>
-                organizations.includes(id),
-              );
+              const inOrganizations = (
+                resource === "user" && target.memberships
+                  ? target.memberships.map(({ organizationId }) => organizationId)
+                  : [target.organizationId ?? ""]
+              ).some((id) => organizations.includes(id));
               const tied =
                 (ties.own &&
                   target.ownerId === me &&
@@ -327,7 +398,7 @@ describe("authorization", () => {
                 (ties.adminMade && target.isAdminMade === true) ||
                 (ties.granted && target.isGranted === true);
               const label = `${role} ${resource}:${action} ${place} ${situation.what}`;
-              expect(everywhere || inOrganizations || tied, label).to.equal(may(actor, permission, target));
+              expect(everywhere || inOrganizations || tied, label).to.equal(mayOn(actor, permission, target));
               checked++;
             }
           }
@@ -380,11 +451,11 @@ describe("authorization", () => {
     });
 
     it("narrow what a role gives, and never widen it", () => {
-      expect(may(scoped("group:read"), "group:read")).to.equal(true);
-      expect(may(scoped("group:*"), "group:update")).to.equal(true);
-      expect(may(scoped("group:read"), "group:update")).to.equal(false);
-      expect(may(scoped("group:read"), "template:read")).to.equal(false);
-      expect(may(scoped(), "group:read")).to.equal(false);
+      expect(mayOn(scoped("group:read"), "group:read", {})).to.equal(true);
+      expect(mayOn(scoped("group:*"), "group:update", {})).to.equal(true);
+      expect(mayOn(scoped("group:read"), "group:update", {})).to.equal(false);
+      expect(mayOn(scoped("group:read"), "template:read", {})).to.equal(false);
+      expect(mayOn(scoped(), "group:read", {})).to.equal(false);
       expect(may(user(undefined, { scopes: ["group:*"] }), "group:update", { organizationId: home })).to.equal(false);
       expect(reach(scoped("template:read"), "group:read").everywhere).to.equal(false);
     });
@@ -416,8 +487,8 @@ describe("authorization", () => {
 
     it("always allow to read one's own user", () => {
       const narrow = scoped("template:read");
-      expect(may(narrow, "user:read", { ownerId: me })).to.equal(true);
-      expect(may(narrow, "user:read", { ownerId: other })).to.equal(false);
+      expect(may(narrow, "user:read", ownAccount(narrow))).to.equal(true);
+      expect(mayOn(narrow, "user:read", { ownerId: other })).to.equal(false);
       expect(may(narrow, "user:read_personal", { ownerId: me })).to.equal(false);
     });
 
@@ -425,7 +496,7 @@ describe("authorization", () => {
       const missing = refusal(() => requireScope(scoped("group:read"), "group_ai_budget:update"));
       expect(missing.code).to.equal("FORBIDDEN");
       expect(missing.facts.requiredScopes).to.deep.equal(["group:update"]);
-      const authorized = refusal(() => authorize(scoped("group:read"), "group:delete"));
+      const authorized = refusal(() => authorize(scoped("group:read"), "group:delete", { organizationId: home }));
       expect(authorized.facts.requiredScopes).to.deep.equal(["group:delete"]);
       expect(refusal(() => requireScope(scoped("user:*"), "system:read")).facts.requiredScopes).to.deep.equal(["all"]);
       const unheld = refusal(() => authorize(user(), "group:delete", { organizationId: home }));
@@ -476,8 +547,8 @@ describe("authorization", () => {
         for (const given of [...assignableRoles(user(giver)), ...assignableRoles(user(giver), home)])
           for (const { resource, permission } of permissions) {
             const target: Target = { ...concrete, ...places.home(resource) };
-            if (may(user(given), permission, target))
-              expect(may(user(giver), permission, target), `${giver} gives ${given}: ${permission}`).to.equal(true);
+            if (mayOn(user(given), permission, target))
+              expect(mayOn(user(giver), permission, target), `${giver} gives ${given}: ${permission}`).to.equal(true);
           }
     });
 

@@ -229,8 +229,8 @@ describe("members of organisations", () => {
       expect(await code(asAda, setRoles, { organization, user: bob!.id, roles: [role] })).to.equal("FORBIDDEN");
 
     await w.grant(bob!, "organization-admin", "organization-user-admin");
-    expect(await code(asAda, setRoles, { organization, user: bob!.id, roles: [] })).to.equal("FORBIDDEN");
-    await asAda.graphql(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_ADMIN"] });
+    for (const roles of [[], ["ORGANIZATION_ADMIN"]])
+      expect(await code(asAda, setRoles, { organization, user: bob!.id, roles })).to.equal("FORBIDDEN");
   });
 
   it("site user admins do the same in every organisation; auditors and members do nothing", async () => {
@@ -396,9 +396,10 @@ describe("members of organisations", () => {
     const organization = (await w.organization()).id;
     const cost = (document: string, variables: Record<string, unknown>) =>
       w.statements(() => w.as(w.owner).graphql(document, variables));
-    expect(await cost(addMember, { organization, user: bob!.id })).to.equal(5);
-    expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.equal(4);
-    expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(3);
+    // Each reads the roles of the user once more, after the lock.
+    expect(await cost(addMember, { organization, user: bob!.id })).to.equal(6);
+    expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.equal(5);
+    expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(4);
     expect(await cost(updateOrganization, { input: { organization, displayName: "x" } })).to.equal(4);
     expect(await cost(createOrganization, { input: { name: "cheap" } })).to.equal(3);
   });

@@ -6,7 +6,7 @@ import {
   readOrganizations,
   storedResources,
 } from "./auth-checks/stored.js";
-import { isPermission, may, type Target } from "./authorization.js";
+import { isPermission, mayOn, type Target } from "./authorization.js";
 import { badInput, Problems } from "./errors.js";
 import { isUuid } from "./text.js";
 
@@ -115,20 +115,24 @@ function isAllowed(actor: Actor, { action, object: check }: AuthCheck, facts: Fa
   if (!check || !isPermission(permission)) return false;
   if (check.resourceId) {
     const object = facts.object(check);
-    return object !== undefined && may(actor, permission, object);
+    return object !== undefined && mayOn(actor, permission, object);
   }
   const owner = facts.owner(check);
   const organizationId = facts.organizationId(check);
   if ((check.ownerId && !owner) || (check.organizationId && !organizationId)) return false;
-  const traits = traitsOf(check, owner);
+  const traits = traitsOf(owner);
   return check.anyOrg && !organizationId
-    ? [...actor.organizations.keys()].some((id) => may(actor, permission, { ...traits, organizationId: id }))
-    : may(actor, permission, { ...traits, organizationId });
+    ? [...actor.organizations.keys()].some((id) => mayOn(actor, permission, { ...traits, organizationId: id }))
+    : mayOn(actor, permission, { ...traits, organizationId });
 }
 
-/** What an object has from its owner. A user's organisations are no organisations of what the user owns. */
-function traitsOf({ resourceType }: CheckedObject, owner: Target | undefined): Target {
-  if (!owner || resourceType === "user") return owner ?? {};
-  const { ownerId, siteRoles, isServiceAccount } = owner;
-  return { ownerId, siteRoles, isServiceAccount };
-}
+/** What counts where no owner is named: an account without roles, and the role that every user admin gives. */
+const ordinary: Target = {
+  siteRoles: [],
+  memberships: [],
+  isServiceAccount: false,
+  assignedRole: "organization-user-admin",
+};
+
+/** What an object has from its owner. */
+const traitsOf = (owner: Target | undefined): Target => ({ ...ordinary, ...owner });

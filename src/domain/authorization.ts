@@ -1,6 +1,14 @@
 import type { Actor } from "../context.js";
-import { type Grant, gives, type Reach, reachOf, type Target } from "./authorization/grants.js";
-import { grants, type Permission } from "./authorization/policy.js";
+import {
+  type Account,
+  type Grant,
+  gives,
+  type MayGive,
+  type Reach,
+  reachOf,
+  type Target,
+} from "./authorization/grants.js";
+import { type ObjectOf, grants, type Permission } from "./authorization/policy.js";
 import {
   isSiteRole,
   type OrganizationRole,
@@ -11,8 +19,8 @@ import {
 import { covers, neededScope } from "./authorization/scopes.js";
 import { forbidden } from "./errors.js";
 
-export type { Reach, Target } from "./authorization/grants.js";
-export { type Action, isPermission, type Permission, type Resource } from "./authorization/policy.js";
+export type { Account, Reach, Target } from "./authorization/grants.js";
+export { type Action, type ObjectOf, isPermission, type Permission, type Resource } from "./authorization/policy.js";
 export {
   isOrganizationRole,
   isSiteRole,
@@ -24,23 +32,34 @@ export {
 } from "./authorization/roles.js";
 export { covers, isScope, narrowed, scopeCatalogue } from "./authorization/scopes.js";
 
+/** The object of a check with all that the rules of the permission read; none where the permission concerns the site. */
+type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: ObjectOf<P>];
+
 /**
- * Whether the actor may do this to an object with these facts: by a role, by owning it or by its access list, and
- * within the scopes of the credential. Only users hold roles; what machines may do is said where their areas are.
+ * Whether the actor may do this to the object: by a role, by owning it or by its access list, and within the scopes of
+ * the credential. Only users hold roles; what machines may do is said where their areas are.
  */
-export const may = (actor: Actor, permission: Permission, target: Target = {}): boolean =>
-  usable(actor, permission).some((grant) => gives(grant, actor, target));
+export const may = <P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): boolean =>
+  mayOn(actor, permission, object ?? {});
+
+/** The same for an object that is known in part: what is absent grants nothing. */
+export const mayOn = (actor: Actor, permission: Permission, target: Target): boolean =>
+  usable(actor, permission).some((grant) => gives(grant, actor, target, mayGive));
 
 /**
  * Whether the actor gets to know that the object is there, by roles, ownership and access lists alone: what the
- * credential's scopes must cover is asked before any object is looked up.
+ * credential's scopes must cover is checked before any object is looked up.
  */
-export const sees = (actor: Actor, permission: Permission, target: Target): boolean =>
-  (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target));
+export const sees = <P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): boolean =>
+  seesOn(actor, permission, object ?? {});
+
+/** The same for an object that is known in part: what is absent shows nothing. */
+export const seesOn = (actor: Actor, permission: Permission, target: Target): boolean =>
+  (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayGive));
 
 /** Throws unless the actor may. For objects the caller can see: what they cannot see is "not found". */
-export function authorize(actor: Actor, permission: Permission, target?: Target): void {
-  if (may(actor, permission, target)) return;
+export function authorize<P extends Permission>(actor: Actor, permission: P, ...object: On<P>): void {
+  if (may(actor, permission, ...object)) return;
   requireScope(actor, permission);
   throw forbidden();
 }
@@ -74,7 +93,20 @@ export function assignableRoles(actor: Actor, organizationId?: string): Array<Si
 export const mayAssign = (actor: Actor, role: SiteRole | OrganizationRole, organizationId?: string): boolean =>
   isSiteRole(role)
     ? may(actor, "assign_role:assign")
-    : may(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
+    : mayOn(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
+
+/** Whether the roles of the actor let it give a role. Scopes narrow what a credential does, not to which accounts. */
+const mayGive: MayGive = (actor, role, organizationId) =>
+  isSiteRole(role)
+    ? seesOn(actor, "assign_role:assign", {})
+    : seesOn(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
+
+/** What the policy asks about the account that acts. */
+export const ownAccount = (actor: Actor): Account => ({
+  ownerId: actor.userId ?? null,
+  siteRoles: actor.siteRoles,
+  memberships: Array.from(actor.organizations, ([organizationId, roles]) => ({ organizationId, roles })),
+});
 
 /** Every credential may read its own user, however narrow its scopes. */
 function usable(actor: Actor, permission: Permission): readonly Grant[] {

@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { may } from "./authorization.js";
+import { mayOn } from "./authorization.js";
 import { statement } from "./database.js";
 import { conflict, forbidden, Problems } from "./errors.js";
 import { accountById, givenPasswordProblem, identified, readAccount, verify } from "./login/accounts.js";
@@ -71,7 +71,7 @@ async function findSelf(ctx: Context, ref: string): Promise<FoundUser> {
   const self = await findUser(reading, "me");
   const names = ["me", self.id, folded(self.username)];
   if (names.includes(ref === "me" ? ref : folded(ref))) return self;
-  if (may(ctx.actor, "user:read")) await findUser(reading, ref);
+  if (mayOn(ctx.actor, "user:read", {})) await findUser(reading, ref);
   throw forbidden();
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { authorize } from "./authorization.js";
+import { authorize, ownAccount } from "./authorization.js";
 import { statement } from "./database.js";
 import { badInput, conflict, DomainError, forbidden, notFound, Problems } from "./errors.js";
 import {
@@ -70,7 +70,7 @@ const replacePassword = statement<{ id: string }>(`
 export async function changePassword(ctx: Context, { currentPassword, newPassword }: ChangePassword): Promise<string> {
   const account = await readAccount(ctx, accountById, ctx.actor.userId);
   if (!account) throw notFound();
-  authorize(ctx.actor, "user:update_personal", { ownerId: account.id });
+  authorize(ctx.actor, "user:update_personal", ownAccount(ctx.actor));
   if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change passwords.");
   const problems = new Problems();
   problems.add("currentPassword", givenPasswordProblem(currentPassword));

@@ -1,6 +1,6 @@
 import type { Context } from "../context.js";
 import type { AuditAction, Diff } from "./audit.js";
-import { authorize, type Permission, sees } from "./authorization.js";
+import { authorize, sees } from "./authorization.js";
 import { statement } from "./database.js";
 import { userSecretValues } from "./encryption/columns.js";
 import { refuseForgottenKey } from "./encryption/keys.js";
@@ -57,7 +57,11 @@ export async function readUserSecret(ctx: Context, { user: ref, name }: SecretRe
 }
 
 /** The user, for whom secrets are there at all. To all others, the secrets of a user do not exist. */
-function owning(ctx: Context, permission: Permission, user: FoundUser): FoundUser {
+function owning(
+  ctx: Context,
+  permission: "user_secret:read" | "user_secret:update" | "user_secret:delete",
+  user: FoundUser,
+): FoundUser {
   if (!sees(ctx.actor, permission, userTarget(user))) throw notFound();
   return user;
 }

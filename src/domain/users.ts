@@ -1,12 +1,5 @@
 import type { Context } from "../context.js";
-import {
-  authorize,
-  type OrganizationRole,
-  type Permission,
-  sees,
-  type SiteRole,
-  type Target,
-} from "./authorization.js";
+import { authorize, type Action, type OrganizationRole, sees, type SiteRole } from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
 import { foldedSql } from "./folding.js";
@@ -72,8 +65,15 @@ const locking = finders("for no key update of u");
 /** The user that `ref` means to the caller: an id, a username in any letter case, or `me`. Throws if it is not readable. */
 export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, reading);
 
-/** The same, and nobody else changes the user until this transaction ends. */
-export const lockUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, locking);
+/**
+ * The same, and no other transaction changes the user, its roles or its memberships until this one ends: all that
+ * change them take this lock first.
+ */
+export async function lockUser(ctx: Context, ref: string): Promise<FoundUser> {
+  const user = await find(ctx, ref, locking);
+  // The caller's own account is changed on no condition of its roles.
+  return user.id === ctx.actor.userId ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
+}
 
 async function find(ctx: Context, ref: string, { byId, byName }: typeof reading): Promise<FoundUser> {
   const idOrName = ref === "me" ? ctx.actor.userId : ref;
@@ -83,16 +83,22 @@ async function find(ctx: Context, ref: string, { byId, byName }: typeof reading)
   return user;
 }
 
-/** What the policy asks about a user. */
-export const userTarget = ({ id, siteRoles, isServiceAccount, memberships }: FoundUser): Target => ({
+/**
+ * The memberships of a user who is locked. The statement that took the lock may have waited for it, and then it read
+ * other tables as they were before.
+ */
+export const membershipsNow = (ctx: Context, id: string): Promise<Membership[]> => ctx.rows(membershipsOfUsers, [id]);
+
+/** What the policy asks about a user, and about what belongs to a user. */
+export const userTarget = ({ id, siteRoles, isServiceAccount, memberships }: FoundUser) => ({
   ownerId: id,
   siteRoles,
   isServiceAccount,
-  organizationIds: memberships.map(({ organizationId }) => organizationId),
+  memberships,
 });
 
 /** Refuses a change by whoever lacks the permission on the user, and by everybody where it is the system itself. */
-export function authorizeOn(ctx: Context, permission: Permission, user: FoundUser): void {
+export function authorizeOn(ctx: Context, permission: `user:${Action<"user">}`, user: FoundUser): void {
   authorize(ctx.actor, permission, userTarget(user));
   refuseSystemIdentity(user);
 }

@@ -70,7 +70,7 @@ const byName = select("lower(p.name) = lower($1) and p.deleted_at is null");
 
 /** One proxy: by id, also of a deleted one, by the name of a living one in any letter case, or `primary`. */
 export async function findWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
-  if (!sees(ctx.actor, "workspace_proxy:read", {})) throw notFound();
+  if (!sees(ctx.actor, "workspace_proxy:read")) throw notFound();
   return readWorkspaceProxy(ctx, ref);
 }
 
@@ -98,7 +98,7 @@ const living = statement<StoredProxy>(`
 
 /** The primary, then all living proxies by name. */
 export async function listWorkspaceProxies(ctx: Context): Promise<WorkspaceProxyRow[]> {
-  if (!sees(ctx.actor, "workspace_proxy:read", {})) throw notFound();
+  if (!sees(ctx.actor, "workspace_proxy:read")) throw notFound();
   const [primary, proxies] = await Promise.all([readPrimary(ctx), ctx.rows(living)]);
   return [primary, ...proxies.map(asRow)];
 }

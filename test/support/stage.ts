@@ -167,7 +167,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
 const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;
 
 /** Inserts rows in the order of the tables, in one round trip. What a row leaves out takes its default. */
-async function insert(w: World, tables: Record<string, object[]>): Promise<void> {
+export async function insert(w: World, tables: Record<string, object[]>): Promise<void> {
   const connection = await w.app.services.database.pool.connect();
   try {
     await Promise.all(

@@ -75,5 +75,5 @@ function mayOpen({ sharingLevel, ownerId, organizationId }: FoundApplication, vi
   if (!visitor) return false;
   if (sharingLevel === "authenticated") return true;
   if (sharingLevel === "organization" && visitor.organizations.has(organizationId)) return true;
-  return may(visitor, "workspace:application_connect", { ownerId, organizationId });
+  return may(visitor, "workspace:application_connect", { ownerId, organizationId, acl: null });
 }

@@ -1,36 +1,49 @@
 import type { Context } from "../../context.js";
-import { type Resource, sees, type Target } from "../authorization.js";
+import { type Action, type ObjectOf, type Permission, type Resource, seesOn, type Target } from "../authorization.js";
 import { statement } from "../database.js";
 import { isUuid } from "../text.js";
 
-type StoredTarget = Target & { id: string };
+/** A resource whose objects can be asked about by their ids. */
+export type StoredResource =
+  | "user"
+  | "organization"
+  | "group"
+  | "template"
+  | "workspace"
+  | "task"
+  | "oauth2_app"
+  | "workspace_proxy";
+
+/** An object with all that the policy reads of it, whatever the action. */
+type Stored<R extends Resource> = ObjectOf<`${R}:${Action<R>}` & Permission> & { id: string };
 
 /** Reads what the policy asks about stored objects, in one statement. Ids without an object are left out. */
-type ReadTargets = (ctx: Context, ids: string[]) => Promise<StoredTarget[]>;
+type ReadTargets<R extends Resource> = (ctx: Context, ids: string[]) => Promise<Array<Stored<R>>>;
 
-const users = statement<StoredTarget>(`
-  select u.id, u.id as "ownerId", u.site_roles as "siteRoles", u.is_service_account as "isServiceAccount",
-    array(select m.organization_id from organization_members m where m.user_id = u.id) as "organizationIds"
+const users = statement<Stored<"user">>(`
+  select u.id, u.id as "ownerId", u.site_roles as "siteRoles", u.is_service_account as "isServiceAccount", array(
+    select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
+    from organization_members m where m.user_id = u.id) as memberships
   from users u where u.id = any($1::uuid[]) and u.deleted_at is null`);
 
-const organizations = statement<StoredTarget>(`
+const organizations = statement<Stored<"organization">>(`
   select id, id as "organizationId" from organizations where id = any($1::uuid[]) and deleted_at is null`);
 
 // Everyone has the id of its organisation, and no rows of members.
-const groups = statement<StoredTarget>(`
+const groups = statement<Stored<"group">>(`
   select g.id, g.organization_id as "organizationId", case when g.id = g.organization_id
     then exists (select from organization_members m where m.organization_id = g.id and m.user_id = $2)
     else exists (select from group_members m where m.group_id = g.id and m.user_id = $2) end as "isMember"
   from groups g join organizations o on o.id = g.organization_id
   where g.id = any($1::uuid[]) and o.deleted_at is null`);
 
-const proxies = statement<StoredTarget>(`
+const proxies = statement<Stored<"workspace_proxy">>(`
   select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
   union all select id from deployment where id = any($1::uuid[])`);
 
-const noneYet: ReadTargets = () => Promise.resolve([]);
+const noneYet = () => Promise.resolve([]);
 
-const readers = {
+const readers: { [R in StoredResource]: ReadTargets<R> } = {
   user: (ctx, ids) => ctx.rows(users, ids),
   organization: (ctx, ids) => ctx.rows(organizations, ids),
   group: (ctx, ids) => ctx.rows(groups, ids, ctx.actor.userId ?? null),
@@ -39,10 +52,7 @@ const readers = {
   task: noneYet,
   oauth2_app: noneYet,
   workspace_proxy: (ctx, ids) => ctx.rows(proxies, ids),
-} satisfies Partial<Record<Resource, ReadTargets>>;
-
-/** A resource whose objects can be asked about by their ids. */
-export type StoredResource = keyof typeof readers;
+};
 
 export const storedResources = Object.keys(readers) as StoredResource[];
 
@@ -61,8 +71,11 @@ export async function readObjects(ctx: Context, references: ObjectReference[]) {
   const ids = Map.groupBy(references, ({ resource }) => resource);
   const found = new Map<string, Target>();
   const read = async (resource: StoredResource, wanted: ObjectReference[]) => {
-    for (const target of await readers[resource](ctx, [...new Set(wanted.map(({ id }) => id))])) {
-      if (sees(ctx.actor, `${resource}:read`, target)) found.set(keyOf({ resource, id: target.id }), target);
+    const targets: Array<Target & { id: string }> = await readers[resource](ctx, [
+      ...new Set(wanted.map(({ id }) => id)),
+    ]);
+    for (const target of targets) {
+      if (seesOn(ctx.actor, `${resource}:read`, target)) found.set(keyOf({ resource, id: target.id }), target);
     }
   };
   await Promise.all([...ids].map(([resource, wanted]) => read(resource, wanted)));
@@ -79,7 +92,7 @@ export async function readOrganizations(ctx: Context, references: string[]) {
   const refs = [...new Set(references.map((reference) => reference.toLowerCase()))];
   const ids = new Map<string, string>();
   for (const { id, name, isDefault } of await ctx.rows(organizationsByReference, refs.filter(isUuid), refs)) {
-    if (!sees(ctx.actor, "organization:read", { organizationId: id })) continue;
+    if (!seesOn(ctx.actor, "organization:read", { organizationId: id })) continue;
     for (const reference of [id, name, ...(isDefault ? ["default"] : [])]) ids.set(reference, id);
   }
   return (reference: string): string | undefined => ids.get(reference.toLowerCase());

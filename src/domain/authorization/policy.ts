@@ -1,4 +1,13 @@
-import { beyondTheirOrganization, type Grant, holders, ifTheyEnterWorkspaces, only, type Who } from "./grants.js";
+import {
+  beyondTheirOrganization,
+  type InputOf,
+  type Grant,
+  holders,
+  ifTheyEnterWorkspaces,
+  only,
+  onMembers,
+  type Who,
+} from "./grants.js";
 
 const owner = holders("owner");
 const templateAdmin = holders("template-admin");
@@ -27,8 +36,11 @@ const writes = ["create", "update", "delete"] as const;
 const crud = ["read", ...writes] as const;
 
 /** The same holders for several actions. */
-const each = <Name extends string>(actions: readonly Name[], ...who: Who[]): Record<NoInfer<Name>, Who[]> =>
-  Object.fromEntries(actions.map((action) => [action, who])) as Record<Name, Who[]>;
+const each = <Name extends string, W extends readonly Who[]>(
+  actions: readonly Name[],
+  ...who: W
+): Record<NoInfer<Name>, Array<W[number]>> =>
+  Object.fromEntries(actions.map((action) => [action, who])) as unknown as Record<Name, Array<W[number]>>;
 
 /**
  * Who may do what: each resource with its actions, and behind each action those who hold it. Site roles hold it
@@ -37,16 +49,16 @@ const each = <Name extends string>(actions: readonly Name[], ...who: Who[]): Rec
 const policy = {
   // Administrators of an organization see everybody, to find those who shall join it.
   user: {
-    ...each(writes, owner, only("ordinaryUser", userAdmin)),
+    create: [owner, userAdmin],
+    ...each(["update", "delete"], owner, only("dominated", userAdmin)),
     read: [
       siteStaff,
       theOwner,
       beyondTheirOrganization(organizationAdmin, organizationUserAdmin),
-      organizationTemplateAdmin,
-      organizationAuditor,
+      onMembers(organizationTemplateAdmin, organizationAuditor),
     ],
     read_personal: [owner, userAdmin, theOwner],
-    update_personal: [owner, only("ordinaryUser", userAdmin), theOwner],
+    update_personal: [owner, only("dominated", userAdmin), theOwner],
   },
   assign_role: {
     ...each(["assign", "unassign"], owner),
@@ -64,7 +76,12 @@ const policy = {
   },
   // Mere members see id, username, real name and avatar; the rest of a person takes `user:read`.
   organization_member: {
-    ...each(writes, admins, userAdmins),
+    ...each(
+      writes,
+      owner,
+      only("dominated", organizationAdmin, userAdmins),
+      only("themself", organizationAdmin, userAdmins),
+    ),
     read: [staff, organizationMember],
   },
   group: {
@@ -104,10 +121,10 @@ const policy = {
 
   user_secret: each(crud, theOwner),
   api_key: {
-    create: [theOwner, only("serviceAccount", owner, userAdmin)],
+    create: [theOwner, only("dominatedServiceAccount", owner, userAdmin)],
     read: [owner, userAdmin, theOwner],
     update: [theOwner],
-    delete: [owner, only("ordinaryUser", userAdmin), theOwner],
+    delete: [owner, only("dominated", userAdmin), theOwner],
   },
   external_auth_link: each(["read", "update", "delete"], theOwner),
 
@@ -157,6 +174,17 @@ export type Action<R extends Resource = Resource> = R extends Resource ? keyof P
 
 /** A resource and an action that the policy has: `group:update`. */
 export type Permission = { [R in Resource]: `${R}:${Action<R>}` }[Resource];
+
+type WhoHolds<P extends Permission> = P extends `${infer R extends Resource}:${infer A}`
+  ? A extends keyof Policy[R]
+    ? Policy[R][A] extends ReadonlyArray<infer W>
+      ? W
+      : never
+    : never
+  : never;
+
+/** An object as far as the rules of a permission read it; `unknown` where they read nothing: it concerns the site. */
+export type ObjectOf<P extends Permission> = InputOf<WhoHolds<P>>;
 
 /** Who holds each permission, one row per permission. */
 export const grants: ReadonlyMap<Permission, readonly Grant[]> = new Map(

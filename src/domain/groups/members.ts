@@ -152,7 +152,7 @@ const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
   });
 
 const seesAll = ({ actor }: Context, group: GroupRow) =>
-  may(actor, "group_member:read", { organizationId: group.organizationId });
+  may(actor, "group_member:read", { organizationId: group.organizationId, ownerId: null });
 
 /** Groups `$2` that are asked about in turn, `$3`: which is Everyone, `$4`: of which the caller sees all members. */
 const groupsInTurn = `

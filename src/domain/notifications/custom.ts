@@ -30,7 +30,7 @@ export async function sendCustomNotification(
   idempotencyKey?: string | null,
 ): Promise<string | undefined> {
   const { userId, isSystem } = ctx.actor;
-  authorize(ctx.actor, "notification_message:create", { ownerId: userId });
+  authorize(ctx.actor, "notification_message:create", { ownerId: userId ?? null });
   if (!userId || isSystem) throw forbidden();
   const { title, message } = checked(content, idempotencyKey);
 

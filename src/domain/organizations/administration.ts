@@ -85,7 +85,7 @@ const markDeleted = statement<{ userId: string }>(`
 /** Deletes an organisation with its groups and memberships. Gives it as it was. */
 export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
   const organization = await lockOrganization(ctx, ref);
-  authorize(ctx.actor, "organization:delete", { organizationId: organization.id });
+  authorize(ctx.actor, "organization:delete");
   if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organisation cannot be deleted.");
 
   const members = await ctx.rows(markDeleted, organization.id);

@@ -8,7 +8,15 @@ import type { Page } from "../page.js";
 import { type PageArguments, readRange } from "../paging.js";
 import { isUuid } from "../text.js";
 import { userHint } from "../tokens/credentials.js";
-import { lockUser, refuseSystemIdentity, userColumns, type UserRow } from "../users.js";
+import {
+  type FoundUser,
+  lockUser,
+  membershipsNow,
+  refuseSystemIdentity,
+  userColumns,
+  type UserRow,
+  userTarget,
+} from "../users.js";
 import { inOrderOfNames, pageByName, searchProblem } from "../users/listing.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
 
@@ -113,9 +121,12 @@ const insertMember = statement<{ memberships: number; isMember: boolean; joined:
 /** Makes somebody a member of an organisation, without roles. */
 export async function addOrganizationMember(ctx: Context, input: MemberRef): Promise<MemberRef> {
   const { id: organizationId } = await findOrganization(ctx, input.organization);
-  authorize(ctx.actor, "organization_member:create", { organizationId });
+  // Callers who may add no account at all are told so before the user is looked up.
+  const anyAccount = { organizationId, ownerId: null, siteRoles: [], memberships: [] };
+  authorize(ctx.actor, "organization_member:create", anyAccount);
   // Under the lock on the user the memberships can be counted.
   const user = await lockUser(ctx, input.user);
+  authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
   refuseSystemIdentity(user);
 
   const result = await ctx.row(insertMember, organizationId, user.id, maxOrganizationsPerUser);
@@ -132,15 +143,21 @@ const lockedMember = statement<MemberRow>(`
   from organization_members m join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
   where o.deleted_at is null and (o.id = $1 or lower(o.name) = lower($2) or (o.is_default and $3))
     and u.deleted_at is null and (u.id = $4 or ${foldedSql("u.username")} = ${foldedSql("$5")})
-  for update of m`);
+  for no key update of u for update of m`);
 
-/** Finds a member, and nobody else changes the membership until this transaction ends. */
-async function lockMember(ctx: Context, { organization, user: userRef }: MemberRef): Promise<MemberRow> {
+/** A member with all roles that the user holds. */
+type LockedMember = MemberRow & FoundUser;
+
+/** Finds a member, and no other transaction changes the user or the membership until this one ends. */
+async function lockMember(ctx: Context, { organization, user: userRef }: MemberRef): Promise<LockedMember> {
   const user = userRef === "me" ? ctx.actor.userId : userRef;
   const member = await ctx.row(lockedMember, ...idOrName(organization), organization === "default", ...idOrName(user));
   if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
-  return member;
+  return { ...member, memberships: await membershipsNow(ctx, member.id) };
 }
+
+/** What the policy asks about a member. */
+const memberTarget = (member: LockedMember) => ({ ...userTarget(member), organizationId: member.organizationId });
 
 const idOrName = (ref: string | undefined) => (ref !== undefined && isUuid(ref) ? [ref, undefined] : [undefined, ref]);
 
@@ -149,7 +166,7 @@ const deleteMember = statement("delete from organization_members where organizat
 /** Ends a membership, and with it the roles and groups in the organisation. Gives the member as it was. */
 export async function removeOrganizationMember(ctx: Context, input: MemberRef): Promise<OrganizationMember> {
   const member = await lockMember(ctx, input);
-  authorize(ctx.actor, "organization_member:delete", member);
+  authorize(ctx.actor, "organization_member:delete", memberTarget(member));
   refuseSystemIdentity(member);
 
   await ctx.row(deleteMember, member.organizationId, member.id);
@@ -169,7 +186,7 @@ export async function setOrganizationMemberRoles(
 ): Promise<MemberRef> {
   const member = await lockMember(ctx, input);
   const { organizationId } = member;
-  authorize(ctx.actor, "assign_org_role:assign", { organizationId });
+  authorize(ctx.actor, "organization_member:update", memberTarget(member));
   refuseSystemIdentity(member);
   const roles = readRoles(input.roles, organizationRoles);
   const changed = organizationRoles.filter((role) => roles.includes(role) !== member.roles.includes(role));

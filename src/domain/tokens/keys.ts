@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { authorize, isScope, narrowed, type Permission, scopeCatalogue, sees } from "../authorization.js";
+import { type Action, authorize, isScope, narrowed, scopeCatalogue, sees } from "../authorization.js";
 import { statement } from "../database.js";
 import { conflict, forbidden, notFound, Problems, quote, unauthenticated, violatedUnique } from "../errors.js";
 import { displayNameProblem } from "../text.js";
@@ -127,7 +127,7 @@ const renameKey = statement<{ id: string }>(`
 
 /** Gives an API token another name. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
-  const { key } = await findKey(ctx, id, "api_key:update");
+  const { key } = await findKey(ctx, id, "api_key:update", findUser);
   const problems = new Problems();
   problems.add("name", keyNameProblem(name ?? ""));
   problems.throwIfAny();
@@ -146,7 +146,7 @@ const deleteKey = statement<{ id: string }>(`delete from api_keys where id = $1 
 
 /** Ends a session or key at once, on every replica within a second. Gives it as it was. */
 export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
-  const { key, user } = await findKey(ctx, id, "api_key:delete");
+  const { key, user } = await findKey(ctx, id, "api_key:delete", lockUser);
   if (!(await ctx.row(deleteKey, id))) throw notFound();
   const diff = { user: { old: user.username } };
   ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
@@ -155,10 +155,15 @@ export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow>
 }
 
 /** A key that the caller may do this to. Keys that the caller cannot see are not found. */
-async function findKey(ctx: Context, id: string, permission: Permission): Promise<{ key: ApiKeyRow; user: FoundUser }> {
+async function findKey(
+  ctx: Context,
+  id: string,
+  permission: `api_key:${Action<"api_key">}`,
+  find: typeof findUser,
+): Promise<{ key: ApiKeyRow; user: FoundUser }> {
   const [key] = await ctx.rows(keysByIds, [id]);
   if (!key) throw notFound();
-  const user = await findUser(ctx, key.userId);
+  const user = await find(ctx, key.userId);
   const target = userTarget(user);
   if (!sees(ctx.actor, "api_key:read", target)) throw notFound();
   authorize(ctx.actor, permission, target);

@@ -15,7 +15,7 @@ import { statement } from "../database.js";
 import { badInput, Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
 import { userHint } from "../tokens/credentials.js";
-import { authorizeOn, identified, lockUser, membershipsOf, type UserRow } from "../users.js";
+import { identified, lockUser, membershipsOf, refuseSystemIdentity, type UserRow } from "../users.js";
 import { requireAnotherOwner } from "./owners.js";
 
 /** Every role by the name that GraphQL gives it. */
@@ -73,7 +73,8 @@ export async function setUserRoles(
   { user: ref, roles: names }: { user: string; roles?: string[] | null },
 ): Promise<string> {
   const user = await lockUser(ctx, ref);
-  authorizeOn(ctx, "assign_role:assign", user);
+  authorize(ctx.actor, "assign_role:assign");
+  refuseSystemIdentity(user);
   const roles = readRoles(names, siteRoles);
   const diff = diffOf<UserRow>(user, { siteRoles: roles });
   if (Object.keys(diff).length === 0) return user.id;
@@ -92,10 +93,10 @@ export interface AssignableRole extends Omit<HeldRole, "organizationId"> {
 
 /** The roles of an organisation, or of the deployment if none is named. */
 export async function listAssignableRoles(ctx: Context, ref: string | null | undefined): Promise<AssignableRole[]> {
-  const permission = ref == null ? "assign_role:read" : "assign_org_role:read";
-  requireScope(ctx.actor, permission);
+  requireScope(ctx.actor, ref == null ? "assign_role:read" : "assign_org_role:read");
   const organizationId = ref == null ? undefined : (await findOrganization(ctx, ref)).id;
-  authorize(ctx.actor, permission, { organizationId });
+  if (organizationId === undefined) authorize(ctx.actor, "assign_role:read");
+  else authorize(ctx.actor, "assign_org_role:read", { organizationId });
   const roles = organizationId ? organizationRoles : siteRoles;
   return roles.map((name) => ({
     name,

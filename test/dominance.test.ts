@@ -1,0 +1,413 @@
+// The rule of dominance: callers change only accounts of which they may give every role.
+import { expect } from "chai";
+import { Client as Connection } from "pg";
+import { newId } from "../src/domain/ids.js";
+import { newToken, randomText } from "../src/domain/tokens/text.js";
+import { goodPassword } from "./support/accounts.js";
+import { insert } from "./support/stage.js";
+import { eventually } from "./support/watchers.js";
+import { type Client, type World, world } from "./support/world.js";
+
+const siteRoles = ["owner", "template-admin", "user-admin", "auditor"];
+const organizationRoles = ["admin", "template-admin", "user-admin", "auditor"].map((role) => `organization-${role}`);
+
+/** Who acts, and on whom: site roles, and roles in the organization at hand and in another one, if in it at all. */
+interface Holder {
+  site: string[];
+  here?: string[];
+  elsewhere?: string[];
+}
+
+const none: Holder = { site: [] };
+const holders: Record<string, Holder> = {
+  "no member": none,
+  member: { site: [], here: [] },
+  ...Object.fromEntries(siteRoles.map((role) => [role, { site: [role], here: [] }])),
+  ...Object.fromEntries(organizationRoles.map((role) => [role, { site: [], here: [role] }])),
+  "organization-admin elsewhere": { site: [], here: [], elsewhere: ["organization-admin"] },
+  "organization-user-admin elsewhere": { site: [], here: [], elsewhere: ["organization-user-admin"] },
+};
+const actors: Record<string, Holder> = {
+  ...holders,
+  "user admin twice": { site: ["user-admin"], here: ["organization-user-admin"] },
+  "admin of both": { site: [], here: ["organization-admin"], elsewhere: ["organization-admin"] },
+};
+const targets: Record<string, Holder> = {
+  ...holders,
+  "two roles": { site: [], here: ["organization-user-admin", "organization-auditor"] },
+  "one role in each place": { site: ["auditor"], here: ["organization-user-admin"], elsewhere: ["organization-admin"] },
+};
+
+// The rule once more, in other words than those of the policy.
+type Place = "site" | "here" | "elsewhere";
+const holds = (holder: Holder, role: string, place: Place) => holder[place]?.includes(role) ?? false;
+
+function gives(actor: Holder, role: string, place: Place): boolean {
+  if (holds(actor, "owner", "site")) return true;
+  if (place === "site") return false;
+  if (holds(actor, "organization-admin", place)) return true;
+  const administersUsers = holds(actor, "user-admin", "site") || holds(actor, "organization-user-admin", place);
+  return administersUsers && role === "organization-user-admin";
+}
+
+const dominates = (actor: Holder, target: Holder): boolean =>
+  (["site", "here", "elsewhere"] as const).every((place) =>
+    (target[place] ?? []).every((role) => gives(actor, role, place)),
+  );
+
+const administersAccounts = (actor: Holder) => holds(actor, "owner", "site") || holds(actor, "user-admin", "site");
+const administersMembers = (actor: Holder) =>
+  administersAccounts(actor) ||
+  holds(actor, "organization-admin", "here") ||
+  holds(actor, "organization-user-admin", "here");
+
+/** The same outside of the organization at hand. */
+const strangers: Record<string, Holder> = Object.fromEntries(
+  Object.entries(targets).map(([name, { site, elsewhere }]) => [`${name}, no member`, { site, elsewhere }]),
+);
+
+/** Ids of what a verb is tried on. */
+interface Victim {
+  id: string;
+  key: string;
+}
+
+interface Verb {
+  /** Who may do it to accounts without roles. */
+  by: (actor: Holder) => boolean;
+  tried: (victim: Victim, organization: string) => string | [method: string, path: string, body: object];
+  /** Roles in the organization that the account gains or loses besides. */
+  changes?: (target: Holder) => string[];
+  /** Which accounts it is tried on; by default members of the organization. */
+  on?: (target: Holder) => boolean;
+  isServiceAccount?: boolean;
+}
+
+const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
+const onUser =
+  (verb: string, more = "") =>
+  ({ id }: Victim) =>
+    mutation(verb, `user: "${id}" ${more}`);
+const onMember =
+  (verb: string, more = "") =>
+  ({ id }: Victim, organization: string) =>
+    mutation(verb, `organization: "${organization}", user: "${id}" ${more}`);
+const isMember = ({ here }: Holder) => here !== undefined;
+const isOwner = (actor: Holder) => holds(actor, "owner", "site");
+const wireName = (role: string) => role.toUpperCase().replaceAll("-", "_");
+
+/** Roles that one of two lists has. */
+const difference = (one: string[], other: string[]) =>
+  organizationRoles.filter((role) => one.includes(role) !== other.includes(role));
+
+const settingRoles = (roles: string[]): Verb => ({
+  by: administersMembers,
+  tried: onMember("setOrganizationMemberRoles", `, roles: [${roles.map(wireName).join(" ")}]`),
+  changes: ({ here = [] }) => difference(here, roles),
+});
+
+const verbs: Record<string, Verb> = {
+  "changing the e-mail": {
+    by: administersAccounts,
+    tried: ({ id }) => mutation("updateUser", `user: "${id}", email: "new-${id}@example.com"`),
+  },
+  "resetting the password": {
+    by: administersAccounts,
+    tried: onUser("resetUserPassword", `, password: "${goodPassword}"`),
+  },
+  suspending: { by: administersAccounts, tried: onUser("suspendUser") },
+  activating: { by: administersAccounts, tried: onUser("activateUser") },
+  deleting: { by: administersAccounts, tried: onUser("deleteUser") },
+  "setting site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: [AUDITOR]") },
+  "taking site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: []") },
+  "setting quiet hours": { by: administersAccounts, tried: onUser("setQuietHours", `, cron: "0 1 * * *"`) },
+  "setting quiet hours, by REST": {
+    by: administersAccounts,
+    tried: ({ id }) => ["PUT", `/api/v2/users/${id}/quiet-hours`, { schedule: "0 1 * * *" }],
+  },
+  "making a key": { by: administersAccounts, tried: onUser("createApiKey", `, name: "new"`), isServiceAccount: true },
+  "revoking a key": { by: administersAccounts, tried: ({ key }) => mutation("revokeApiKey", `id: "${key}"`) },
+  adding: { by: administersMembers, tried: onMember("addOrganizationMember"), on: (target) => !isMember(target) },
+  removing: { by: administersMembers, tried: onMember("removeOrganizationMember") },
+  "taking roles": settingRoles([]),
+  ...Object.fromEntries(organizationRoles.map((role) => [`giving ${role} alone`, settingRoles([role])])),
+  "giving all roles": settingRoles(organizationRoles),
+};
+/** Inserts accounts with their roles and one key each. */
+async function populate(
+  w: World,
+  here: string,
+  elsewhere: string,
+  people: Array<Holder & Victim & { isServiceAccount: boolean; token?: ReturnType<typeof newToken> }>,
+) {
+  const times = { created_at: "now", updated_at: "now" };
+  const rows = {
+    users: people.map(({ id, site, isServiceAccount }) => ({
+      ...times,
+      id,
+      email: `${id}@example.com`,
+      username: `n${id.replaceAll("-", "").slice(-31)}`,
+      login_type: isServiceAccount ? "none" : "password",
+      is_service_account: isServiceAccount,
+      site_roles: site,
+    })),
+    organization_members: people.flatMap((person) => [
+      ...(person.here ? [{ organization_id: here, user_id: person.id, roles: person.here, created_at: "now" }] : []),
+      ...(person.elsewhere
+        ? [{ organization_id: elsewhere, user_id: person.id, roles: person.elsewhere, created_at: "now" }]
+        : []),
+    ]),
+    api_keys: people.map(({ id, key, token }) => ({
+      id: key,
+      user_id: id,
+      kind: token ? "session" : "token",
+      name: token ? "" : key,
+      scopes: ["all"],
+      secret_hash: `\\x${(token?.secretHash ?? Buffer.alloc(32)).toString("hex")}`,
+      created_at: "now",
+      expires_at: "tomorrow",
+    })),
+  };
+  await insert(w, Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0)));
+}
+
+async function outcomeOf(client: Client, request: string | [string, string, object]): Promise<string> {
+  if (typeof request === "string") {
+    const { body } = await client.post("/graphql", { query: request });
+    return body.errors?.[0].extensions.code ?? "done";
+  }
+  const { status } = await client.request(...request);
+  return status === 403 ? "FORBIDDEN" : status === 404 ? "NOT_FOUND" : status < 300 ? "done" : String(status);
+}
+
+describe("dominance", () => {
+  const the = world();
+  let organization: string;
+  let another: string;
+  const clients = new Map<string, Client>();
+
+  before(async () => {
+    organization = (await the().organization()).id;
+    another = (await the().organization()).id;
+    const people = Object.entries(actors).map(([name, holder]) => {
+      const token = newToken("session");
+      clients.set(name, the().as({ token: token.text }));
+      return { ...holder, id: newId(), key: token.id, token, isServiceAccount: false };
+    });
+    await populate(the(), organization, another, people);
+  });
+
+  for (const [name, { by, tried, changes, on = isMember, isServiceAccount = false }] of Object.entries(verbs))
+    it(`${name}: each role on holders of each role`, async () => {
+      const cases = Object.entries({ ...targets, ...strangers })
+        .filter(([, target]) => on(target))
+        .flatMap(([about, target]) =>
+          Object.entries(actors).map(([who, actor]) => ({
+            who,
+            actor,
+            about,
+            target,
+            victim: { id: newId(), key: randomText(10) },
+          })),
+        );
+      await populate(
+        the(),
+        organization,
+        another,
+        cases.map(({ target, victim }) => ({ ...target, ...victim, isServiceAccount })),
+      );
+      const wrong: string[] = [];
+      let done = 0;
+      await inTurns(cases, async ({ who, actor, about, target, victim }) => {
+        const isTheirs = by(actor);
+        const changed = changes?.(target) ?? [];
+        const expected = isTheirs && dominates(actor, target) && changed.every((role) => gives(actor, role, "here"));
+        const outcome = await outcomeOf(clients.get(who)!, tried(victim, organization));
+        const right = expected ? ["done"] : isTheirs ? ["FORBIDDEN"] : ["FORBIDDEN", "NOT_FOUND"];
+        if (!right.includes(outcome)) wrong.push(`${who} on ${about}: ${outcome}`);
+        if (outcome === "done") done++;
+      });
+      expect(wrong).to.deep.equal([]);
+      expect(done).to.be.above(0);
+    });
+
+  it("authcheck says the same of stored accounts", async () => {
+    const people = Object.entries(targets).map(([about, target]) => ({
+      about,
+      target,
+      id: newId(),
+      key: randomText(10),
+    }));
+    await populate(
+      the(),
+      organization,
+      another,
+      people.map((person) => ({ ...person, ...person.target, isServiceAccount: false })),
+    );
+    const wrong: string[] = [];
+    const cases = people.flatMap((person) => Object.entries(actors).map(([who, actor]) => ({ ...person, who, actor })));
+    await inTurns(cases, async ({ who, actor, about, target, id }) => {
+      const object = { resource_type: "user", resource_id: id };
+      const checks = Object.fromEntries(
+        ["update", "delete", "update_personal"].map((action) => [action, { action, object }]),
+      );
+      const { body } = await clients.get(who)!.post("/api/v2/authcheck", { checks });
+      const expected = administersAccounts(actor) && dominates(actor, target);
+      for (const action of Object.keys(checks)) if (body[action] !== expected) wrong.push(`${who} ${action} ${about}`);
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  describe("of roles at the moment of the change", () => {
+    let other: Connection;
+    before(async () => {
+      other = new Connection(the().database.url);
+      await other.connect();
+    });
+    after(() => other.end());
+
+    const waits = () =>
+      eventually(async () => {
+        const { rowCount } = await other.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return rowCount === 1;
+      }, "the change waits");
+
+    /** Begins to make the account an admin of the organization, as the verb does: first the lock, then the role. */
+    async function granting(id: string) {
+      const connection = new Connection(the().database.url);
+      await connection.connect();
+      await connection.query("begin");
+      await connection.query("select from users where id = $1 for no key update", [id]);
+      await connection.query(
+        `update organization_members set roles = '{organization-admin}' where organization_id = $1 and user_id = $2`,
+        [organization, id],
+      );
+      return async () => {
+        await connection.query("commit");
+        await connection.end();
+      };
+    }
+
+    const victim = async (isServiceAccount: boolean) => {
+      const made = { id: newId(), key: randomText(10), site: [], here: [], isServiceAccount };
+      await populate(the(), organization, another, [made]);
+      return made;
+    };
+
+    const raced = Object.entries(verbs).filter(
+      ([name, { by, on }]) => by(actors["user-admin"]!) && on === undefined && !name.startsWith("giving"),
+    );
+    for (const [name, { tried, isServiceAccount = false }] of raced)
+      it(`${name} waits for a role that is being given, and is refused`, async () => {
+        const made = await victim(isServiceAccount);
+        const commit = await granting(made.id);
+        const outcome = outcomeOf(clients.get("user-admin")!, tried(made, organization));
+        try {
+          await waits();
+        } finally {
+          await commit();
+        }
+        expect(await outcome).to.equal("FORBIDDEN");
+      });
+
+    it("role changes, and with them removals, take the lock that all changes of an account wait for", async () => {
+      const owner = clients.get("owner")!;
+      for (const verb of ["giving organization-admin alone", "removing", "setting site roles"]) {
+        const made = await victim(false);
+        await other.query("begin");
+        await other.query("select from users where id = $1 for no key update", [made.id]);
+        const outcome = outcomeOf(owner, verbs[verb]!.tried(made, organization));
+        const watching = new Connection(the().database.url);
+        await watching.connect();
+        try {
+          await eventually(async () => {
+            const { rowCount } = await watching.query(
+              "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+            );
+            return rowCount === 1;
+          }, `${verb} waits`);
+        } finally {
+          await other.query("rollback");
+          await watching.end();
+        }
+        expect(await outcome).to.equal("done");
+      }
+    });
+
+    it("of a removal and a promotion at once, never both happen", async () => {
+      const [remove, promote] = [verbs.removing!, verbs["giving organization-admin alone"]!];
+      for (let round = 0; round < 20; round++) {
+        const made = await victim(false);
+        const outcomes = await Promise.all([
+          outcomeOf(clients.get("organization-user-admin")!, remove.tried(made, organization)),
+          outcomeOf(clients.get("owner")!, promote.tried(made, organization)),
+        ]);
+        expect(outcomes.join(" and ")).to.be.oneOf(["done and NOT_FOUND", "FORBIDDEN and done"]);
+      }
+    });
+
+    it("removing and adding by two user admins at once strips nobody of a role that they may not give", async () => {
+      for (let round = 0; round < 10; round++) {
+        const made = {
+          id: newId(),
+          key: randomText(10),
+          site: [],
+          here: ["organization-admin"],
+          isServiceAccount: false,
+        };
+        await populate(the(), organization, another, [made]);
+        const attempts = ["organization-user-admin", "user-admin"].flatMap((who) =>
+          [verbs.removing!, verbs.adding!, verbs["taking roles"]!].map(({ tried }) =>
+            outcomeOf(clients.get(who)!, tried(made, organization)),
+          ),
+        );
+        for (const outcome of await Promise.all(attempts)) expect(outcome).to.be.oneOf(["FORBIDDEN", "CONFLICT"]);
+        const { rows } = await other.query("select roles from organization_members where user_id = $1", [made.id]);
+        expect(rows).to.deep.equal([{ roles: ["organization-admin"] }]);
+      }
+    });
+  });
+
+  describe("over oneself", () => {
+    const self = async (holder: Holder) => {
+      const token = newToken("session");
+      const made = { ...holder, id: newId(), key: token.id, token, isServiceAccount: false };
+      await populate(the(), organization, another, [made]);
+      return { made, client: the().as({ token: token.text }) };
+    };
+
+    it("user admins join and leave organizations", async () => {
+      const { made, client } = await self({ site: ["user-admin"] });
+      expect(await outcomeOf(client, verbs.adding!.tried(made, organization))).to.equal("done");
+      expect(await outcomeOf(client, verbs.removing!.tried(made, organization))).to.equal("done");
+    });
+
+    it("nobody gives themself more than they may give", async () => {
+      const { made, client } = await self({ site: ["user-admin"], here: [] });
+      expect(await outcomeOf(client, verbs["giving organization-admin alone"]!.tried(made, organization))).to.equal(
+        "FORBIDDEN",
+      );
+      expect(
+        await outcomeOf(client, verbs["giving organization-user-admin alone"]!.tried(made, organization)),
+      ).to.equal("done");
+    });
+
+    it("holders of site roles get a new e-mail or password from owners alone", async () => {
+      const { made, client } = await self({ site: ["user-admin"] });
+      for (const verb of ["changing the e-mail", "resetting the password"])
+        expect(await outcomeOf(client, verbs[verb]!.tried(made, organization))).to.equal("FORBIDDEN");
+    });
+  });
+});
+
+/** Does all of it, a few at a time. */
+async function inTurns<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+}
