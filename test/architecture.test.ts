@@ -23,6 +23,7 @@ import { type Actor, anonymous, Context, type Services } from "../src/context.js
 import { DomainError } from "../src/domain/errors.js";
 import { createSchema } from "../src/graphql/index.js";
 import { prepare } from "../src/graphql/execute.js";
+import { requireDeclaredScopes } from "../src/graphql/needs.js";
 
 const root = new URL("..", import.meta.url).pathname;
 const files = (folder: string, ending: string) =>
@@ -226,6 +227,62 @@ describe("the GraphQL schema", () => {
     ]);
   });
 
+  it("does not start with a root field that declares no scopes, or with declarations of unknown fields", () => {
+    const changed = (change: (made: typeof schema) => void) => () => {
+      const made = createSchema();
+      change(made);
+      requireDeclaredScopes(made);
+    };
+    expect(changed(() => {})).to.not.throw();
+    expect(changed((made) => (made.getQueryType()!.getFields().groups!.extensions = {}))).to.throw("for groups.");
+    expect(
+      changed((made) => {
+        const { logout, updateUser } = made.getMutationType()!.getFields();
+        for (const field of [logout!, updateUser!]) field.extensions = { needs: [] };
+      }),
+    ).to.throw("for logout, updateUser.");
+    const odd = changed(
+      (made) => (made.getType("Group")!.extensions = { readWith: "group:read", references: ["idd"] }),
+    );
+    expect(odd).to.throw("Group has no field idd.");
+  });
+
+  it("declares for each object type which scope reads it, but for what is open or hangs on another object", () => {
+    const silent = Object.values(schema.getTypeMap())
+      .filter((type) => isObjectType(type) && !isIntrospectionType(type) && !roots.includes(type))
+      .filter(({ name, extensions }) => !extensions.readWith && !/(Payload|Connection|Edge)$|^PageInfo$/.test(name));
+    expect(silent.map(({ name }) => name)).to.have.members([
+      // For every signed-in user, or for nobody in particular.
+      "Appearance",
+      "Banner",
+      "SupportLink",
+      "AuthScopes",
+      "PermissionCheckResult",
+      "AssignableRole",
+      "Entitlements",
+      "Feature",
+      "UsagePeriod",
+      "PasswordValidation",
+      "PrebuildsSettings",
+      "ServerInfo",
+      // Only reached through the object that they are a part of.
+      "UserRole",
+      "ConnectionSshInfo",
+      "ConnectionWebInfo",
+      "EncryptionKeyStatus",
+      "EncryptedRows",
+      "InboxAction",
+      "WorkspaceProxyStatus",
+      "WorkspaceProxyReport",
+      // Events of the inbox, whose notifications and counts need its scope.
+      "InboxNotificationAdded",
+      "InboxUnreadCountChanged",
+      // For proxies.
+      "AppConnectKey",
+      "ApplicationTarget",
+    ]);
+  });
+
   it("asks for a scope everywhere, but for what every credential may do", () => {
     const unscoped = rootFields.filter(({ type, field }) => {
       const { open, needs } = prepare(schema, alone(type, field));
@@ -237,7 +294,6 @@ describe("the GraphQL schema", () => {
       "applicationsHost",
       "authCheck",
       "assignableRoles",
-      "createApplicationRedirect",
       "deregisterWorkspaceProxy",
       "appearance",
       "entitlements",

@@ -1,10 +1,10 @@
 import type { Context, Services } from "../context.js";
-import { createApplicationKey, requireWholeCredential } from "./applications/keys.js";
+import { createApplicationKey } from "./applications/keys.js";
 import { openMessage, sealMessage } from "./applications/messages.js";
 import { type Target, targetOf } from "./applications/targets.js";
 import { statement } from "./database.js";
 import { readServerInfo } from "./deployment.js";
-import { badInput } from "./errors.js";
+import { badInput, notFound } from "./errors.js";
 import { urlProblem } from "./text.js";
 
 /** The query parameter that carries a message. */
@@ -23,7 +23,8 @@ export interface CreateApplicationRedirect {
 
 /** Hands the caller's right to open applications to the host that serves them. Gives where to go with it. */
 export async function createApplicationRedirect(ctx: Context, input: CreateApplicationRedirect): Promise<string> {
-  const userId = requireWholeCredential(ctx);
+  const { userId } = ctx.actor;
+  if (userId === undefined) throw notFound();
   const url = redirectUrl(input.redirectUri);
   const target = await targetOf(ctx, url);
   if (!target) throw refused("Is no host of an application.", "Invalid redirect_uri.");

@@ -16,7 +16,7 @@ import {
   type SiteRole,
   siteRoles,
 } from "./authorization/roles.js";
-import { covers, neededScope } from "./authorization/scopes.js";
+import { covers, missingScopes, type Need } from "./authorization/scopes.js";
 import { forbidden } from "./errors.js";
 
 export type { Account, Reach, Target } from "./authorization/grants.js";
@@ -30,7 +30,7 @@ export {
   type SiteRole,
   siteRoles,
 } from "./authorization/roles.js";
-export { covers, isScope, narrowed, scopeCatalogue } from "./authorization/scopes.js";
+export { covers, isScope, narrowed, type Need, scopeCatalogue, scopesOf } from "./authorization/scopes.js";
 
 /** The object of a check with all that the rules of the permission read; none where the permission concerns the site. */
 type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: ObjectOf<P>];
@@ -64,6 +64,12 @@ export function authorize<P extends Permission>(actor: Actor, permission: P, ...
   throw forbidden();
 }
 
+/**
+ * Which objects the actor gets to know of, by roles, ownership and access lists alone: for statements that find what an
+ * operation names, whose scopes were checked before.
+ */
+export const sight = (actor: Actor, permission: Permission): Reach => reachOf(grants.get(permission) ?? [], actor);
+
 /** Which objects the actor has the permission on. Lists show these and no others. */
 export const reach = (actor: Actor, permission: Permission): Reach => reachOf(usable(actor, permission), actor);
 
@@ -77,10 +83,15 @@ export function requireAnyReach(actor: Actor, permission: Permission): Reach {
 }
 
 /** Throws if the credential's scopes leave the permission out, whoever holds it. Comes before any object is looked up. */
-export function requireScope(actor: Actor, permission: Permission): void {
-  if (covers(actor.scopes, permission)) return;
-  const scope = neededScope(permission);
-  throw forbidden("Forbidden.", { detail: `The credential lacks the scope ${scope}.`, requiredScopes: [scope] });
+export const requireScope = (actor: Actor, permission: Permission): void => requireScopes(actor, [permission]);
+
+/** The same for several permissions. Names all scopes that are missing at once. */
+export function requireScopes({ scopes }: Actor, needs: readonly Need[]): void {
+  if (scopes.includes("all")) return;
+  const missing = missingScopes(scopes, needs);
+  if (missing.length === 0) return;
+  const named = `${missing.length === 1 ? "scope" : "scopes"} ${missing.join(", ")}`;
+  throw forbidden("Forbidden.", { detail: `The credential lacks the ${named}.`, requiredScopes: missing });
 }
 
 /** The roles that the actor may give and take: those of an organization, or the site's. */

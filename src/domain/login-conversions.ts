@@ -45,7 +45,6 @@ export async function convertLogin(
   { user: ref, toType, password }: ConvertLogin,
 ): Promise<ConversionStarted> {
   const user = await findSelf(ctx, ref);
-  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change how somebody signs in.");
   const problems = new Problems();
   problems.add("toType", toType ? undefined : "Is required.");
   if (user.loginType !== "password") problems.add("toType", "Only accounts that sign in with a password change.");

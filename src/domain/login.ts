@@ -71,7 +71,6 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
   const account = await readAccount(ctx, accountById, ctx.actor.userId);
   if (!account) throw notFound();
   authorize(ctx.actor, "user:update_personal", ownAccount(ctx.actor));
-  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change passwords.");
   const problems = new Problems();
   problems.add("currentPassword", givenPasswordProblem(currentPassword));
   problems.add("newPassword", await newPasswordProblem(newPassword ?? "", currentPassword, account));

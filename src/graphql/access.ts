@@ -1,25 +1,64 @@
-import { type GraphQLField } from "graphql";
+import { type GraphQLField, type GraphQLNamedType } from "graphql";
 import { Extensions } from "type-graphql";
-import type { Actor } from "../context.js";
-import type { Permission } from "../domain/authorization.js";
+import type { Actor, Credential } from "../context.js";
+import type { Need, Permission } from "../domain/authorization.js";
+import { forbidden } from "../domain/errors.js";
 
 /**
  * What a credential's scopes must cover before an operation that selects this field runs. Scopes only narrow: whether
- * the caller holds the permission is decided by the domain. Fields without it ask for a signed-in caller alone.
+ * the caller holds the permission is decided by the domain. Every root field says what it needs, by this or by one of
+ * the next three: the program does not start otherwise.
  */
-export const Needs = (...needs: Permission[]) => Extensions({ needs });
+export const Needs = (...needs: Need[]) => Extensions({ needs });
 
-/** Marks a root field that anybody may ask for, signed in or not. */
+/** Marks a root field that every credential of a user may use, however narrow its scopes. */
+export const AnyScope = () => Extensions({ anyScope: true });
+
+/** Marks a root field that takes no credential. */
 export const Open = () => Extensions({ open: true });
 
-/** Whose credentials a root field takes. */
-type Caller = "user" | "agent" | "proxy";
+/** What a root field needs by its arguments: more scopes, or a certain kind of credential. */
+export interface Demand {
+  needs?: readonly Need[];
+  openTo?: readonly Caller[];
+}
+export type DemandOf<Args> = (args: Args) => Demand;
+
+/** Adds what a root field needs by its arguments. It is checked before the field resolves and its transaction begins. */
+export const ByArguments = <Args>(demandOf: DemandOf<Args>) => Extensions({ demandOf });
+
+/** A kind of credential: those of users, each or all of them, and those of machines. */
+type Caller = "user" | Credential["kind"] | "agent" | "proxy";
+
+const callerNames: Record<Caller, string> = {
+  user: "the credential of a user",
+  session: "a session",
+  token: "an API token",
+  oauth: "an OAuth2 access token",
+  application: "an application key",
+  agent: "the token of an agent",
+  proxy: "the token of a proxy",
+};
 
 /**
- * Which credentials a root field takes, machines' among them; without it, those of users alone. A machine's credential
- * counts for nothing elsewhere, and it has no scopes: what it may do, the domain verb decides by its kind and its id.
+ * Which kinds of credentials a root field takes; without it, all of users and none of machines. What would outlive or
+ * outgrow a key (passwords, e-mail addresses, ways to sign in) takes a session. Machines have no scopes: what they may
+ * do, the domain verb decides by their kind and id.
  */
-export const OpenTo = (...callers: Caller[]) => Extensions({ openTo: callers });
+export const OpenTo = (...openTo: Caller[]) => Extensions({ openTo });
+
+/**
+ * Says once for an object type what a credential's scopes must cover to select its fields, from wherever they are
+ * reached. `references` are selected without: they tell no more than which object is referred to.
+ */
+export const ReadWith = (readWith: Permission, ...references: string[]) => Extensions({ readWith, references });
+
+/**
+ * Which fields of the object behind a field are selected without the scopes that `ReadWith` asks for: those that the
+ * scopes of the field itself cover, because the contract shows them there. No names: all of them, since the object is
+ * the caller's own user, or made by this request.
+ */
+export const Covers = (...covers: string[]) => Extensions({ covers });
 
 /** Names the account that a root field tries a secret of, out of its arguments: an e-mail, or an id. */
 export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
@@ -34,14 +73,60 @@ export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>)
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
-export const neededBy = (field: GraphQLField<unknown, unknown>): readonly Permission[] =>
-  (field.extensions.needs as Permission[] | undefined) ?? [];
+type Field = GraphQLField<unknown, unknown>;
 
-export const takes = (field: GraphQLField<unknown, unknown>, { kind }: Actor): boolean =>
-  ((field.extensions.openTo as Caller[] | undefined) ?? ["user"]).includes(kind as Caller);
+/** What a field itself needs, whatever is selected of the object behind it. */
+export const neededBy = ({ extensions }: Field): readonly Need[] => (extensions.needs as Need[] | undefined) ?? [];
 
-export const isOpen = (field: GraphQLField<unknown, unknown>): boolean => field.extensions.open === true;
+/** What a field needs as a part of its type, where `leading` leads to the object. */
+export function neededToRead(type: GraphQLNamedType, field: Field, leading: Field | undefined): readonly Need[] {
+  const readWith = type.extensions.readWith as Permission | undefined;
+  if (readWith === undefined || referencesOf(type).includes(field.name)) return [];
+  const coversAll = leading?.extensions.covers !== undefined && coveredBy(leading).length === 0;
+  return coversAll || (leading && coveredBy(leading).includes(field.name)) ? [] : [readWith];
+}
+
+/** The fields of a type that are selected without its scope. */
+export const referencesOf = ({ extensions }: GraphQLNamedType): readonly string[] =>
+  (extensions.references as string[] | undefined) ?? [];
+
+/** The fields of the object behind a field that its own scopes cover, where it names them. */
+export const coveredBy = ({ extensions }: Field): readonly string[] =>
+  (extensions.covers as string[] | undefined) ?? [];
+
+const callersOf = ({ extensions }: Field): readonly Caller[] => (extensions.openTo as Caller[] | undefined) ?? ["user"];
+
+const isMachine = (caller: Caller) => caller === "agent" || caller === "proxy";
+
+/** Whether a root field takes callers like this one at all: users, or this kind of machine. */
+export const takes = (field: Field, { kind }: Actor): boolean =>
+  callersOf(field).some((caller) => (isMachine(caller) ? caller === kind : kind === "user"));
+
+/** Throws FORBIDDEN for a user whose credential is of a kind that the root field does not take. */
+export const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
+
+/** The same for kinds that are given. */
+export function requireOneOf(callers: readonly Caller[], { kind, credential }: Actor): void {
+  if (kind !== "user" || callers.includes("user") || (credential && callers.includes(credential.kind))) return;
+  const wanted = callers.map((caller) => callerNames[caller]).join(" or ");
+  const sent = credential ? callerNames[credential.kind] : "this credential";
+  throw forbidden("Forbidden.", { detail: `This operation takes ${wanted}; ${sent} cannot be used for it.` });
+}
+
+export const isOpen = (field: Field): boolean => field.extensions.open === true;
+
+/** Whether a root field says which scopes it needs. */
+export const declaresScopes = (field: Field): boolean =>
+  isOpen(field) ||
+  field.extensions.anyScope === true ||
+  neededBy(field).length > 0 ||
+  field.extensions.demandOf !== undefined ||
+  callersOf(field).every(isMachine);
+
+/** What a root field needs by its arguments; nothing for most fields. */
+export const demandOf = (field: Field): DemandOf<unknown> | undefined =>
+  field.extensions.demandOf as DemandOf<unknown> | undefined;
 
 /** How to name the account that a field of class `credential` tries; nothing for other fields. */
-export const accountTriedBy = (field: GraphQLField<unknown, unknown>): AccountOf<unknown> | undefined =>
+export const accountTriedBy = (field: Field): AccountOf<unknown> | undefined =>
   (field.extensions.rateLimit as { accountOf: AccountOf<unknown> } | undefined)?.accountOf;

@@ -10,7 +10,7 @@ import {
   type UpdatedAppearance,
 } from "../domain/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
-import { Needs, OpenTo } from "./access.js";
+import { AnyScope, Needs, OpenTo } from "./access.js";
 import { Url } from "./scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A message that clients show to everybody." })
@@ -78,6 +78,7 @@ export class AppearanceResolver {
     return serviceBannerOf(appearance);
   }
 
+  @AnyScope()
   @OpenTo("user", "agent")
   @Query(() => AppearanceType, { description: "What the deployment looks like." })
   appearance(@Ctx() ctx: Context): Promise<Appearance> {

@@ -1,6 +1,7 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../context.js";
 import { applicationsHost, type CreateApplicationRedirect, createApplicationRedirect } from "../domain/applications.js";
+import { AnyScope, Needs, OpenTo } from "./access.js";
 import { Url } from "./scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
@@ -23,6 +24,7 @@ class CreateApplicationRedirectPayload {
 
 @Resolver()
 export class ApplicationsResolver {
+  @AnyScope()
   @Query(() => String, {
     description: "Where applications have hosts of their own, such as `*.apps.example.com`; empty if they have none.",
   })
@@ -30,6 +32,8 @@ export class ApplicationsResolver {
     return applicationsHost(ctx);
   }
 
+  @Needs("all")
+  @OpenTo("session", "token")
   @Mutation(() => CreateApplicationRedirectPayload, {
     description: "Makes a key that opens applications and nothing else, and the URL that hands it to the host of one.",
   })

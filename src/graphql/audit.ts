@@ -3,7 +3,7 @@ import type { Context } from "../context.js";
 import { AuditAction, type Diff } from "../domain/audit.js";
 import { type AuditEventFilter, type AuditEventRow, listAuditEvents } from "../domain/audit/log.js";
 import type { Page } from "../domain/page.js";
-import { Needs } from "./access.js";
+import { Needs, ReadWith } from "./access.js";
 import { connectionOf } from "./connections.js";
 import { DateTime, JSONObject, UUID } from "./scalars.js";
 
@@ -26,6 +26,7 @@ registerEnumType(AuditAction, {
   },
 });
 
+@ReadWith("audit_log:read")
 @ObjectType("AuditEvent", { simpleResolvers: true, description: "Who did what to what, and when." })
 class AuditEventType implements AuditEventRow {
   @Field(() => UUID, { description: "Unique id." }) id!: string;

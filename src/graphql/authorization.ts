@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-gr
 import type { Context } from "../context.js";
 import { type AuthCheck, type CheckedObject, checkPermissions, type PermissionCheck } from "../domain/auth-checks.js";
 import { scopeCatalogue } from "../domain/authorization.js";
-import { EntryKey, Open } from "./access.js";
+import { AnyScope, EntryKey, Open } from "./access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes there are." })
 export class AuthScopes {
@@ -52,6 +52,7 @@ export class AuthorizationResolver {
     return { external: scopeCatalogue };
   }
 
+  @AnyScope()
   @Query(() => [PermissionCheckResult], {
     description: "Answers up to 500 questions about what the caller may do, at most 10 of them about objects by id.",
   })

@@ -21,7 +21,7 @@ import { type RecordedConnections, recordConnections } from "../domain/connectio
 import { type OrganizationRow, organizationsById } from "../domain/organizations.js";
 import type { Page } from "../domain/page.js";
 import { type UserRow, usersById } from "../domain/users.js";
-import { Needs, OpenTo } from "./access.js";
+import { Covers, Needs, OpenTo, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { OrganizationType } from "./organizations.js";
 import { DateTime, UUID } from "./scalars.js";
@@ -71,6 +71,7 @@ class ConnectionWebInfoType implements Pick<ConnectionLogRow, "slugOrPort" | "st
     | null;
 }
 
+@ReadWith("connection_log:read")
 @ObjectType("ConnectionLog", {
   simpleResolvers: true,
   description: "A connection to a workspace. What it tells of the workspace is as it was then.",
@@ -202,6 +203,7 @@ export class ConnectionLogsResolver {
 
 @Resolver(() => ConnectionWebInfoType)
 export class ConnectionWebInfoResolver {
+  @Covers()
   @FieldResolver(() => UserType, { nullable: true, description: "The visitor; none if anonymous." })
   user(@Root() { userId }: ConnectionLogRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
     return userId === null ? null : ctx.load(usersById, userId);

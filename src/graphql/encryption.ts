@@ -6,7 +6,7 @@ import {
   type EncryptionStatus,
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
-import { Needs } from "./access.js";
+import { Needs, ReadWith } from "./access.js";
 
 @ObjectType("EncryptedRows", { simpleResolvers: true, description: "How much of a table is encrypted with a key." })
 class EncryptedRowsType implements EncryptedRows {
@@ -25,6 +25,7 @@ class EncryptionKeyStatusType implements EncryptionKeyStatus {
   rows!: EncryptedRows[];
 }
 
+@ReadWith("system:read")
 @ObjectType("EncryptionStatus", { simpleResolvers: true, description: "Which keys encrypt what is in the database." })
 class EncryptionStatusType implements EncryptionStatus {
   @Field(() => String, { nullable: true, description: "The key that writes." }) activeKeyId!: string | null;

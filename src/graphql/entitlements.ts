@@ -2,7 +2,7 @@ import { Ctx, Field, Int, ObjectType, Query, registerEnumType, Resolver } from "
 import type { Context } from "../context.js";
 import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements.js";
 import type { FeatureState, UsagePeriod } from "../domain/entitlements/set.js";
-import { EntryKey } from "./access.js";
+import { AnyScope, EntryKey } from "./access.js";
 import { DateTime } from "./scalars.js";
 
 registerEnumType(Entitlement, {
@@ -57,6 +57,7 @@ export class EntitlementsType implements EntitlementSet {
 
 @Resolver()
 export class EntitlementsResolver {
+  @AnyScope()
   @Query(() => EntitlementsType, { description: "What the deployment may use by its licenses." })
   entitlements(@Ctx() ctx: Context): EntitlementSet {
     return readEntitlements(ctx);

@@ -5,19 +5,16 @@ import {
   type ExecutionResult,
   getOperationAST,
   GraphQLError,
-  type GraphQLField,
   type GraphQLSchema,
   type OperationDefinitionNode,
   OperationTypeNode,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
 } from "graphql";
 import type { Context } from "../context.js";
-import { type Permission, requireScope } from "../domain/authorization.js";
+import { type Need, requireScopes } from "../domain/authorization.js";
 import { forbidden, unauthenticated } from "../domain/errors.js";
-import { accountTriedBy, isOpen, neededBy, takes } from "./access.js";
+import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
 import { compile } from "./compile.js";
+import { selectionOf } from "./needs.js";
 import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
 import { type Coerce, coercerOf, type Variables } from "./variables.js";
@@ -32,7 +29,7 @@ export interface Operation {
   /** The definition with just the fragments it uses. */
   readonly document: DocumentNode;
   /** Everything its fields need of the credential's scopes. */
-  readonly needs: readonly Permission[];
+  readonly needs: readonly Need[];
   /** Whether it runs without a credential. */
   readonly open: boolean;
   /** Whether somebody could use it to guess at secrets: it counts by address and account, not by its caller. */
@@ -66,9 +63,8 @@ export function prepare(
     );
   const kind = definition.operation;
   const document = oneOperation(definition, wider);
-  const selected = selectedFields(schema, document);
-  const needs = [...new Set([...selected.all].flatMap(neededBy))];
-  const closed = [...selected.roots].filter((field) => !isOpen(field));
+  const { roots, needs } = selectionOf(schema, document);
+  const closed = [...roots].filter((field) => !isOpen(field));
   const open = closed.length === 0;
   const coerce = coercerOf(schema, definition);
   const interpret = (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
@@ -83,7 +79,8 @@ export function prepare(
   const admit = (ctx: Context) => {
     if (open) return;
     authenticate(ctx);
-    for (const permission of needs) requireScope(ctx.actor, permission);
+    for (const field of closed) requireKind(field, ctx.actor);
+    if (ctx.actor.kind === "user") requireScopes(ctx.actor, needs);
   };
   return {
     kind,
@@ -92,7 +89,7 @@ export function prepare(
     needs,
     open,
     coerce,
-    triesSecrets: [...selected.roots].some(accountTriedBy),
+    triesSecrets: [...roots].some(accountTriedBy),
     authenticate,
     admit,
     run: (ctx, variables) =>
@@ -121,24 +118,4 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
   } catch (error) {
     return { data: null, errors: [new GraphQLError((error as Error).message, { originalError: error as Error })] };
   }
-}
-
-/** The fields that a document selects, and those of them that are root fields. What tells of the schema is open to all. */
-function selectedFields(schema: GraphQLSchema, document: DocumentNode) {
-  const roots = new Set<GraphQLField<unknown, unknown>>();
-  const all = new Set<GraphQLField<unknown, unknown>>();
-  const types = new TypeInfo(schema);
-  const rootTypes = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]);
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field() {
-        const field = types.getFieldDef();
-        if (!field || field.name.startsWith("__")) return;
-        all.add(field);
-        if (rootTypes.has(types.getParentType() as never)) roots.add(field);
-      },
-    }),
-  );
-  return { roots, all };
 }

@@ -8,10 +8,11 @@ import {
 } from "../domain/groups/budgets.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../domain/groups/quota.js";
 import { type AiSpend, readAiSpend, recordAiUsage } from "../domain/groups/spending.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "./scalars.js";
 
+@ReadWith("group_ai_budget:read")
 @ObjectType("GroupAiBudget", {
   simpleResolvers: true,
   description: "What every member of a group may spend on AI in a calendar month (UTC).",
@@ -23,6 +24,7 @@ export class GroupAiBudgetType implements GroupAiBudget {
   @Field(() => DateTime, { description: "When the budget was last changed." }) updatedAt!: string;
 }
 
+@ReadWith("group_ai_budget:read")
 @ObjectType("AiSpend", {
   simpleResolvers: true,
   description: "What a user may spend on AI in the current calendar month (UTC), and has spent.",
@@ -38,6 +40,7 @@ export class AiSpendType implements AiSpend {
   @Field(() => DateTime, { description: "When the next month begins." }) periodEnd!: string;
 }
 
+@ReadWith("user:read")
 @ObjectType("WorkspaceQuota", {
   simpleResolvers: true,
   description: "What a user may use for workspaces in an organization, and does use.",
@@ -84,7 +87,9 @@ export class RecordAiUsageInput {
 
 @ObjectType({ simpleResolvers: true, description: "A group has a budget." })
 export class SetGroupAiBudgetPayload {
-  @Field(() => GroupAiBudgetType, { description: "The budget." }) groupAiBudget!: GroupAiBudgetType;
+  @Covers()
+  @Field(() => GroupAiBudgetType, { description: "The budget." })
+  groupAiBudget!: GroupAiBudgetType;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A group has no budget any more." })
@@ -108,7 +113,7 @@ export class GroupBudgetsResolver {
     return readGroupAiBudget(ctx, group);
   }
 
-  @Needs("group_ai_budget:create", "group_ai_budget:update", "group:read")
+  @Needs("group_ai_budget:update")
   @Mutation(() => SetGroupAiBudgetPayload, { description: "Gives a group an AI budget, or another one." })
   async setGroupAiBudget(
     @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudgetInput,
@@ -117,7 +122,7 @@ export class GroupBudgetsResolver {
     return { groupAiBudget: await setGroupAiBudget(ctx, input) };
   }
 
-  @Needs("group_ai_budget:delete", "group:read")
+  @Needs("group_ai_budget:delete")
   @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Takes the AI budget from a group." })
   async deleteGroupAiBudget(
     @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
@@ -146,7 +151,7 @@ export class GroupBudgetsResolver {
     return readAiSpend(ctx, user, organization);
   }
 
-  @Needs("user:read", "organization:read")
+  @Needs("user:read")
   @Query(() => WorkspaceQuotaType, { description: "The workspace quota of a user in an organization." })
   workspaceQuota(
     @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,

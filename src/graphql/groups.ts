@@ -29,7 +29,7 @@ import {
   type MembersQuery,
 } from "../domain/groups/members.js";
 import type { Page } from "../domain/page.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { GroupAiBudgetType } from "./group-budgets.js";
 import { membersOfNodes, partsOf } from "./group-parts.js";
@@ -47,9 +47,12 @@ registerEnumType(GroupSource, {
   },
 });
 
+@ReadWith("group_member:read")
 @ObjectType("GroupMember", { simpleResolvers: true, description: "A user in a group." })
 export class GroupMemberType implements GroupMemberRow {
-  @Field(() => UserType, { description: "The user." }) user!: GroupMemberRow["user"];
+  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "createdAt", "updatedAt")
+  @Field(() => UserType, { description: "The user." })
+  user!: GroupMemberRow["user"];
   @Field(() => DateTime, { nullable: true, description: "When the user was added; none in Everyone." }) addedAt!:
     | string
     | null;
@@ -81,6 +84,7 @@ class GroupMembersArgs extends PageArgs implements MembersQuery {
   filter?: GroupMemberFilterInput | null;
 }
 
+@ReadWith("group:read", "id", "name", "displayName", "avatarUrl")
 @ObjectType("Group", { simpleResolvers: true, description: "A named set of members of one organization." })
 export class GroupType implements Omit<
   GroupRow,
@@ -263,7 +267,7 @@ export class GroupsResolver {
     return aiBudgetOf(ctx, group);
   }
 
-  @Needs("group:create", "group:read")
+  @Needs("group:create")
   @Mutation(() => CreateGroupPayload, { description: "Creates a group without members." })
   async createGroup(
     @Arg("input", () => CreateGroupInput, { description: "The new group." }) input: CreateGroupInput,
@@ -272,7 +276,7 @@ export class GroupsResolver {
     return { groupId: await createGroup(ctx, input) };
   }
 
-  @Needs("group:update", "group:read")
+  @Needs("group:update")
   @Mutation(() => UpdateGroupPayload, { description: "Changes a group and its membership: all of it or nothing." })
   async updateGroup(
     @Arg("input", () => UpdateGroupInput, { description: "What to change." }) input: UpdateGroupInput,
@@ -281,7 +285,7 @@ export class GroupsResolver {
     return { groupId: await updateGroup(ctx, input) };
   }
 
-  @Needs("group:delete", "group:read")
+  @Needs("group:delete")
   @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and budget." })
   async deleteGroup(
     @Arg("input", () => DeleteGroupInput, { description: "The group." }) { group }: DeleteGroupInput,

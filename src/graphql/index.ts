@@ -1,5 +1,6 @@
 import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
+import { checkArguments, requireDeclaredScopes } from "./needs.js";
 import { limitTries } from "./rate-limits.js";
 import { resolvers } from "./resolvers.js";
 import { reloadAfterVerbs } from "./transaction.js";
@@ -17,8 +18,10 @@ export function createSchema(): GraphQLSchema {
       },
     },
   });
+  requireDeclaredScopes(schema);
   resolveTypesByName(schema);
   reloadAfterVerbs(schema);
+  checkArguments(schema);
   limitTries(schema);
   return schema;
 }

@@ -2,10 +2,11 @@ import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver 
 import type { Context } from "../context.js";
 import { type EntitlementSet, readEntitlements } from "../domain/entitlements.js";
 import { addLicense, deleteLicense, type License, listLicenses, refreshEntitlements } from "../domain/licenses.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./scalars.js";
 
+@ReadWith("license:read", "id", "uuid")
 @ObjectType("License", {
   simpleResolvers: true,
   description: "A license that was uploaded. Its token is not shown again.",
@@ -30,7 +31,9 @@ export class DeleteLicenseInput {
 
 @ObjectType({ simpleResolvers: true, description: "A license is stored." })
 export class AddLicensePayload {
-  @Field(() => LicenseType, { description: "The license." }) license!: License;
+  @Covers()
+  @Field(() => LicenseType, { description: "The license." })
+  license!: License;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A license is deleted." })
@@ -54,7 +57,7 @@ export class LicensesResolver {
     return listLicenses(ctx);
   }
 
-  @Needs("license:create", "license:read")
+  @Needs("license:create")
   @Mutation(() => AddLicensePayload, {
     description: "Stores a license. On this server it counts before the answer comes, on others within moments.",
   })
@@ -65,7 +68,7 @@ export class LicensesResolver {
     return { license: await addLicense(ctx, license) };
   }
 
-  @Needs("license:delete", "license:read")
+  @Needs("license:delete")
   @Mutation(() => DeleteLicensePayload, { description: "Deletes a license, and with it what it alone grants." })
   async deleteLicense(
     @Arg("input", () => DeleteLicenseInput, { description: "Which one." }) { id }: DeleteLicenseInput,

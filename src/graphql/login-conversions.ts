@@ -3,7 +3,7 @@ import type { Context } from "../context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../domain/login-conversions.js";
 import { ProviderName } from "../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../domain/users.js";
-import { Needs, RateLimit } from "./access.js";
+import { Covers, Needs, OpenTo, RateLimit } from "./access.js";
 import { DateTime } from "./scalars.js";
 import { UserType } from "./users.js";
 
@@ -33,6 +33,7 @@ export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
   @Field(() => DateTime, { description: "When it is too late.", simple: true }) expiresAt!: string;
   @Field(() => LoginType, { description: "How the user is going to sign in.", simple: true }) toType!: ProviderName;
 
+  @Covers()
   @Field(() => UserType, { description: "Whose login it is." })
   user(@Root() { userId }: ConversionStarted, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -43,9 +44,10 @@ export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
 export class LoginConversionsResolver {
   @Mutation(() => ConvertLoginPayload, {
     description:
-      "Begins to change the caller's login from a password to a provider. Nothing changes until the sign-in there ends well.",
+      "Begins to change the caller's login from a password to a provider. Nothing changes until the sign-in there ends well. Takes a session.",
   })
   @Needs("user:update_personal")
+  @OpenTo("session")
   @RateLimit("credential", (_, { userId }) => userId)
   convertLogin(
     @Arg("input", () => ConvertLoginInput, { description: "Whose login, how, and the password." })

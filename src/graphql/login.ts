@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from
 import type { Context } from "../context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../domain/login.js";
 import { usersById } from "../domain/users.js";
-import { Needs, Open, RateLimit } from "./access.js";
+import { Covers, Needs, Open, OpenTo, RateLimit } from "./access.js";
 import { UserType } from "./users.js";
 
 @InputType({ description: "Who signs in." })
@@ -29,6 +29,7 @@ export class LoginPayload {
   @Field(() => String, { description: "The token to send with further requests. It is shown this once.", simple: true })
   sessionToken!: string;
 
+  @Covers()
   @Field(() => UserType, { description: "Who signed in." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -37,6 +38,7 @@ export class LoginPayload {
 
 @ObjectType({ description: "A changed password." })
 export class ChangePasswordPayload {
+  @Covers()
   @Field(() => UserType, { description: "Whose password it is." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -56,9 +58,10 @@ export class LoginResolver {
   }
 
   @Mutation(() => ChangePasswordPayload, {
-    description: "Changes the caller's own password. All other sessions of the caller end.",
+    description: "Changes the caller's own password. All other sessions of the caller end. Takes a session.",
   })
   @Needs("user:update_personal")
+  @OpenTo("session")
   @RateLimit("credential", (_, { userId }) => userId)
   async changePassword(
     @Arg("input", () => ChangePasswordInput, { description: "The old and the new password." })

@@ -27,7 +27,7 @@ import {
 import { markAllInboxNotificationsRead, markInboxNotification } from "../domain/notifications/marks.js";
 import type { Page } from "../domain/page.js";
 import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../domain/notifications/watch.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, UUID } from "./scalars.js";
 
@@ -56,6 +56,7 @@ export class InboxActionType implements InboxAction {
   @Field(() => String, { description: "Where it leads." }) url!: string;
 }
 
+@ReadWith("inbox_notification:read", "id")
 @ObjectType("InboxNotification", { simpleResolvers: true, description: "A notification in the inbox of its user." })
 export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => UUID, { description: "Unique id." }) id!: string;
@@ -138,6 +139,7 @@ export class MarkInboxNotificationInput {
 export class SendCustomNotificationPayload {
   notificationId!: string | undefined;
 
+  @Covers()
   @Field(() => InboxNotificationType, {
     nullable: true,
     description: "The new notification; none if the idempotency key was used for it before.",
@@ -156,6 +158,7 @@ export class MarkInboxNotificationPayload {
     return readInboxNotification(ctx, notificationId);
   }
 
+  @Needs("inbox_notification:read")
   @Field(() => Int, { description: "How many are unread now." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
@@ -164,6 +167,7 @@ export class MarkInboxNotificationPayload {
 
 @ObjectType({ description: "The inbox after everything was marked as read." })
 export class MarkAllInboxNotificationsReadPayload {
+  @Needs("inbox_notification:read")
   @Field(() => Int, { description: "How many are unread now: those that arrived meanwhile." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);

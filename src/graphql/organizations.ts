@@ -26,11 +26,12 @@ import {
 import type { Page } from "../domain/page.js";
 import { onlyReference } from "../domain/references.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../domain/users/roles.js";
-import { Needs } from "./access.js";
+import { ByArguments, Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 import { UserRoleType, UserType } from "./users.js";
 
+@ReadWith("organization:read", "id", "name", "displayName", "icon")
 @ObjectType("Organization", {
   simpleResolvers: true,
   description: "A part of the deployment with members, groups and templates of its own.",
@@ -46,6 +47,7 @@ export class OrganizationType implements OrganizationRow {
   @Field(() => DateTime, { description: "When it was last changed." }) updatedAt!: string;
 }
 
+@ReadWith("organization_member:read", "id", "username", "name", "avatarUrl")
 @ObjectType("OrganizationMember", {
   simpleResolvers: true,
   description: "A member of an organisation. Who may not read the user sees only id, names and avatar.",
@@ -137,9 +139,10 @@ interface OrganizationPayload {
 }
 
 /** The payload of verbs on an organization that still exists: it is read in the transaction of the verb. */
-function organizationPayload(verb: string, description: string) {
+function organizationPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
+    @scopes
     @Field(() => OrganizationType, { description: "The organisation." })
     organization(@Root() { organizationId }: OrganizationPayload, @Ctx() ctx: Context) {
       return ctx.load(organizationsById, organizationId);
@@ -148,7 +151,7 @@ function organizationPayload(verb: string, description: string) {
   return Payload;
 }
 
-const CreateOrganizationPayload = organizationPayload("CreateOrganization", "The organisation created.");
+const CreateOrganizationPayload = organizationPayload("CreateOrganization", "The organisation created.", Covers());
 const UpdateOrganizationPayload = organizationPayload("UpdateOrganization", "The organisation changed.");
 
 @ObjectType({ simpleResolvers: true, description: "The organisation deleted." })
@@ -209,6 +212,9 @@ export class OrganizationsResolver {
     return listOrganizationMembers(ctx, organization, filter ?? {}, page);
   }
 
+  @ByArguments<{ organization?: string | null }>(({ organization }) => ({
+    needs: [organization == null ? "assign_role:read" : "assign_org_role:read"],
+  }))
   @Query(() => [AssignableRoleType], {
     description: "The roles of an organisation, or of the deployment if none is named.",
   })
@@ -220,7 +226,7 @@ export class OrganizationsResolver {
     return listAssignableRoles(ctx, organization);
   }
 
-  @Needs("organization:create", "organization:read")
+  @Needs("organization:create")
   @Mutation(() => CreateOrganizationPayload, { description: "Creates an organisation with its group Everyone." })
   async createOrganization(
     @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: OrganizationChange,
@@ -229,7 +235,7 @@ export class OrganizationsResolver {
     return { organizationId: await createOrganization(ctx, input) };
   }
 
-  @Needs("organization:update", "organization:read")
+  @Needs("organization:update")
   @Mutation(() => UpdateOrganizationPayload, { description: "Changes an organisation." })
   async updateOrganization(
     @Arg("input", () => UpdateOrganizationInput, { description: "What to change." }) input: UpdateOrganizationInput,
@@ -238,7 +244,7 @@ export class OrganizationsResolver {
     return { organizationId: await updateOrganization(ctx, input) };
   }
 
-  @Needs("organization:delete", "organization:read")
+  @Needs("organization:delete")
   @Mutation(() => DeleteOrganizationPayload, {
     description: "Deletes an organisation with its groups and memberships. The name is free again.",
   })
@@ -251,7 +257,7 @@ export class OrganizationsResolver {
     return { organization: await deleteOrganization(ctx, organization) };
   }
 
-  @Needs("organization_member:create", "organization_member:read")
+  @Needs("organization_member:create")
   @Mutation(() => AddOrganizationMemberPayload, {
     description: "Makes somebody a member of an organisation, without roles.",
   })
@@ -262,7 +268,7 @@ export class OrganizationsResolver {
     return addOrganizationMember(ctx, input);
   }
 
-  @Needs("organization_member:delete", "organization_member:read")
+  @Needs("organization_member:delete")
   @Mutation(() => RemoveOrganizationMemberPayload, {
     description: "Ends a membership, and with it the roles and groups in the organisation.",
   })
@@ -273,7 +279,7 @@ export class OrganizationsResolver {
     return { member: await removeOrganizationMember(ctx, input) };
   }
 
-  @Needs("assign_org_role:assign", "assign_org_role:unassign", "organization_member:read")
+  @Needs("assign_org_role:assign", "assign_org_role:unassign")
   @Mutation(() => SetOrganizationMemberRolesPayload, {
     description: "Replaces the roles that a member holds in an organisation.",
   })

@@ -1,7 +1,7 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../context.js";
 import { type PasswordCheck, validatePassword } from "../domain/passwords.js";
-import { RateLimit } from "./access.js";
+import { AnyScope, RateLimit } from "./access.js";
 
 @InputType({ description: "A password somebody thinks of." })
 export class ValidatePasswordInput {
@@ -21,6 +21,7 @@ export class ValidatePasswordPayload {
 
 @Resolver()
 export class PasswordsResolver {
+  @AnyScope()
   @Mutation(() => ValidatePasswordPayload, {
     description: "Looks at a password as if the caller wanted to take it. Nothing changes.",
   })

@@ -7,7 +7,7 @@ import {
   type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds.js";
-import { Needs } from "./access.js";
+import { AnyScope, Needs } from "./access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -33,6 +33,7 @@ class UpdatePrebuildsSettingsPayload implements UpdatedPrebuildsSettings {
 
 @Resolver()
 export class PrebuildsResolver {
+  @AnyScope()
   @Query(() => PrebuildsSettingsType, { description: "How the deployment keeps workspaces at hand." })
   prebuildsSettings(@Ctx() ctx: Context): Promise<PrebuildsSettings> {
     return readPrebuildsSettings(ctx);

@@ -1,9 +1,10 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../context.js";
 import { type QuietHours, readQuietHours, type SetQuietHours, setQuietHours } from "../domain/quiet-hours.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { DateTime } from "./scalars.js";
 
+@ReadWith("user:read_personal")
 @ObjectType("QuietHours", {
   simpleResolvers: true,
   description: "From when on, each day, a user's workspaces may be stopped and updated.",
@@ -32,7 +33,9 @@ export class SetQuietHoursInput implements SetQuietHours {
 
 @ObjectType({ simpleResolvers: true, description: "A user's quiet hours are set." })
 export class SetQuietHoursPayload {
-  @Field(() => QuietHoursType, { description: "The quiet hours that count now." }) quietHours!: QuietHoursType;
+  @Covers()
+  @Field(() => QuietHoursType, { description: "The quiet hours that count now." })
+  quietHours!: QuietHoursType;
 }
 
 @Resolver()

@@ -26,7 +26,7 @@ import {
 } from "../domain/tokens/keys.js";
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users.js";
-import { Needs } from "./access.js";
+import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./access.js";
 import { DateTime } from "./scalars.js";
 import { UserType } from "./users.js";
 
@@ -41,6 +41,7 @@ registerEnumType(TokenKind, {
   },
 });
 
+@ReadWith("api_key:read", "id", "name")
 @ObjectType("ApiKey", { simpleResolvers: true, description: "A session or key of a user. Its secret is never shown." })
 export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
   @Field(() => String, { description: "Unique id: the public part of the token." }) id!: string;
@@ -91,6 +92,7 @@ interface KeyPayload {
 export class CreateApiKeyPayload {
   @Field(() => String, { description: "The text of the token. It is shown this once.", simple: true }) token!: string;
 
+  @Covers()
   @Field(() => ApiKeyType, { description: "The token without its secret." })
   apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
     return ctx.load(apiKeysByIds, keyId);
@@ -122,7 +124,6 @@ export class LogoutPayload {
 
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
-  @Needs("user:read")
   @FieldResolver(() => UserType, { description: "Whose it is." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
@@ -145,6 +146,7 @@ export class TokensResolver {
       "Makes an API token. Through a credential with scopes it gets at most the scopes and the remaining life of that one.",
   })
   @Needs("api_key:create")
+  @OpenTo("session", "token")
   async createApiKey(
     @Arg("input", () => CreateApiKeyInput, { description: "The token." }) input: CreateApiKeyInput,
     @Ctx() ctx: Context,
@@ -171,12 +173,16 @@ export class TokensResolver {
     return { apiKey: await revokeApiKey(ctx, id) };
   }
 
-  @Mutation(() => RevokeSessionsPayload, { description: "Ends all sessions of the caller but the one in use." })
+  @Mutation(() => RevokeSessionsPayload, {
+    description: "Ends all sessions of the caller but the one in use, which must be a session.",
+  })
   @Needs("api_key:delete")
+  @OpenTo("session")
   async revokeSessions(@Ctx() ctx: Context) {
     return { revokedCount: await revokeSessions(ctx) };
   }
 
+  @AnyScope()
   @Mutation(() => LogoutPayload, { description: "Ends the credential in use, whatever its scopes." })
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };

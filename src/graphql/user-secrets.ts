@@ -12,9 +12,10 @@ import {
   type UserSecretRow,
 } from "../domain/user-secrets.js";
 import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
-import { Needs } from "./access.js";
+import { Covers, Needs, ReadWith } from "./access.js";
 import { DateTime, UUID } from "./scalars.js";
 
+@ReadWith("user_secret:read", "id", "name")
 @ObjectType("UserSecret", {
   simpleResolvers: true,
   description:
@@ -33,6 +34,7 @@ export class UserSecretType implements UserSecretRow {
   @Field(() => DateTime, { description: "When it was last changed." }) updatedAt!: string;
 }
 
+@ReadWith("user_secret:read")
 @ObjectType("UserSecretUsage", {
   simpleResolvers: true,
   description: "How much a user has stored as secrets, and how much that may be.",
@@ -81,10 +83,12 @@ class DeleteUserSecretInput implements SecretReference {
 }
 
 /** The payload of a verb: the secret as the verb left it, or found it. */
-function secretPayload(verb: string, description: string) {
+function secretPayload(verb: string, description: string, scopes: PropertyDecorator = Needs()) {
   @ObjectType(`${verb}UserSecretPayload`, { simpleResolvers: true, description })
   class Payload implements SecretPayload {
-    @Field(() => UserSecretType, { description: "The secret without its value." }) userSecret!: UserSecretRow;
+    @scopes
+    @Field(() => UserSecretType, { description: "The secret without its value." })
+    userSecret!: UserSecretRow;
   }
   return Payload;
 }
@@ -93,7 +97,7 @@ interface SecretPayload {
   userSecret: UserSecretRow;
 }
 
-const CreateUserSecretPayload = secretPayload("Create", "A stored secret.");
+const CreateUserSecretPayload = secretPayload("Create", "A stored secret.", Covers());
 const UpdateUserSecretPayload = secretPayload("Update", "A changed secret.");
 const DeleteUserSecretPayload = secretPayload("Delete", "A deleted secret, as it was.");
 
@@ -127,7 +131,7 @@ export class UserSecretsResolver {
     return readUserSecretUsage(ctx, user);
   }
 
-  @Needs("user_secret:create", "user_secret:read")
+  @Needs("user_secret:create")
   @Mutation(() => CreateUserSecretPayload, { description: "Stores a secret of the caller." })
   async createUserSecret(
     @Arg("input", () => CreateUserSecretInput, { description: "The secret." }) input: CreateUserSecretInput,
@@ -136,7 +140,7 @@ export class UserSecretsResolver {
     return { userSecret: await createUserSecret(ctx, input) };
   }
 
-  @Needs("user_secret:update", "user_secret:read")
+  @Needs("user_secret:update")
   @Mutation(() => UpdateUserSecretPayload, {
     description: "Changes a secret of the caller. Running workspaces keep what they have until their next start.",
   })
@@ -147,7 +151,7 @@ export class UserSecretsResolver {
     return { userSecret: await updateUserSecret(ctx, input) };
   }
 
-  @Needs("user_secret:delete", "user_secret:read")
+  @Needs("user_secret:delete")
   @Mutation(() => DeleteUserSecretPayload, {
     description: "Deletes a secret of the caller. Running workspaces keep what they have.",
   })

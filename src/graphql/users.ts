@@ -18,7 +18,7 @@ import { onlyReference } from "../domain/references.js";
 import { findUser, LoginType, organizationIdsOf, type UserRow, UserStatus } from "../domain/users.js";
 import { listUsers, type UserFilter } from "../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../domain/users/roles.js";
-import { Needs } from "./access.js";
+import { AnyScope, Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, EmailAddress, Url, UUID } from "./scalars.js";
 
@@ -67,6 +67,7 @@ export class UserRoleType implements HeldRole {
   organizationId!: string;
 }
 
+@ReadWith("user:read", "id", "username", "name", "avatarUrl")
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
 export class UserType implements Omit<UserRow, "siteRoles" | "isSystem" | "memberships"> {
   @Field(() => UUID, { description: "Unique id." }) id!: string;
@@ -134,6 +135,8 @@ export class UsersResolver {
     return "";
   }
 
+  @AnyScope()
+  @Covers()
   @Query(() => UserType, { description: "The caller." })
   me(@Ctx() ctx: Context): Promise<UserRow> {
     return findUser(ctx, "me");

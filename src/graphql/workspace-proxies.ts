@@ -30,7 +30,7 @@ import {
   type UpdateWorkspaceProxy,
 } from "../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../domain/workspace-proxies/registration.js";
-import { Needs } from "./access.js";
+import { Needs, ReadWith } from "./access.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -61,6 +61,7 @@ class WorkspaceProxyStatusType implements WorkspaceProxyStatus {
   @Field(() => ProxyStatus, { nullable: true, description: "What that means." }) status!: ProxyStatus | null;
 }
 
+@ReadWith("system:read")
 @ObjectType("WorkspaceProxyReplica", {
   simpleResolvers: true,
   description: "A process of a proxy. One that is silent for 90 seconds is gone.",
@@ -73,6 +74,7 @@ class WorkspaceProxyReplicaType implements ProxyReplica {
   @Field(() => DateTime, { description: "When it was last heard of." }) lastSeenAt!: string;
 }
 
+@ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
 @ObjectType("WorkspaceProxy", {
   simpleResolvers: true,
   description: "A server that carries the traffic of applications. The first one, `primary`, is the deployment itself.",
@@ -100,6 +102,7 @@ export class WorkspaceProxyType implements WorkspaceProxyRow {
   updatedAt!: string;
 }
 
+@ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
 @ObjectType("Region", {
   simpleResolvers: true,
   description: "Somewhere to open applications at: the deployment itself, or a proxy.",
@@ -213,7 +216,7 @@ export class WorkspaceProxiesResolver {
     return replicasOf(ctx, proxy);
   }
 
-  @Needs("workspace_proxy:create", "workspace_proxy:read")
+  @Needs("workspace_proxy:create")
   @Mutation(() => CreateWorkspaceProxyPayload, { description: "Creates a proxy, which registers by itself." })
   createWorkspaceProxy(
     @Arg("input", () => CreateWorkspaceProxyInput, { description: "The proxy." }) input: CreateWorkspaceProxyInput,
@@ -222,7 +225,7 @@ export class WorkspaceProxiesResolver {
     return createWorkspaceProxy(ctx, input);
   }
 
-  @Needs("workspace_proxy:update", "workspace_proxy:read")
+  @Needs("workspace_proxy:update")
   @Mutation(() => UpdateWorkspaceProxyPayload, {
     description: "Changes what people read about a proxy, or ends its token and makes another one.",
   })
@@ -233,7 +236,7 @@ export class WorkspaceProxiesResolver {
     return updateWorkspaceProxy(ctx, input);
   }
 
-  @Needs("workspace_proxy:delete", "workspace_proxy:read")
+  @Needs("workspace_proxy:delete")
   @Mutation(() => DeleteWorkspaceProxyPayload, { description: "Deletes a proxy. Its token ends at once." })
   async deleteWorkspaceProxy(
     @Arg("input", () => DeleteWorkspaceProxyInput, { description: "The proxy." })

@@ -2,8 +2,8 @@ import type { DomainError } from "../domain/errors.js";
 
 export interface ChallengeFacts {
   accessUrl: string;
-  /** Scopes that the operation needs. */
-  needs?: readonly string[];
+  /** The scopes that the operation needs. */
+  scopes?: readonly string[];
   /** Whether the caller sent a credential. */
   challenged?: boolean;
 }
@@ -11,14 +11,14 @@ export interface ChallengeFacts {
 /** `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. */
 export function challengeOf(
   failure: DomainError,
-  { accessUrl, needs = [], challenged }: ChallengeFacts,
+  { accessUrl, scopes = [], challenged }: ChallengeFacts,
 ): string | undefined {
   if (failure.facts.requiredScopes) {
     return `Bearer error="insufficient_scope", scope="${failure.facts.requiredScopes.join(" ")}"`;
   }
   if (failure.code !== "UNAUTHENTICATED") return undefined;
   const parts = [`realm="steward"`];
-  if (needs.length > 0) parts.push(`scope="${needs.join(" ")}"`);
+  if (scopes.length > 0) parts.push(`scope="${scopes.join(" ")}"`);
   parts.push(`resource_metadata="${accessUrl}/.well-known/oauth-protected-resource"`);
   if (challenged) parts.push(`error="invalid_token"`);
   return `Bearer ${parts.join(", ")}`;

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.js";
 import { statement } from "../database.js";
-import { forbidden, unauthenticated } from "../errors.js";
+import { unauthenticated } from "../errors.js";
 import { keyHint } from "../tokens/credentials.js";
 import { newToken } from "../tokens/text.js";
 
@@ -42,14 +42,4 @@ export async function createApplicationKey(ctx: Context, userId: string, host: s
   const diff = { scopes: { new: [scope] }, expiresAt: { new: made.expiresAt }, host: { new: host } };
   ctx.audit({ action: "create", resourceType: "api_key", resourceId: token.id, diff });
   return token.text;
-}
-
-/** The user whose whole credential asks: a narrowed one, or one of another program, hands nothing on. */
-export function requireWholeCredential({ actor }: Context): string {
-  const isWhole = actor.scopes.includes("all") && actor.credential?.kind !== "oauth";
-  if (actor.userId !== undefined && isWhole) return actor.userId;
-  throw forbidden("Forbidden.", {
-    detail: "Only a credential with all scopes opens applications.",
-    requiredScopes: ["all"],
-  });
 }

@@ -58,6 +58,9 @@ export const scopeCatalogue: readonly string[] = [
 
 export const isScope = (text: string): boolean => scopeCatalogue.includes(text);
 
+/** What a credential's scopes must cover: a permission, or whatever there is. */
+export type Need = Permission | "all";
+
 /** The scopes that cover a permission, from the widest to the narrowest. */
 function scopesFor(permission: Permission): string[] {
   const resource = resourceOf(permission);
@@ -72,16 +75,27 @@ function scopesFor(permission: Permission): string[] {
   ];
 }
 
-const sufficient = new Map([...grants.keys()].map((permission) => [permission, scopesFor(permission)]));
+const sufficient = new Map<Need, string[]>([
+  ...[...grants.keys()].map((permission) => [permission, scopesFor(permission)] as const),
+  ["all", ["all"]],
+]);
 
 /** Whether scopes let a credential be used for a permission. They only narrow: it must be held besides. */
-export function covers(scopes: readonly string[], permission: Permission): boolean {
-  const wanted = sufficient.get(permission) ?? [];
+export function covers(scopes: readonly string[], need: Need): boolean {
+  const wanted = sufficient.get(need) ?? [];
   return scopes.some((scope) => wanted.includes(scope));
 }
 
-/** The narrowest scope that covers a permission. */
-export const neededScope = (permission: Permission): string => sufficient.get(permission)?.at(-1) ?? "all";
+/** The narrowest scopes that cover all of these together, in byte order: names out of the catalogue. */
+export function scopesOf(needs: readonly Need[]): string[] {
+  const narrowest = [...new Set(needs.map((need) => sufficient.get(need)?.at(-1) ?? "all"))];
+  const isImplied = (scope: string) => narrowest.some((other) => other !== scope && includes(other, scope));
+  return narrowest.filter((scope) => !isImplied(scope)).sort();
+}
+
+/** The same of what `held` scopes leave out. */
+export const missingScopes = (held: readonly string[], needs: readonly Need[]): string[] =>
+  scopesOf(needs.filter((need) => !covers(held, need)));
 
 /** Whether one scope allows all that the other allows. */
 const includes = (wide: string, narrow: string) =>

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { reach } from "../authorization.js";
+import { reach, sight } from "../authorization.js";
 import { type Statement, statement } from "../database.js";
 import { conflict, notFound } from "../errors.js";
 import { jsonOf } from "../json.js";
@@ -92,7 +92,7 @@ export const countGroups = (condition: string): string => `select count(*) as co
 
 /** `$1` to `$4` of statements that read groups. */
 function readBy({ actor }: Context): unknown[] {
-  const { everywhere, organizations, inGroup } = reach(actor, "group:read");
+  const { everywhere, organizations, inGroup } = sight(actor, "group:read");
   return [actor.userId ?? null, everywhere, organizations, inGroup];
 }
 

@@ -93,7 +93,6 @@ const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boole
 export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{ id: string; token: string }> {
   const user = await lockUser(ctx, input.user ?? "me");
   authorize(ctx.actor, "api_key:create", userTarget(user));
-  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot make keys.");
 
   const { name = "", scopes = ["all"] } = withoutNulls(input);
   const problems = new Problems();

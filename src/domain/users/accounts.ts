@@ -4,7 +4,7 @@ import { newId } from "../ids.js";
 import { diffOf } from "../audit.js";
 import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
-import { badInput, conflict, forbidden, Problems, type Validation, violatedUnique } from "../errors.js";
+import { badInput, conflict, Problems, type Validation, violatedUnique } from "../errors.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
 import { passwordProblem } from "../passwords.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../text.js";
@@ -254,7 +254,6 @@ export async function resetUserPassword(
   ctx: Context,
   { user: ref, password }: { user: string; password?: string | null },
 ): Promise<string> {
-  if (ctx.actor.credential?.kind === "oauth") throw forbidden("OAuth2 tokens cannot change passwords.");
   const hash = await newPasswordHash(ctx.afresh(), ref, password ?? "");
   const user = await lockUser(ctx, ref);
   authorizeOn(ctx, "user:update", user);

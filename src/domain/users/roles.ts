@@ -5,7 +5,6 @@ import {
   mayAssign,
   type OrganizationRole,
   organizationRoles,
-  requireScope,
   roleNames,
   type SiteRole,
   siteRoles,
@@ -93,7 +92,6 @@ export interface AssignableRole extends Omit<HeldRole, "organizationId"> {
 
 /** The roles of an organisation, or of the deployment if none is named. */
 export async function listAssignableRoles(ctx: Context, ref: string | null | undefined): Promise<AssignableRole[]> {
-  requireScope(ctx.actor, ref == null ? "assign_role:read" : "assign_org_role:read");
   const organizationId = ref == null ? undefined : (await findOrganization(ctx, ref)).id;
   if (organizationId === undefined) authorize(ctx.actor, "assign_role:read");
   else authorize(ctx.actor, "assign_org_role:read", { organizationId });

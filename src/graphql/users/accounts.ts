@@ -14,7 +14,7 @@ import {
   updateUser,
 } from "../../domain/users/accounts.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
-import { Needs } from "../access.js";
+import { ByArguments, Covers, Needs, OpenTo } from "../access.js";
 import { EmailAddress, Url, UUID } from "../scalars.js";
 import { UserType } from "../users.js";
 
@@ -84,9 +84,10 @@ interface UserPayload {
 }
 
 /** The payload of verbs on a user that still exists: it is read in the transaction of the verb. */
-function userPayload(verb: string, description: string) {
+function userPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
+    @scopes
     @Field(() => UserType, { description: "The user." })
     user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
       return ctx.load(usersById, userId);
@@ -95,9 +96,9 @@ function userPayload(verb: string, description: string) {
   return Payload;
 }
 
-const CreateUserPayload = userPayload("CreateUser", "The user created.");
+const CreateUserPayload = userPayload("CreateUser", "The user created.", Covers());
 const UpdateUserPayload = userPayload("UpdateUser", "The user changed.");
-const UpdateProfilePayload = userPayload("UpdateProfile", "The caller.");
+const UpdateProfilePayload = userPayload("UpdateProfile", "The caller.", Covers());
 const SuspendUserPayload = userPayload("SuspendUser", "The user kept out.");
 const ActivateUserPayload = userPayload("ActivateUser", "The user let in.");
 const SetUserRolesPayload = userPayload("SetUserRoles", "The user with the new roles.");
@@ -110,7 +111,7 @@ class DeleteUserPayload {
 
 @Resolver()
 export class AccountsResolver {
-  @Needs("user:create", "user:read")
+  @Needs("user:create")
   @Mutation(() => CreateUserPayload, { description: "Creates a person or a service account." })
   async createUser(
     @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
@@ -119,8 +120,11 @@ export class AccountsResolver {
     return { userId: await createUser(ctx, input) };
   }
 
-  @Needs("user:update", "user:read")
-  @Mutation(() => UpdateUserPayload, { description: "Changes somebody's account." })
+  @Needs("user:update")
+  @ByArguments<{ input: UpdateUserInput }>(({ input }) => (input.email == null ? {} : { openTo: ["session"] }))
+  @Mutation(() => UpdateUserPayload, {
+    description: "Changes somebody's account. A change of the e-mail address takes a session.",
+  })
   async updateUser(
     @Arg("input", () => UpdateUserInput, { description: "What to change." }) input: UpdateUserInput,
     @Ctx() ctx: Context,
@@ -137,7 +141,7 @@ export class AccountsResolver {
     return { userId: await updateProfile(ctx, input) };
   }
 
-  @Needs("user:update", "user:read")
+  @Needs("user:update")
   @Mutation(() => SuspendUserPayload, { description: "Keeps somebody out: sessions and tokens end at once." })
   async suspendUser(
     @Arg("input", () => SuspendUserInput, { description: "Who." }) { user }: { user: string },
@@ -146,7 +150,7 @@ export class AccountsResolver {
     return { userId: await suspendUser(ctx, user) };
   }
 
-  @Needs("user:update", "user:read")
+  @Needs("user:update")
   @Mutation(() => ActivateUserPayload, { description: "Lets somebody in again, who has to sign in anew." })
   async activateUser(
     @Arg("input", () => ActivateUserInput, { description: "Who." }) { user }: { user: string },
@@ -155,7 +159,7 @@ export class AccountsResolver {
     return { userId: await activateUser(ctx, user) };
   }
 
-  @Needs("user:delete", "user:read")
+  @Needs("user:delete")
   @Mutation(() => DeleteUserPayload, {
     description: "Deletes somebody for good. The e-mail and the username are free again.",
   })
@@ -166,7 +170,7 @@ export class AccountsResolver {
     return { user: await deleteUser(ctx, user) };
   }
 
-  @Needs("assign_role:assign", "assign_role:unassign", "user:read")
+  @Needs("assign_role:assign", "assign_role:unassign")
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that somebody holds in the deployment." })
   async setUserRoles(
     @Arg("input", () => SetUserRolesInput, { description: "Whose roles." }) input: SetUserRolesInput,
@@ -175,9 +179,10 @@ export class AccountsResolver {
     return { userId: await setUserRoles(ctx, input) };
   }
 
-  @Needs("user:update", "user:read")
+  @Needs("user:update")
+  @OpenTo("session")
   @Mutation(() => ResetUserPasswordPayload, {
-    description: "Gives somebody a new password. All sessions and tokens of the user end.",
+    description: "Gives somebody a new password. All sessions and tokens of the user end. Takes a session.",
   })
   async resetUserPassword(
     @Arg("input", () => ResetUserPasswordInput, { description: "Whose password." }) input: ResetUserPasswordInput,

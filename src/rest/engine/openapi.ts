@@ -8,6 +8,7 @@ import {
   isNonNullType,
   OperationTypeNode,
 } from "graphql";
+import { scopesOf } from "../../domain/authorization.js";
 import { entryKeyOf } from "../../graphql/variables.js";
 import { answerOf, eventShapes, type Field, type Shape, unmodifiedBy } from "./render.js";
 import type { Endpoint } from "./respond.js";
@@ -105,7 +106,7 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
     tags: [tag],
     ...(description && { description }),
     ...(options?.successor && { deprecated: true }),
-    security: operation.open ? [] : [{ session: [] }, { bearer: [...needs] }],
+    security: operation.open ? [] : [{ session: [] }, { bearer: scopesOf(needs) }],
     ...(parameters.length > 0 && { parameters }),
     ...(body &&
       binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),

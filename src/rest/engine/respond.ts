@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import { type Actor, anonymous, Context, type Services } from "../../context.js";
+import { scopesOf } from "../../domain/authorization.js";
 import { type Answered, json, send, TransportError, transportFailure } from "../../http/answers.js";
 import type { ContextOf, Http } from "../../http/baseline.js";
 import { readBody } from "../../http/body.js";
@@ -32,6 +33,7 @@ export function endpointOf(
 ): Endpoint {
   const binding = bindingOf(schema, row, operation);
   const { config } = services;
+  const scopes = scopesOf(operation.needs);
   const contextFor = (actor: Actor, { state }: Http) => new Context(services, actor, state.facts, state.lifetime);
   const visitor = async (http: Http) => contextFor(await actorOf(services, http.req, {}), http);
 
@@ -62,7 +64,7 @@ export function endpointOf(
     return apiFailure(failure, {
       requestId: http.state.facts.id,
       accessUrl: config.accessUrl,
-      needs: operation.needs,
+      scopes,
       challenged: sentCredential(http.req, config.accessUrl),
       wireField: (field) => binding.wireField(field, variables),
     });

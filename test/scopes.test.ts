@@ -1,0 +1,219 @@
+// What narrow keys reach: no more than their scopes name, in payloads and nested objects as well.
+import { expect } from "chai";
+import { scopeCatalogue } from "../src/domain/authorization.js";
+import { newId } from "../src/domain/ids.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { areas } from "../src/rest/index.js";
+import { goodPassword } from "./support/accounts.js";
+import { type Client, GraphqlFailure, type Person, world } from "./support/world.js";
+
+describe("scopes", () => {
+  const the = world();
+
+  const keyOf = async (person: Person, ...scopes: string[]): Promise<Client> => {
+    const { createApiKey } = await the()
+      .as(person)
+      .graphql(
+        `mutation($name: String!, $scopes: [String!]) { createApiKey(input: { name: $name, scopes: $scopes }) { token } }`,
+        { name: newId(), scopes },
+      );
+    return the().as(createApiKey);
+  };
+
+  /** Scopes that the credential lacks for a document; nothing where it lacks none. */
+  async function missing(client: Client, document: string): Promise<string[] | undefined> {
+    try {
+      await client.graphql(document);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof GraphqlFailure) || error.code !== "FORBIDDEN") throw error;
+      return error.errors[0]!.extensions.requiredScopes;
+    }
+  }
+
+  describe("of what is selected", () => {
+    it("are needed for the addresses in the payload of a revocation", async () => {
+      const ada = await the().user("ada");
+      const client = await keyOf(ada, "api_key:delete");
+      const id = ada.token.split("_")[2]!.split("-")[0];
+      const end = (selection: string) =>
+        `mutation { revokeApiKey(input: { id: "${id}" }) { apiKey { ${selection} } } }`;
+      for (const shown of ["ip", "userAgent", "id ...Place", "... on ApiKey { lastUsedAt }"]) {
+        const document = `${end(shown)} ${shown.includes("Place") ? "fragment Place on ApiKey { ip }" : ""}`;
+        expect(await missing(client, document), shown).to.deep.equal(["api_key:read"]);
+      }
+      expect(await missing(client, end("id name"))).to.equal(undefined);
+    });
+
+    it("are needed for the texts in the payload of a mark", async () => {
+      const ada = await the().user("ada");
+      await the()
+        .as(ada)
+        .post("/api/v2/notifications/custom", { content: { title: "Tea", message: "is ready" } });
+      const list = await the().as(ada).get("/api/v2/notifications/inbox");
+      const { id } = list.body.notifications[0];
+      const client = await keyOf(ada, "inbox_notification:update");
+      const mark = (selection: string) =>
+        `mutation { markInboxNotification(input: { id: "${id}", isRead: true }) { ${selection} } }`;
+      expect(await missing(client, mark("notification { title }"))).to.deep.equal(["inbox_notification:read"]);
+      expect(await missing(client, mark("unreadCount"))).to.deep.equal(["inbox_notification:read"]);
+      expect(await missing(client, mark("notification { id }"))).to.equal(undefined);
+      const answer = await client.put(`/api/v2/notifications/inbox/${id}/read-status`, { is_read: false });
+      expect(answer.status).to.equal(403);
+      expect(answer.headers.get("www-authenticate")).to.equal(
+        'Bearer error="insufficient_scope", scope="inbox_notification:read"',
+      );
+    });
+
+    it("are needed for nested objects, but for what names them and what the contract shows there", async () => {
+      const ada = await the().user("ada");
+      const group = await the().group(undefined, { members: [ada] });
+      const client = await keyOf(the().owner, "group:read", "api_key:read");
+      const groups = (selection: string) => `{ group(group: "${group.id}") { ${selection} } }`;
+      expect(await missing(client, groups("organization { id name displayName }"))).to.equal(undefined);
+      expect(await missing(client, groups("organization { description }"))).to.deep.equal(["organization:read"]);
+      expect(await missing(client, groups("members { nodes { user { id username email lastSeenAt } } }"))).to.equal(
+        undefined,
+      );
+      for (const more of ["roles { name }", "organizationIds"])
+        expect(await missing(client, groups(`members { edges { node { user { ${more} } } } }`)), more).to.deep.equal([
+          "user:read",
+        ]);
+      expect(await missing(client, "{ apiKeys { ip user { username } } }")).to.equal(undefined);
+      expect(await missing(client, "{ apiKeys { ip user { email } } }")).to.deep.equal(["user:read"]);
+      expect((await client.get(`/api/v2/groups/${group.id}`)).body.members[0]).to.include({ email: ada.email });
+    });
+
+    it("are not needed for one's own user, nor for what the request itself has made", async () => {
+      const ada = await the().user("ada");
+      const own = await keyOf(ada, "user:update_personal");
+      expect(await missing(own, "{ me { email roles { name } organizationIds lastSeenAt } }")).to.equal(undefined);
+      expect(
+        await missing(own, `mutation { updateProfile(input: { name: "Ada" }) { user { email roles { name } } } }`),
+      ).to.equal(undefined);
+      const maker = await keyOf(ada, "api_key:create");
+      const { createApiKey } = await maker.graphql(
+        `mutation { createApiKey(input: { name: "made" }) { token apiKey { id scopes expiresAt ip } } }`,
+      );
+      expect(createApiKey.apiKey.scopes).to.deep.equal(["api_key:create"]);
+      const secrets = await keyOf(ada, "user_secret:create");
+      expect(await secrets.post("/api/v2/users/me/secrets", { name: "key", value: "v" })).to.include({ status: 201 });
+    });
+  });
+
+  describe("of AI budgets", () => {
+    it("are those of groups: a key that updates groups sets a budget, by id and by name", async () => {
+      const w = the();
+      const group = await w.group();
+      const [writer, remover] = [await keyOf(w.owner, "group:update"), await keyOf(w.owner, "group:delete")];
+      for (const ref of [group.id, group.name]) {
+        const path = `/api/v2/groups/${ref}/ai/budget`;
+        const answer = await writer.put(path, { spend_limit_micros: 5 });
+        expect([answer.status, answer.body.spend_limit_micros], ref).to.deep.equal([200, 5]);
+        const refused = await writer.delete(path);
+        expect(refused.headers.get("www-authenticate")).to.equal(
+          'Bearer error="insufficient_scope", scope="group:delete"',
+        );
+        expect(await remover.delete(path), ref).to.include({ status: 204 });
+      }
+    });
+  });
+
+  describe("in challenges", () => {
+    it("exist, on every row and in its description", async () => {
+      const { body: openApi } = await the().nobody.get("/openapi.json");
+      for (const [method, pattern] of areas.flatMap(({ rows }) => rows)) {
+        const name = `${method} ${pattern}`;
+        const answer = await the().nobody.request(
+          method,
+          pattern.replace(/:\w+/g, () => newId()),
+        );
+        const [, scopes = ""] = /scope="([^"]*)"/.exec(answer.headers.get("www-authenticate") ?? "") ?? [];
+        const described = openApi.paths[pattern.replace(/:(\w+)/g, "{$1}")][method.toLowerCase()].security;
+        const bearer = (described as Array<{ bearer?: string[] }>).flatMap(({ bearer: each = [] }) => each);
+        expect(scopes.split(" ").filter(Boolean), name).to.deep.equal(bearer);
+        expect(scopeCatalogue, name).to.include.members(bearer);
+      }
+    });
+
+    it("are named all at once, without those that others cover", async () => {
+      const w = the();
+      const group = await w.group();
+      const client = await keyOf(w.owner, "file:read");
+      const patch = await client.patch(`/api/v2/groups/${group.id}`, { display_name: "x" });
+      expect(patch.headers.get("www-authenticate")).to.equal(
+        'Bearer error="insufficient_scope", scope="group:read group:update"',
+      );
+      expect(patch.body.detail).to.equal("The credential lacks the scopes group:read, group:update.");
+      const roles = `mutation { setUserRoles(input: { user: "me", roles: [OWNER] }) { user { email } } }`;
+      expect(await missing(client, roles)).to.deep.equal(["user:*"]);
+      expect(await missing(client, "{ encryptionStatus { activeKeyId } groups { totalCount } }")).to.deep.equal([
+        "all",
+      ]);
+      expect(await missing(client, "{ assignableRoles { name } }")).to.deep.equal(["user:read"]);
+      expect(await missing(client, `{ assignableRoles(organization: "default") { name } }`)).to.deep.equal([
+        "organization_member:read",
+      ]);
+    });
+  });
+
+  describe("and kinds of credentials", () => {
+    const key = async ({ id }: Person, kind: "token" | "oauth" | "application"): Promise<Client> => {
+      const token = newToken(kind);
+      await the().app.services.database.pool.query(
+        `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
+         values ($1, $2, $3, $4, $1, '{all}', now(), now() + interval '1 hour')`,
+        [token.id, token.secretHash, id, kind],
+      );
+      return the().as({ token: token.text });
+    };
+    const names = { token: "an API token", oauth: "an OAuth2 access token", application: "an application key" };
+    const kinds = ["token", "oauth", "application"] as const;
+
+    it("what outlives or outgrows a key takes a session", async () => {
+      const w = the();
+      const bob = await w.user("bob");
+      const passwords = `currentPassword: "x", newPassword: "${goodPassword}"`;
+      for (const document of [
+        `mutation { changePassword(input: { ${passwords} }) { user { id } } }`,
+        `mutation { resetUserPassword(input: { user: "${bob.id}", password: "${goodPassword}" }) { user { id } } }`,
+        `mutation { convertLogin(input: { user: "me", toType: OIDC, password: "x" }) { stateString } }`,
+        `mutation { updateUser(input: { user: "${bob.id}", email: "b@example.com" }) { user { id } } }`,
+        "mutation { revokeSessions { revokedCount } }",
+      ]) {
+        for (const kind of kinds) {
+          const { code, errors } = await (await key(w.owner, kind)).failure(document);
+          expect(code, document).to.equal("FORBIDDEN");
+          expect(errors[0]!.extensions.requiredScopes).to.equal(undefined);
+          expect(errors[0]!.extensions.detail, document).to.equal(
+            `This operation takes a session; ${names[kind]} cannot be used for it.`,
+          );
+        }
+      }
+      for (const kind of kinds) {
+        const client = await key(w.owner, kind);
+        const answer = await client.post("/api/v2/users/me/convert-login", { to_type: "oidc", password: "x" });
+        expect([answer.status, answer.body.detail]).to.deep.equal([
+          403,
+          `This operation takes a session; ${names[kind]} cannot be used for it.`,
+        ]);
+        expect(answer.headers.get("www-authenticate")).to.equal(null);
+      }
+      const client = await key(w.owner, "token");
+      await client.graphql(`mutation { updateUser(input: { user: "${bob.id}", name: "Bob" }) { user { name } } }`);
+    });
+
+    it("keys are made by sessions and API tokens alone", async () => {
+      const w = the();
+      const create = `mutation { createApiKey(input: { name: "made by another" }) { token } }`;
+      for (const kind of ["oauth", "application"] as const) {
+        const { code, errors } = await (await key(w.owner, kind)).failure(create);
+        expect(code).to.equal("FORBIDDEN");
+        expect(errors[0]!.extensions.detail).to.equal(
+          `This operation takes a session or an API token; ${names[kind]} cannot be used for it.`,
+        );
+      }
+      await (await key(w.owner, "token")).graphql(create);
+    });
+  });
+});
