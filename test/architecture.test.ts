@@ -188,8 +188,10 @@ describe("the GraphQL schema", () => {
   it("runs every mutation in a transaction", async () => {
     const result = { data: { transacted: true } };
     for (const field of mutations) {
-      const kinds = (field.extensions.openTo as Actor["kind"][] | undefined) ?? ["user"];
-      const actor: Actor = { ...anonymous, kind: kinds[0]!, scopes: ["all"] };
+      const [caller = "user"] = (field.extensions.openTo as string[] | undefined) ?? [];
+      const isMachine = caller === "agent" || caller === "proxy";
+      const credential = { kind: caller === "user" ? "session" : caller } as Actor["credential"];
+      const actor = { ...anonymous, kind: isMachine ? caller : "user", scopes: ["all"], credential } as Actor;
       const context = { actor, transactional: () => Promise.resolve(result) } as unknown as Context;
       expect(await prepare(schema, alone(roots[1]!, field)).run(context, {}), field.name).to.equal(result);
     }
@@ -277,6 +279,7 @@ describe("the GraphQL schema", () => {
       // Events of the inbox, whose notifications and counts need its scope.
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",
+      "InboxWatchRestarted",
       // For proxies.
       "AppConnectKey",
       "ApplicationTarget",

@@ -50,7 +50,7 @@ registerEnumType(GroupSource, {
 @ReadWith("group_member:read")
 @ObjectType("GroupMember", { simpleResolvers: true, description: "A user in a group." })
 export class GroupMemberType implements GroupMemberRow {
-  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "createdAt", "updatedAt")
+  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "themePreference", "createdAt", "updatedAt")
   @Field(() => UserType, { description: "The user." })
   user!: GroupMemberRow["user"];
   @Field(() => DateTime, { nullable: true, description: "When the user was added; none in Everyone." }) addedAt!:
