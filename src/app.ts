@@ -26,7 +26,7 @@ import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/documents.js";
 import { createSchema } from "./graphql/index.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/server.js";
-import { graphqlOverSockets } from "./graphql/sockets.js";
+import { graphqlOverSockets } from "./graphql/sockets/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
 import { baseline, type ContextOf, type State } from "./http/baseline.js";
 import { Connections, connectionLimit } from "./http/connections.js";
@@ -137,7 +137,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
     return actor instanceof Promise ? actor.then(make) : make(actor);
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
-  const sockets = graphqlOverSockets(services, schema, documents, contextOf);
+  const sockets = graphqlOverSockets(services, schema, documents, contextOf, unread);
   const routes = restRoutes(services, schema, contextOf);
   const graphiql = graphiqlPage(services, schema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
@@ -174,7 +174,8 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const url = await listen(server, config);
   closers.push(async () => {
     stage = "draining";
-    await Promise.all([sockets.close(), lifetimes.drain(config.shutdownGrace)]);
+    sockets.close();
+    await lifetimes.drain(config.shutdownGrace);
     hangUp(server);
     await graphql.stop();
   });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
+import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
 import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
 import { logged, loggedFromInfo, ownerPassword, startServer } from "./support/app.js";
@@ -49,6 +50,22 @@ describe("without its database", () => {
   });
 
   const owner = () => new Client(app.url, token);
+
+  /** What becomes of a GraphQL socket that shows the token: its first message, or the code and reason of its end. */
+  async function introduced(): Promise<unknown> {
+    const socket = new WebSocket(`${app.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    socket.once("open", () =>
+      socket.send(JSON.stringify({ type: "connection_init", payload: { sessionToken: token } })),
+    );
+    try {
+      return await new Promise((resolve) => {
+        socket.once("message", (data) => resolve((JSON.parse((data as Buffer).toString()) as { type: string }).type));
+        socket.once("close", (code, reason) => resolve([code, reason.toString()]));
+      });
+    } finally {
+      socket.terminate();
+    }
+  }
 
   async function isBack(): Promise<void> {
     await eventually(async () => (await owner().get("/readyz")).status === 200, "the server is ready", 20_000);
@@ -111,9 +128,11 @@ describe("without its database", () => {
     const graphql = await owner().post("/graphql", { query: "{ me { username } }" });
     expect(graphql.body.errors[0]).to.include(unavailable);
     expect(graphql.body.errors[0].extensions).to.include({ code: "UNAVAILABLE", retryAfter: 1 });
+    expect(await introduced()).to.deep.equal([1013, unavailable.message]);
 
     await start();
     await isBack();
+    expect(await introduced()).to.equal("connection_ack");
     const { body } = await owner().get("/api/v2/groups");
     expect(body.map(({ name }: { name: string }) => name)).to.deep.equal(["Everyone"]);
   });

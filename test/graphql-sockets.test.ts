@@ -39,8 +39,8 @@ describe("GraphQL over WebSocket", () => {
   }
 
   /** A bare socket: what it is told, and the code it is closed with. */
-  async function bare(headers: Record<string, string> = {}, protocol = "graphql-transport-ws") {
-    const socket = new WebSocket(address(), protocol, { headers });
+  async function bare(headers: Record<string, string> = {}, protocol = "graphql-transport-ws", url?: string) {
+    const socket = new WebSocket(address(url), protocol, { headers });
     endings.push(() => socket.terminate());
     const messages: Array<{ type: string; id?: string; payload?: any }> = []; // oxlint-disable-line typescript/no-explicit-any -- messages of every shape
     socket.on("message", (data) => messages.push(JSON.parse((data as Buffer).toString())));
@@ -175,6 +175,44 @@ describe("GraphQL over WebSocket", () => {
       expect(payload[0].extensions).to.include({ code: "RATE_LIMITED", retryAfter: 1 });
     say({ type: "subscribe", id: "later", payload: { query: "{ me { id } }" } });
     await eventually(() => messages.some(({ id, type }) => id === "later" && type === "next"), "there is room again");
+  });
+
+  describe("of a client that does not read", () => {
+    const unreadBytes = async () =>
+      Number(/^steward_unread_bytes (\d+)/m.exec(await (await fetch(`${w().url}/metrics`)).text())?.[1]);
+
+    async function paused(person: Pick<Person, "token">) {
+      const client = await bare();
+      client.say(init(person.token));
+      await eventually(() => client.messages.length === 1, "acknowledged");
+      client.socket.pause();
+      return client;
+    }
+
+    it("runs few operations before their results are taken, and all of them when they are", async () => {
+      const [ada] = await w().users("ada");
+      const content = "x".repeat(64 * 1024);
+      await deliver(w().app, ada!.id, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], { content });
+      const { messages, say, socket } = await paused(ada!);
+      const query = "{ inboxNotifications { nodes { content } } }";
+      for (let id = 1; id <= 50; id++) say({ type: "subscribe", id: String(id), payload: { query } });
+      const result = 10 * content.length;
+      await eventually(async () => (await unreadBytes()) > 9 * result, "results wait", 20_000);
+      for (let n = 0; n < 5; n++) await w().as(ada!).graphql(query);
+      expect(await unreadBytes()).to.be.lessThan(11 * result);
+      socket.resume();
+      await eventually(() => messages.filter(({ type }) => type === "complete").length === 50, "all come", 20_000);
+    });
+
+    it("cuts the socket when it is to carry too much, such as pongs for pings", async () => {
+      const { closed, say, socket } = await paused(w().owner);
+      for (let n = 0; n < 600; n++) say({ type: "ping", payload: { padding: "x".repeat(64 * 1024) } });
+      socket.on("error", () => {});
+      await eventually(() => socket.bufferedAmount === 0 || socket.readyState > socket.OPEN, "all is sent", 20_000);
+      socket.resume();
+      expect((await closed)[0]).to.equal(1006);
+      expect(await unreadBytes()).to.equal(0);
+    });
   });
 
   it("gives up a subscription as soon as the client does", async () => {

@@ -1,4 +1,3 @@
-import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
 import { Client } from "pg";
@@ -274,40 +273,6 @@ describe("the live inbox", () => {
       "places become free",
     );
   });
-
-  it("drops readers that take nothing for 30 s, by WebSocket and SSE, so that they can resume", async function () {
-    this.timeout(90_000);
-    const w = the();
-    const [ada, bob] = await w.users("ada", "bob");
-    const [hers, his] = [await pausedSocket(w.url, ada!), await pausedEventSource(w.url, bob!)];
-    for (const person of [ada!, bob!]) await Promise.all(Array.from({ length: 19 }, () => watching("NDJSON", person)));
-    const content = "x".repeat(64 * 1024);
-    for (let batch = 0; batch < 8; batch++) {
-      const batchTitles = Array.from({ length: 50 }, (_, n) => `n${n}`);
-      await Promise.all([ada!, bob!].map(({ id }) => deliver(w.app, id, batchTitles, { content })));
-    }
-    // All 20 places are taken until the server gives the paused reader up.
-    const freed = (person: Person) => () =>
-      watching("NDJSON", person).then(
-        () => true,
-        () => false,
-      );
-    await eventually(freed(ada!), "the socket is dropped", 45_000);
-    await eventually(freed(bob!), "the event source is dropped", 10_000);
-    expect(await hers.resume()).to.equal(1013);
-    await his.resume();
-
-    for (const watcher of open.splice(0)) watcher.close();
-    for (const [seen, name, person] of [
-      [hers.seen, "WebSocket", ada!],
-      [his.seen, "SSE", bob!],
-    ] as const) {
-      expect(seen.length, name).to.be.within(1, 399);
-      const rest = await watching(name, person, `?since=${seen.at(-1)}`);
-      await eventually(() => seen.length + rest.items.length === 400, "the rest is told");
-      expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size, name).to.equal(400);
-    }
-  });
 });
 
 describe("many watchers", () => {
@@ -337,50 +302,3 @@ describe("many watchers", () => {
     for (const watcher of watchers) watcher.close();
   });
 });
-
-/** A reader that takes nothing until it resumes; then it takes what is left, and `resume` resolves at the end. */
-interface PausedReader {
-  /** Ids of the notifications that it got whole. */
-  seen: string[];
-  resume(): Promise<unknown>;
-}
-
-const idIn = (json: string) => (JSON.parse(json) as { notification: { id: string } }).notification.id;
-
-async function pausedSocket(url: string, { token }: Person): Promise<PausedReader> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}${watch}`, { headers: { "Service-Session-Token": token } });
-  const seen: string[] = [];
-  socket.on("message", (data) => seen.push(idIn((data as Buffer).toString())));
-  const closed = new Promise((resolve) => socket.once("close", resolve));
-  await new Promise((resolve) => socket.once("open", resolve));
-  socket.pause();
-  return {
-    seen,
-    resume() {
-      socket.resume();
-      return closed;
-    },
-  };
-}
-
-async function pausedEventSource(url: string, { token }: Person): Promise<PausedReader> {
-  const headers = { "Service-Session-Token": token, Accept: "text/event-stream" };
-  const response = await new Promise<IncomingMessage>((resolve) => get(`${url}${watch}`, { headers }, resolve));
-  const seen: string[] = [];
-  return {
-    seen,
-    async resume() {
-      let text = "";
-      try {
-        for await (const chunk of response.setEncoding("utf8")) text += chunk;
-      } catch {
-        // The server broke the answer off.
-      }
-      const items = text
-        .split("\n\n")
-        .slice(0, -1)
-        .filter((block) => block.startsWith("id: "));
-      seen.push(...items.map((block) => idIn(block.slice(block.indexOf("data: ") + 6))));
-    },
-  };
-}

@@ -3,10 +3,12 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createListener, hangUp, listen } from "../src/http/listener.js";
+import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
+import { pausedReaders } from "./support/paused-readers.js";
 import { rawRequest } from "./support/raw.js";
-import { eventually } from "./support/watchers.js";
+import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";
 
 /** A connection that says something now and then, and hears until it is closed. */
@@ -173,6 +175,7 @@ describe("slow clients", () => {
           await eventually(
             async () => (await metric(app.url, "steward_http_request_duration_seconds_count", "/graphql")) === 10,
             "all have responses",
+            30_000,
           );
           expect(await unreadBytes(app.url)).to.be.within(1, inTotal);
           expect((await unread(app.url, inbox(ada)).rest()).length, "who reads").to.be.greaterThan(large);
@@ -196,6 +199,58 @@ describe("slow clients", () => {
         const text = await pipelined.rest();
         expect(text.match(/HTTP\/1\.1 200 /g)).to.have.length(12);
         expect(text.length).to.be.greaterThan(12 * large);
+      });
+    });
+
+    describe("and streams", () => {
+      const names = Object.keys(pausedReaders) as Array<keyof typeof pausedReaders>;
+      let app: App;
+      before(async () => {
+        app = await startServer(the().database.url, {}, { patience: 2_000, bytesPerSecond: 64 * 1024 ** 2 });
+      });
+      after(() => app.close());
+
+      /** A reader of its own for each transport, and how many subscriptions each of them holds on the server. */
+      async function fourReaders() {
+        const { events } = app.services;
+        const people = await the().users(...names);
+        const idle = events.subscriptions;
+        const readers = await Promise.all(names.map((name, n) => pausedReaders[name](app.url, people[n]!)));
+        const each = (events.subscriptions - idle) / names.length;
+        const remain = (count: number) =>
+          eventually(() => events.subscriptions === idle + count * each, `${count} remain`, 30_000);
+        return { people, readers, remain };
+      }
+
+      it("with a large backlog are given up on all four transports, sockets with 1013, and resume", async () => {
+        const { people, readers, remain } = await fourReaders();
+        const content = "x".repeat(notification);
+        const titles = Array.from({ length: 50 }, (_, n) => `n${n}`);
+        for (let batch = 0; batch < 4; batch++)
+          await Promise.all(people.map(({ id }) => deliver(app, id, titles, { content })));
+        await remain(0);
+        expect(await Promise.all(readers.map((reader) => reader.resume()))).to.deep.equal([1013, 0, 0, 1013]);
+        for (const [n, name] of names.entries()) {
+          const { seen } = readers[n]!;
+          expect(seen.length, name).to.be.within(1, 199);
+          const rest = await transports[name](app.url, people[n]!.token, { query: `?since=${seen.at(-1)}` });
+          await eventually(() => seen.length + rest.items.length === 200, "the rest is told", 20_000);
+          expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size, name).to.equal(200);
+          rest.close();
+        }
+        await eventually(async () => (await unreadBytes(app.url)) === 0, "nothing waits any more");
+      });
+
+      it("with a small backlog are closed with 1013 on sockets, where pings tell; others have lost nothing", async () => {
+        const { people, readers, remain } = await fourReaders();
+        const tell = (...titles: string[]) => Promise.all(people.map(({ id }) => deliver(app, id, titles)));
+        await tell("one", "two");
+        await remain(2);
+        const ended = readers.map((reader) => reader.resume());
+        expect(await Promise.all([ended[0], ended[3]])).to.deep.equal([1013, 1013]);
+        await tell("three");
+        await eventually(() => readers[1]!.seen.length === 3 && readers[2]!.seen.length === 3, "they read on");
+        expect(readers.map(({ seen }) => seen.length)).to.deep.equal([2, 3, 3, 2]);
       });
     });
   });

@@ -2,8 +2,8 @@ import { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Duplex } from "node:stream";
 
-/** Why a request ends before its response does. */
-export type End = "gone" | "session" | "restart";
+/** Why a request ends before its response does. `stalled`: the client does not read. */
+export type End = "gone" | "session" | "restart" | "stalled";
 
 /** What carries an answer: the response, or the socket of an upgrade. */
 export type Connection = Duplex | ServerResponse;

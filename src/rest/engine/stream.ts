@@ -6,17 +6,14 @@ import type { Result } from "../../graphql/execute.js";
 import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";
-import { answerPing } from "../../http/pings.js";
+import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
+import type { Unread } from "../../http/unread.js";
 import { headersAround } from "../../http/write.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
 import { eventShapes, type Write, writer } from "./render.js";
 
-/** Milliseconds between signs of life, and until a peer that gives none, or that takes nothing, is dropped. */
-const keepAlive = 15_000;
-const patience = 30_000;
-
-/** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4; 4403 is ours). */
+/** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4.1 and the registry that it opens; 4403 is ours). */
 const ended = { session: 4403, restart: 1012, stalled: 1013 } as const;
 
 /** One event on its way out: the item's JSON, or an extra that only SSE sends under a name of its own. */
@@ -28,18 +25,14 @@ interface Outgoing {
   event?: string;
 }
 
-/** One way to write events to one peer. `write` resolves when the peer took it; false: it stalled or went away. */
-interface Channel {
+/** One way to write events to one client. */
+interface Channel extends Beating {
+  /** Resolves when the event has left this process; with false when it cannot any more. */
   write(event: Outgoing): Promise<boolean>;
+  /** Gives a sign of life. */
   beat(): void;
   end(reason: keyof typeof ended): void;
 }
-
-/** All open streams share one timer. */
-const channels = new Set<Channel>();
-setInterval(() => {
-  for (const channel of channels) channel.beat();
-}, keepAlive).unref();
 
 /** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
 export function streamWith(
@@ -50,6 +43,7 @@ export function streamWith(
   const { operation, row } = endpoint;
   const options = row[4]?.stream ?? {};
   const spell = spellerOf(schema, endpoint, options);
+  const heartbeat = new Heartbeat(services.config.unread.patience / 2);
 
   return async (http) => {
     try {
@@ -71,18 +65,15 @@ export function streamWith(
   };
 
   async function pass(ctx: Context, events: AsyncGenerator<Result>, channel: Channel): Promise<void> {
-    channels.add(channel);
-    let stalled = false;
+    heartbeat.add(channel);
     try {
-      for await (const event of events) {
-        stalled = !(await channel.write(spell(event)));
-        if (stalled) break;
-      }
+      for await (const event of events) if (!(await channel.write(spell(event)))) break;
     } catch (error) {
       ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
     } finally {
-      channels.delete(channel);
-      channel.end(stalled ? "stalled" : ctx.signal.reason === "session" ? "session" : "restart");
+      heartbeat.delete(channel);
+      const reason = ctx.signal.reason as End | undefined;
+      channel.end(reason === "session" || reason === "stalled" ? reason : "restart");
     }
   }
 }
@@ -99,17 +90,43 @@ const jsonLines = "application/x-ndjson";
 /** The form of a stream that the client asked for. */
 const streamType = (http: Http) => (/\btext\/event-stream\b/i.test(http.get("accept")) ? eventStream : jsonLines);
 
-/** Answers with a stream: a WebSocket if the client upgrades, else what it accepts. */
+/** Responds with a stream: a WebSocket if the client upgrades, else what it accepts. */
 function open(http: Http): Promise<Channel> | Channel {
+  const outlet = new Outlet(http.req.socket, http.state.unread, http.state.lifetime());
   const upgrade = upgrades.get(http.req);
-  if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http);
+  if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http, outlet);
   http.res.statusCode = 101;
   http.res.detachSocket(upgrade.socket as Socket);
   // HTTP ends here. Whoever waits for the end of the answer lets go, and the request can be forgotten.
   http.res.emit("finish");
   return new Promise((resolve) => {
-    sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(new Frames(peer)));
+    sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(new Frames(peer, outlet)));
   });
+}
+
+/** What is common to writing to a client, whatever the form. */
+class Outlet {
+  constructor(
+    readonly socket: Socket,
+    readonly unread: Unread,
+    readonly life: AbortController,
+  ) {}
+
+  stalled = (): void => this.life.abort("stalled" satisfies End);
+
+  /** Waits until a write has left, or its stream has ended. */
+  leave(write: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+    const { signal } = this.life;
+    return new Promise((resolve) => {
+      const stop = () => resolve(false);
+      signal.addEventListener("abort", stop);
+      write((error) => {
+        signal.removeEventListener("abort", stop);
+        resolve(!error);
+      });
+      this.unread.wrote(this.socket, this.stalled);
+    });
+  }
 }
 
 function spellerOf(schema: GraphQLSchema, { operation }: Endpoint, { events = {}, id }: StreamOptions) {
@@ -131,37 +148,34 @@ const sockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessa
 
 /** WebSocket: a text frame per item; client frames are ignored; extras are not sent. */
 class Frames implements Channel {
-  readonly #peer: WebSocket;
-  #unanswered = 0;
+  readonly #pings: Pings;
 
-  constructor(peer: WebSocket) {
-    this.#peer = peer;
-    peer.on("pong", () => (this.#unanswered = 0));
-    peer.on("ping", answerPing);
+  constructor(
+    private readonly peer: WebSocket,
+    private readonly outlet: Outlet,
+  ) {
+    this.#pings = new Pings(peer, outlet.stalled);
     peer.on("error", () => peer.terminate());
   }
 
   async write({ json, event }: Outgoing): Promise<boolean> {
-    return event !== undefined || patiently((done) => this.#peer.send(json, done));
+    return event !== undefined || this.outlet.leave((done) => this.peer.send(json, done));
   }
 
   beat(): void {
-    // A peer that takes nothing cannot answer either: `write` loses patience with it.
-    if (this.#peer.bufferedAmount > 0) return;
-    if (this.#unanswered * keepAlive >= patience) return this.#peer.terminate();
-    this.#unanswered++;
-    this.#peer.ping();
+    this.#pings.beat();
   }
 
   end(reason: keyof typeof ended): void {
-    this.#peer.close(ended[reason]);
+    this.peer.close(ended[reason]);
   }
 }
 
 /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
-function serverSentEvents(http: Http): Channel {
+function serverSentEvents(http: Http, outlet: Outlet): Channel {
   return body(
     http,
+    outlet,
     eventStream,
     "retry: 2000\n\n",
     ":\n\n",
@@ -170,12 +184,13 @@ function serverSentEvents(http: Http): Channel {
 }
 
 /** NDJSON: a line per item; extras are not sent. */
-function lines(http: Http): Channel {
-  return body(http, jsonLines, "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
+function lines(http: Http, outlet: Outlet): Channel {
+  return body(http, outlet, jsonLines, "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
 }
 
 function body(
   { res, state }: Http,
+  outlet: Outlet,
   type: string,
   first: string,
   beat: string,
@@ -187,21 +202,10 @@ function body(
   return {
     write(event) {
       const text = encode(event);
-      return text ? patiently((done) => res.write(text, done)) : Promise.resolve(true);
+      return text ? outlet.leave((done) => res.write(text, done)) : Promise.resolve(true);
     },
-    beat: () => void res.write(beat),
-    // What a stalled peer has not taken would wait for ever.
+    beat: () => void (res.writableLength === 0 && res.write(beat)),
+    // What a stalled client has not taken would wait for longer.
     end: (reason) => void (reason === "stalled" ? res.destroy() : res.end()),
   };
-}
-
-/** Waits until a write has left, but no longer than a peer may stall. */
-function patiently(write: (done: (error?: Error | null) => void) => void): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, patience, false);
-    write((error) => {
-      clearTimeout(timer);
-      resolve(!error);
-    });
-  });
 }
