@@ -1,5 +1,6 @@
 // What the REST rows say; conversions to the end are in sign-in.test.ts.
 import { expect } from "chai";
+import { eventually } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
 
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
@@ -110,6 +111,30 @@ describe("validating a password", () => {
       .as(ada)
       .graphql(`mutation { validatePassword(input: { password: "password" }) { validation { valid } } }`);
     expect(validatePassword).to.deep.equal({ validation: { valid: false } });
+  });
+
+  it("does not wait for strangers, who have a line of their own", async () => {
+    const w = the();
+    const ada = w.as(await w.user("ada"));
+    const password = "aB3$".repeat(20);
+    await ada.post(path, { password });
+    let estimated = 0;
+    const strangers = Promise.all(
+      Array.from({ length: 120 }, async (_, n) => {
+        const body = { email: `stranger-${n}@example.com`, one_time_passcode: "x", password };
+        const { status } = await w.nobody.post("/api/v2/users/otp/change-password", body);
+        if (status === 400) estimated++;
+        return status;
+      }),
+    );
+    await eventually(() => estimated > 0, "the first stranger is told");
+    const before = estimated;
+    for (let n = 0; n < 3; n++) expect(await ada.post(path, { password })).to.include({ status: 200 });
+    // Behind them all, it would come after the last.
+    expect(estimated - before).to.be.below(30);
+    const statuses = await strangers;
+    expect(new Set(statuses)).to.deep.equal(new Set([400, 503]));
+    expect(statuses.filter((status) => status === 400)).to.have.length.within(65, 80);
   });
 
   it("does not keep others waiting", async () => {

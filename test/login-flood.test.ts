@@ -21,8 +21,8 @@ function countHashes({ services: { passwords } }: App) {
       seen.waiting--;
     }
   };
-  passwords.hash = (password) => counted(() => hash(password));
-  passwords.verify = (stored, password) => counted(() => verify(stored, password));
+  passwords.hash = (...given) => counted(() => hash(...given));
+  passwords.verify = (...given) => counted(() => verify(...given));
   return seen;
 }
 

@@ -59,4 +59,19 @@ describe("password hashes", () => {
     }
     expect(await passwords.verify(hash, "open sesame")).to.equal(true);
   });
+
+  it("of those who are signed in go before those of strangers, who have a queue of their own", async () => {
+    const passwords = createPasswords(1);
+    const done: string[] = [];
+    const jobs = (["stranger", "stranger", "stranger", "signedIn", "signedIn"] as const).map(async (lane, n) => {
+      await passwords.hash("open sesame", lane);
+      done.push(`${lane} ${n}`);
+    });
+    const others = Array.from({ length: 70 }, () => passwords.hash("open sesame", "stranger").catch(() => undefined));
+    expect(() => passwords.requireRoom("stranger")).to.throw("temporarily unavailable");
+    passwords.requireRoom("signedIn");
+    await Promise.all(jobs);
+    expect(done).to.deep.equal(["stranger 0", "signedIn 3", "signedIn 4", "stranger 1", "stranger 2"]);
+    expect((await Promise.all(others)).filter((hash) => hash === undefined)).to.have.length(8);
+  });
 });

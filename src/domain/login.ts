@@ -45,7 +45,9 @@ export async function login(
   problems.throwIfAny();
 
   const found = await readAccount(ctx, accountByEmail, email);
-  const account = await limitFailures(ctx, email ?? "", found?.id, () => verify(ctx, found, password ?? ""));
+  const account = await limitFailures(ctx, email ?? "", found?.id, () =>
+    verify(ctx, found, password ?? "", { lane: "stranger" }),
+  );
   if (account.loginType !== "password") {
     throw refused(ctx, account, forbidden("Incorrect login type.", { detail: `Sign in by ${account.loginType}.` }));
   }
@@ -79,7 +81,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
     throw badInput([{ field: "currentPassword", detail: "Only users who sign in with a password have one." }]);
   }
 
-  await verify(ctx, account, currentPassword ?? "", notYourPassword);
+  await verify(ctx, account, currentPassword ?? "", { refusal: notYourPassword });
   const hash = await ctx.services.passwords.hash(newPassword ?? "");
   if (!(await ctx.row(replacePassword, account.id, account.passwordHash, hash))) {
     throw conflict("The password was changed by somebody else meanwhile.");
@@ -91,7 +93,7 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
 
 /** The hash to keep: a new one if today's cost differs from that of the stored one. */
 function currentHash({ services: { passwords } }: Context, { passwordHash }: Account, password: string) {
-  return passwordHash && passwords.needsRehash(passwordHash) ? passwords.hash(password) : passwordHash;
+  return passwordHash && passwords.needsRehash(passwordHash) ? passwords.hash(password, "stranger") : passwordHash;
 }
 
 async function newPasswordProblem(wanted: string, current: string | null | undefined, account: Account) {

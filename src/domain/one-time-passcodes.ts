@@ -94,7 +94,7 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   const problems = new Problems();
   problems.add("email", emailProblem(email));
   problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
-  problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }));
+  problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }, "stranger"));
   problems.throwIfAny();
 
   const passcode = await tryCode(ctx, email, code);
@@ -179,12 +179,12 @@ async function spend(ctx: Context, { id, codeHash }: Passcode, password: string)
   if (!account) throw wrongCode();
   const { passwords } = ctx.services;
   const problems = new Problems();
-  problems.add("password", await passwordProblem(password, account));
-  if (problems.isEmpty && (await passwords.verify(account.passwordHash ?? undefined, password)))
+  problems.add("password", await passwordProblem(password, account, "stranger"));
+  if (problems.isEmpty && (await passwords.verify(account.passwordHash ?? undefined, password, "stranger")))
     problems.add("password", "Must differ from the current password.");
   problems.throwIfAny();
 
-  const hash = await passwords.hash(password);
+  const hash = await passwords.hash(password, "stranger");
   await ctx.rows(lockUser, id);
   if (!(await ctx.row(changePassword, id, codeHash, account.passwordHash, hash))) throw wrongCode();
   const diff = { password: { old: "***", new: "***" } };

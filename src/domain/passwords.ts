@@ -1,5 +1,6 @@
 import type { Context } from "../context.js";
 import { Problems } from "./errors.js";
+import type { Lane } from "./outside/lanes.js";
 import { strengthOf } from "./outside/password-strength.js";
 import { findUser } from "./users.js";
 
@@ -26,17 +27,25 @@ const requiredScore = 3;
 export const isTooLong = (password: string) => Buffer.byteLength(password) > longestPassword;
 
 /** The rule for new passwords: not too long, and hard to guess for somebody who knows the person. */
-export async function checkPassword(password: string, owner: PasswordOwner = {}): Promise<PasswordCheck> {
+export async function checkPassword(
+  password: string,
+  owner: PasswordOwner = {},
+  lane: Lane = "signedIn",
+): Promise<PasswordCheck> {
   if (isTooLong(password)) return { valid: false, details: `Must be at most ${longestPassword} bytes long.` };
   const known = [owner.email, owner.email?.split("@")[0], owner.username, owner.name].filter((text) => !!text);
-  const { score, advice } = await strengthOf({ password, known: known as string[] });
+  const { score, advice } = await strengthOf({ password, known: known as string[] }, lane);
   const valid = score >= requiredScore;
   return { valid, details: valid ? "" : advice.join(" ") || "Must be harder to guess." };
 }
 
 /** The fault of a new password, if it has one, as a sentence. */
-export async function passwordProblem(password: string, owner?: PasswordOwner): Promise<string | undefined> {
-  const { valid, details } = await checkPassword(password, owner);
+export async function passwordProblem(
+  password: string,
+  owner?: PasswordOwner,
+  lane?: Lane,
+): Promise<string | undefined> {
+  const { valid, details } = await checkPassword(password, owner, lane);
   return valid ? undefined : details;
 }
 

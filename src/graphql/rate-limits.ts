@@ -14,7 +14,7 @@ export function limitTries(schema: GraphQLSchema): void {
       const accountOf = accountTriedBy(field);
       if (!resolve || !accountOf) continue;
       field.resolve = async (root, args, ctx: Context, info) => {
-        ctx.services.passwords.requireRoom();
+        ctx.services.passwords.requireRoom(ctx.actor.kind === "anonymous" ? "stranger" : "signedIn");
         await ctx.services.limits.countTry(ctx, accountOf(args, ctx.actor) ?? "");
         return resolve(root, args, ctx, info);
       };

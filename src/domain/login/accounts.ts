@@ -3,6 +3,7 @@ import { auditStatement } from "../audit.js";
 import { type Statement, statement } from "../database.js";
 import { DomainError } from "../errors.js";
 import { foldedSql } from "../folding.js";
+import type { Lane } from "../outside/lanes.js";
 import { isTooLong, longestPassword } from "../passwords.js";
 import type { LoginType, UserStatus } from "../users.js";
 
@@ -46,9 +47,9 @@ export async function verify(
   ctx: Context,
   account: Account | undefined,
   password: string,
-  refusal: () => DomainError = wrongPassword,
+  { lane = "signedIn", refusal = wrongPassword }: { lane?: Lane; refusal?: () => DomainError } = {},
 ): Promise<Account> {
-  const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password);
+  const isRight = await ctx.services.passwords.verify(account?.passwordHash ?? undefined, password, lane);
   if (account && isRight) return account;
   throw account ? refused(ctx, account, refusal()) : refusal();
 }

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { programFile } from "../../program-files.js";
 import { unavailable } from "../errors.js";
-import { boundedPool } from "../bounded-pool.js";
+import { type Lane, passwordLanes } from "./lanes.js";
 
 /** A password to be guessed at, and texts that whoever guesses knows. */
 export interface GuessedPassword {
@@ -20,17 +20,17 @@ export interface Strength {
 }
 
 /** Estimates that wait beyond the one at work; more are refused. Long passwords take a tenth of a second each. */
-const queueLimit = 250;
+const room = { signedIn: 250, stranger: 64 };
 
 /** Milliseconds for one estimate, with the dictionaries read at the first. */
 const patience = 10_000;
 
 const program = programFile(`domain/outside/password-strength/worker${extname(import.meta.url)}`);
-const inTurn = boundedPool(1, queueLimit, () => unavailable("Too many passwords are being checked."));
+const lanes = passwordLanes(1, room);
 let worker: Worker | undefined;
 
 /** Estimates in a thread of its own, one after the other: requests of others go on meanwhile. */
-export const strengthOf = (guessed: GuessedPassword): Promise<Strength> => inTurn(() => ask(guessed));
+export const strengthOf = (guessed: GuessedPassword, lane: Lane): Promise<Strength> => lanes[lane](() => ask(guessed));
 
 async function ask(guessed: GuessedPassword): Promise<Strength> {
   // The dictionaries weigh some megabytes: the thread begins with the first new password, not at start.

@@ -1,33 +1,33 @@
 import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
-import { boundedPool } from "../bounded-pool.js";
-import { unavailable } from "../errors.js";
+import { type Lane, passwordLanes } from "./lanes.js";
 
 /** argon2id: 19 MiB, two passes, one lane (RFC 9106). Memory in KiB. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Jobs that wait beyond those at work; more are refused. */
+/** Jobs of a lane that wait beyond those at work; more are refused. */
 const queueLimit = 64;
 
 /** Slow hashes of what people choose as passwords, made by few threads at once so that reads keep their speed. */
 export interface Passwords {
-  hash(password: string): Promise<string>;
-  /** Whether the password is the one that was hashed. Without a hash the work is the same, and the answer no. */
-  verify(hash: string | undefined, password: string): Promise<boolean>;
+  hash(password: string, lane?: Lane): Promise<string>;
+  /** Whether the password is the one that was hashed. Without a hash the work is the same, and the result false. */
+  verify(hash: string | undefined, password: string, lane?: Lane): Promise<boolean>;
   /** Throws UNAVAILABLE if there is too much to hash now: before a request spends anything else. */
-  requireRoom(): void;
+  requireRoom(lane: Lane): void;
   /** Whether the hash was made at another cost than today's. */
   needsRehash(hash: string): boolean;
 }
 
 /** Starts the pool. `concurrency` is the number of hashes computed at once. */
 export function createPasswords(concurrency: number): Passwords {
-  const run = boundedPool(concurrency, queueLimit, () => unavailable("Too many passwords are being checked."));
+  const lanes = passwordLanes(concurrency, { signedIn: queueLimit, stranger: queueLimit });
   const dummy = dummyHash();
   return {
-    hash: (password) => run(() => argon2.hash(password, cost)),
-    verify: (hash, password) => run(async () => (await argon2.verify(hash ?? dummy, password)) && hash !== undefined),
-    requireRoom: () => run.requireRoom(),
+    hash: (password, lane = "signedIn") => lanes[lane](() => argon2.hash(password, cost)),
+    verify: (hash, password, lane = "signedIn") =>
+      lanes[lane](async () => (await argon2.verify(hash ?? dummy, password)) && hash !== undefined),
+    requireRoom: (lane) => lanes[lane].requireRoom(),
     needsRehash: (hash) => argon2.needsRehash(hash, cost),
   };
 }

@@ -44,7 +44,7 @@ export function endpointOf(
 
   async function admit(http: Http) {
     if (operation.triesSecrets) {
-      services.passwords.requireRoom();
+      services.passwords.requireRoom(operation.open ? "stranger" : "signedIn");
       await services.limits.countAddress(http.state.facts);
     }
     const found = callerOf(http);
