@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
-import { type Person, world } from "./support/world.js";
+import { Client as HttpClient, type Person, world } from "./support/world.js";
 
 type Result = ExecutionResult<Record<string, any>, any>; // oxlint-disable-line typescript/no-explicit-any -- results of every shape
 
@@ -175,6 +175,24 @@ describe("GraphQL over WebSocket", () => {
       expect(payload[0].extensions).to.include({ code: "RATE_LIMITED", retryAfter: 1 });
     say({ type: "subscribe", id: "later", payload: { query: "{ me { id } }" } });
     await eventually(() => messages.some(({ id, type }) => id === "later" && type === "next"), "there is room again");
+  });
+
+  it("counts each operation as a request of its caller", async () => {
+    const [ada] = await w().users("ada");
+    const app = await startServer(w().database.url, { STEWARD_RATE_LIMIT_API: "5" });
+    try {
+      const client = connect(ada!, app.url);
+      for (let n = 0; n < 3; n++) expect(await run(client, "{ me { id } }")).to.not.have.property("errors");
+      expect((await new HttpClient(app.url, ada!.token).get("/api/v2/groups")).status).to.equal(200);
+      const invalid = await run(client, "{ nothing }").catch((errors: Error[]) => errors);
+      expect(JSON.stringify(invalid)).to.include("BAD_USER_INPUT");
+      const [refused] = (await run(client, "{ me { id } }").catch((errors: unknown) => errors)) as Error[];
+      expect(refused).to.have.nested.property("extensions.code", "RATE_LIMITED");
+      expect(refused).to.have.nested.property("extensions.retryAfter").that.is.within(1, 60);
+      expect((await new HttpClient(app.url, ada!.token).get("/api/v2/groups")).status).to.equal(429);
+    } finally {
+      await app.close();
+    }
   });
 
   describe("of a client that does not read", () => {

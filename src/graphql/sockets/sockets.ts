@@ -110,6 +110,7 @@ export function graphqlOverSockets(
     const life = new AbortController();
     const isTooMuch = Object.keys(subscriptions).length > operationsPerSocket;
     const contextValue = await extra.enter(life);
+    services.limits.countCaller(contextValue);
     if (isTooMuch) {
       throw new DomainError("RATE_LIMITED", `A socket carries at most ${operationsPerSocket} operations.`, {
         retryAfter: 1,
