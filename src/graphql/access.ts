@@ -70,6 +70,13 @@ export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | unde
 export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>) =>
   Extensions({ rateLimit: { limit, accountOf } });
 
+/**
+ * Says how many objects a list without pages counts as in the cost of a document: a number, or the argument whose items
+ * it has. The number is the list's bound, or its usual length where the bound is far above it. Without it, a list counts
+ * as the largest page.
+ */
+export const CountsAs = (items: number | { argument: string }) => Extensions({ countsAs: items });
+
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
@@ -126,6 +133,14 @@ export const declaresScopes = (field: Field): boolean =>
 /** What a root field needs by its arguments; nothing for most fields. */
 export const demandOf = (field: Field): DemandOf<unknown> | undefined =>
   field.extensions.demandOf as DemandOf<unknown> | undefined;
+
+/** How many objects a list counts as, where that is declared. */
+export function countedAs({ extensions }: GraphQLField<unknown, unknown>, args: Record<string, unknown>) {
+  const items = extensions.countsAs as number | { argument: string } | undefined;
+  if (typeof items !== "object") return items;
+  const given = args[items.argument];
+  return Array.isArray(given) ? given.length : 1;
+}
 
 /** How to name the account that a field of class `credential` tries; nothing for other fields. */
 export const accountTriedBy = (field: Field): AccountOf<unknown> | undefined =>

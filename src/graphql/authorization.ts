@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-gr
 import type { Context } from "../context.js";
 import { type AuthCheck, type CheckedObject, checkPermissions, type PermissionCheck } from "../domain/auth-checks.js";
 import { scopeCatalogue } from "../domain/authorization.js";
-import { AnyScope, EntryKey, Open } from "./access.js";
+import { AnyScope, CountsAs, EntryKey, Open } from "./access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes there are." })
 export class AuthScopes {
@@ -53,6 +53,7 @@ export class AuthorizationResolver {
   }
 
   @AnyScope()
+  @CountsAs({ argument: "checks" })
   @Query(() => [PermissionCheckResult], {
     description: "Answers up to 500 questions about what the caller may do, at most 10 of them about objects by id.",
   })

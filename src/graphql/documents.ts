@@ -2,7 +2,7 @@ import { type DocumentNode, type GraphQLInputType, type GraphQLSchema, Operation
 import { LRUCache } from "lru-cache";
 import { Problems } from "../domain/errors.js";
 import { type Operation, prepare } from "./execute.js";
-import { checkLimits } from "./limits.js";
+import { checkLimits, limits } from "./limits.js";
 import { argumentPaths, asDeclared, type Variables, variableReader } from "./variables.js";
 
 /** An operation of a caller's own document, with the checks that only those need. */
@@ -32,7 +32,7 @@ export class Documents {
     const known = this.#operations.get(id);
     if (known) return known;
     const again = this.#seen.has(id);
-    const prepared = prepare(this.schema, document, name, again);
+    const prepared = prepare(this.schema, document, name, again, limits.responseBytes);
     const operation = { ...prepared, check: checker(this.schema, prepared) };
     const size = id.length;
     if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation, { size });

@@ -1,12 +1,13 @@
 import { Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../context.js";
+import { encryptedColumns } from "../domain/encryption/columns.js";
 import {
   type EncryptedRows,
   type EncryptionKeyStatus,
   type EncryptionStatus,
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
-import { Needs, ReadWith } from "./access.js";
+import { CountsAs, Needs, ReadWith } from "./access.js";
 
 @ObjectType("EncryptedRows", { simpleResolvers: true, description: "How much of a table is encrypted with a key." })
 class EncryptedRowsType implements EncryptedRows {
@@ -21,6 +22,7 @@ class EncryptedRowsType implements EncryptedRows {
 class EncryptionKeyStatusType implements EncryptionKeyStatus {
   @Field(() => String, { description: "The id by which values refer to it." }) id!: string;
   @Field(() => Boolean, { description: "Whether this server has it." }) present!: boolean;
+  @CountsAs(encryptedColumns.length)
   @Field(() => [EncryptedRowsType], { description: "What is encrypted with it, for every table." })
   rows!: EncryptedRows[];
 }

@@ -11,12 +11,13 @@ import {
 } from "graphql";
 import type { Context } from "../context.js";
 import { type Need, requireScopes } from "../domain/authorization.js";
-import { forbidden, unauthenticated } from "../domain/errors.js";
+import { DomainError, forbidden, unauthenticated } from "../domain/errors.js";
 import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
 import { compile } from "./compile.js";
 import { selectionOf } from "./needs.js";
 import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
+import { isLarger } from "./response-size.js";
 import { type Coerce, coercerOf, type Variables } from "./variables.js";
 
 export type { Variables } from "./variables.js";
@@ -48,13 +49,15 @@ export interface Operation {
 
 /**
  * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations, which run rarely,
- * and subscriptions, whose arguments the compiler reads differently, are interpreted.
+ * and subscriptions, whose arguments the compiler reads differently, are interpreted. A response of more than
+ * `mostBytes` of JSON is a fault, also of each event of a subscription.
  */
 export function prepare(
   schema: GraphQLSchema,
   wider: DocumentNode,
   operationName?: string,
   compiled = true,
+  mostBytes = Infinity,
 ): Operation {
   const definition = getOperationAST(wider, operationName);
   if (!definition)
@@ -67,10 +70,12 @@ export function prepare(
   const closed = [...roots].filter((field) => !isOpen(field));
   const open = closed.length === 0;
   const coerce = coercerOf(schema, definition);
-  const interpret = (contextValue: Context, variableValues: Variables, rootValue?: unknown) =>
-    execute({ schema, document, contextValue, variableValues, rootValue }) as Result | Promise<Result>;
   const isMutation = kind === OperationTypeNode.MUTATION;
-  const run = compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
+  const interpret: Execution = (contextValue, variableValues, rootValue) =>
+    execute({ schema, document, contextValue, variableValues, rootValue });
+  const execution: Execution =
+    compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
+  const run = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const authenticate = ({ actor }: Context) => {
     if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     if (closed.every((field) => takes(field, actor))) return;
@@ -99,9 +104,28 @@ export function prepare(
       if (refusal) return refusal;
       const events = await createSourceEventStream({ schema, document, contextValue: ctx, variableValues: variables });
       if (!(Symbol.asyncIterator in events)) return events as Result;
-      return each(events, (event) => interpret(ctx.afresh(), variables, event));
+      return each(events, (event) => run(ctx.afresh(), variables, event));
     },
   };
+}
+
+type Execution = (ctx: Context, variables: Variables, root?: unknown) => Result | Promise<Result>;
+
+/** Executes, and refuses to return more than `most` bytes of JSON. */
+function within(most: number, execution: Execution): Execution {
+  const checked = (result: Result): Result => (isLarger(result, most) ? tooLarge(most) : result);
+  return (ctx, variables, root) => {
+    const result = execution(ctx, variables, root);
+    return result instanceof Promise ? result.then(checked) : checked(result);
+  };
+}
+
+function tooLarge(most: number): Result {
+  const originalError = new DomainError(
+    "BAD_USER_INPUT",
+    `The response would be larger than ${most} bytes: select less of it, or smaller pages.`,
+  );
+  return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
 }
 
 async function* each(

@@ -27,7 +27,7 @@ import {
 import { markAllInboxNotificationsRead, markInboxNotification } from "../domain/notifications/marks.js";
 import type { Page } from "../domain/page.js";
 import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../domain/notifications/watch.js";
-import { Covers, Needs, ReadWith } from "./access.js";
+import { CountsAs, Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, UUID } from "./scalars.js";
 
@@ -66,7 +66,9 @@ export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => String, { description: "Markdown, one line." }) title!: string;
   @Field(() => String, { description: "Markdown." }) content!: string;
   @Field(() => String, { description: "A URL, or the name of a built-in icon." }) icon!: string;
-  @Field(() => [InboxActionType], { description: "Links to what it is about." }) actions!: InboxActionType[];
+  @CountsAs(3)
+  @Field(() => [InboxActionType], { description: "Links to what it is about." })
+  actions!: InboxActionType[];
   @Field(() => DateTime, { description: "When it arrived." }) createdAt!: string;
   @Field(() => DateTime, { nullable: true, description: "When it was read; none while it is unread." }) readAt!:
     | string

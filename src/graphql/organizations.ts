@@ -26,7 +26,7 @@ import {
 import type { Page } from "../domain/page.js";
 import { onlyReference } from "../domain/references.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../domain/users/roles.js";
-import { ByArguments, Covers, Needs, ReadWith } from "./access.js";
+import { ByArguments, CountsAs, Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 import { UserRoleType, UserType } from "./users.js";
@@ -58,6 +58,7 @@ export class OrganizationMemberType implements Omit<OrganizationMember, "user"> 
   @Field(() => String, { description: "Real name; may be empty." }) name!: string;
   @Field(() => Url, { description: "A picture; may be empty." }) avatarUrl!: string;
   @Field(() => UserType, { nullable: true, description: "The whole user, if the caller may read it." }) user?: UserType;
+  @CountsAs(2)
   @Field(() => [UserRoleType], {
     nullable: true,
     description: "Roles held in the organisation, if the caller may read the user.",

@@ -121,7 +121,7 @@ export const isIncluded = (node: SelectionNode, variables: Variables): boolean =
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if !== false;
 
 /** Whether a field's arguments have variables in them. */
-function usesVariables({ arguments: args = [] }: FieldNode): boolean {
+export function usesVariables({ arguments: args = [] }: FieldNode): boolean {
   let found = false;
   for (const argument of args) visit(argument, { Variable: () => void (found = true) });
   return found;

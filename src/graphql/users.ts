@@ -18,7 +18,7 @@ import { onlyReference } from "../domain/references.js";
 import { findUser, LoginType, organizationIdsOf, type UserRow, UserStatus } from "../domain/users.js";
 import { listUsers, type UserFilter } from "../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../domain/users/roles.js";
-import { AnyScope, Covers, Needs, ReadWith } from "./access.js";
+import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { DateTime, EmailAddress, Url, UUID } from "./scalars.js";
 
@@ -109,6 +109,7 @@ class UserFilterInput implements UserFilter {
 
 @Resolver(() => UserType)
 export class UsersResolver {
+  @CountsAs(2)
   @FieldResolver(() => [UserRoleType], { description: "Roles held in the deployment, then those in organisations." })
   roles(@Root() user: UserRow, @Ctx() ctx: Context): Promise<HeldRole[]> {
     return rolesOf(ctx, user);

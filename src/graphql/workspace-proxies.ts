@@ -30,7 +30,7 @@ import {
   type UpdateWorkspaceProxy,
 } from "../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../domain/workspace-proxies/registration.js";
-import { Needs, ReadWith } from "./access.js";
+import { CountsAs, Needs, ReadWith } from "./access.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -188,6 +188,7 @@ class DeleteWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
 @Resolver(() => WorkspaceProxyType)
 export class WorkspaceProxiesResolver {
   @Needs("workspace_proxy:read")
+  @CountsAs(100)
   @Query(() => [WorkspaceProxyType], { description: "The primary, then all proxies by name." })
   workspaceProxies(@Ctx() ctx: Context): Promise<WorkspaceProxyRow[]> {
     return listWorkspaceProxies(ctx);
@@ -203,6 +204,7 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("workspace_proxy:read")
+  @CountsAs(100)
   @Query(() => [RegionType], {
     description: "Where applications can be opened: at the primary, then at proxies by name.",
   })
@@ -211,6 +213,7 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("system:read")
+  @CountsAs(10)
   @FieldResolver(() => [WorkspaceProxyReplicaType], { description: "Its processes, oldest first: for administrators." })
   replicas(@Root() proxy: WorkspaceProxyRow, @Ctx() ctx: Context): Promise<ProxyReplica[]> {
     return replicasOf(ctx, proxy);

@@ -1,0 +1,106 @@
+// What a document of the caller's own may cost, by what it really selects, and how large its response may be.
+import { expect } from "chai";
+import { getIntrospectionQuery } from "graphql";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { world } from "./support/world.js";
+
+describe("the limits of foreign documents", () => {
+  const w = world();
+
+  /** The response of each of the first three runs, which must be the same. */
+  async function run(query: string, variables = {}) {
+    const send = async () => {
+      const { status, body } = await w().as(w().owner).post("/graphql", { query, variables });
+      const [{ message, extensions } = { message: undefined, extensions: undefined }] = body.errors ?? [];
+      return { status, message, code: extensions?.code, data: body.data };
+    };
+    const first = await send();
+    for (const time of ["second", "third"]) expect(await send(), `the ${time} time`).to.deep.equal(first);
+    return first;
+  }
+  const accepted = async (query: string, variables = {}) =>
+    expect((await run(query, variables)).message, query.slice(0, 300)).to.equal(undefined);
+  const tooCostly = async (query: string, variables = {}) =>
+    expect(await run(query, variables), query.slice(0, 300)).to.deep.include({
+      status: 400,
+      code: "BAD_USER_INPUT",
+      message: "The document may touch more than 50000 objects.",
+    });
+
+  const repeated = (times: number, selection: string) =>
+    Array.from({ length: times }, (_, n) => `a${n}: ${selection}`).join(" ");
+
+  it("count introspection by the objects that it returns", async () => {
+    const types = "types { fields { description args { name } type { name ofType { name ofType { name } } } } }";
+    await accepted(`{ __schema { ${repeated(2, types)} } }`);
+    await tooCostly(`{ __schema { ${repeated(30, types)} } }`);
+    await tooCostly(
+      `query($old: Boolean) { __schema { ${repeated(30, types.replace("fields", "fields(includeDeprecated: $old)"))} } }`,
+    );
+    await accepted(`query($name: String!) { ${repeated(90, "__type(name: $name) { fields { name } }")} }`, {
+      name: "UUID",
+    });
+  });
+
+  it("let the full introspection of tools through", async () => {
+    await accepted(getIntrospectionQuery());
+    const all = { descriptions: true, specifiedByUrl: true, directiveIsRepeatable: true };
+    await accepted(
+      getIntrospectionQuery({ ...all, schemaDescription: true, inputValueDeprecation: true, oneOf: true }),
+    );
+  });
+
+  it("count the items of list arguments, in variables, defaults and literals", async () => {
+    const ids = (count: number) => Array.from({ length: count }, () => w().defaultOrganization);
+    const groups = (value: string) => repeated(100, `groups(first: 1, filter: { ids: ${value} }) { totalCount }`);
+    const byVariable = `query($ids: [UUID!]) { ${groups("$ids")} }`;
+    await accepted(byVariable, { ids: ids(1) });
+    await tooCostly(byVariable, { ids: ids(600) });
+    await tooCostly(`query($filter: GroupFilter) { ${repeated(100, "groups(filter: $filter) { totalCount }")} }`, {
+      filter: { ids: ids(600) },
+    });
+    await tooCostly(`query($ids: [UUID!] = ${JSON.stringify(ids(600))}) { ${groups("$ids")} }`);
+  });
+
+  it("count a list without pages by what its field declares", async () => {
+    const check = { key: "one", action: "read", object: { resourceType: "group" } };
+    const checks = Array.from({ length: 500 }, (_, n) => ({ ...check, key: String(n) }));
+    const query = `query($checks: [AuthCheckInput!]!) { ${repeated(60, "authCheck(checks: $checks) { allowed }")} }`;
+    await accepted(query, { checks: [check] });
+    await tooCostly(query, { checks });
+  });
+
+  it("let a default page of default pages through, with all that its nodes tell of themselves", async () => {
+    const member = "addedAt user { id username name email roles { name displayName } }";
+    const group = "id name displayName organization { id name } aiBudget { spendLimitMicros }";
+    const page = "pageInfo { hasNextPage endCursor } totalCount";
+    await accepted(`{ groups { ${page} nodes { ${group} members { ${page} nodes { ${member} } } } } }`);
+    await accepted(
+      `{ groups { ${page} edges { cursor node { ${group} members { ${page} edges { cursor node { ${member} } } } } } } }`,
+    );
+  });
+
+  it("refuse a response of more than 8 MiB, over HTTP and over sockets", async () => {
+    await w().app.services.database.pool.query(
+      `insert into groups (id, created_at, updated_at, organization_id, name, avatar_url)
+       select gen_random_uuid(), now(), now(), $1, 'large-' || n, '/' || repeat('x', 2000) from generate_series(1, 60) n`,
+      [w().defaultOrganization],
+    );
+    const query = (aliases: number) => `{ groups { nodes { ${repeated(aliases, "avatarUrl")} } } }`;
+    await accepted(query(50));
+    const refusal = await run(query(90));
+    expect(refusal).to.deep.include({ status: 200, code: "BAD_USER_INPUT", data: null });
+    expect(refusal.message).to.match(/larger than 8388608 bytes/);
+    const client = createClient({
+      url: `${w().url.replace("http", "ws")}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { sessionToken: w().owner.token },
+    });
+    for await (const { errors, data } of client.iterate({ query: query(90) })) {
+      expect(data ?? null).to.equal(null);
+      expect(errors![0]!.message).to.match(/larger than 8388608 bytes/);
+    }
+    await client.dispose();
+  });
+});
