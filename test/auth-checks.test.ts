@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { Context } from "../src/context.js";
+import { checkPermissions } from "../src/domain/auth-checks.js";
 import { newId } from "../src/domain/ids.js";
 import { type Person, world } from "./support/world.js";
 
@@ -225,5 +227,52 @@ describe("questions of permission", () => {
     await w.as(w.owner).post(path, { checks: {} });
     expect(await w.statements(() => ask(w.owner, few))).to.equal(2);
     expect(await w.statements(() => ask(w.owner, lots))).to.equal(4);
+  });
+
+  it("are bounded for a request, not for each field of it", async () => {
+    const w = the();
+    const query = `query($some: [AuthCheckInput!]!, $more: [AuthCheckInput!]!) {
+      some: authCheck(checks: $some) { allowed } more: authCheck(checks: $more) { allowed } }`;
+    const checks = (count: number, resourceId?: string) =>
+      Array.from({ length: count }, (_, n) => ({
+        key: String(n),
+        action: "read",
+        object: { resourceType: "group", ...(resourceId && { resourceId }) },
+      }));
+    const id = w.defaultOrganization;
+    const both = await w.as(w.owner).graphql(query, { some: checks(250), more: checks(250) });
+    expect(both.more).to.have.length(250);
+    for (const variables of [
+      { some: checks(250), more: checks(251) },
+      { some: checks(5, id), more: checks(6, id) },
+    ]) {
+      const { errors } = await w.as(w.owner).failure(query, variables);
+      expect(errors).to.have.length(1);
+      expect(errors[0]!.path).to.deep.equal(["more"]);
+      expect(errors[0]!.extensions).to.include({ code: "BAD_USER_INPUT" });
+    }
+  });
+
+  it("let other requests run meanwhile", async () => {
+    const w = the();
+    const { services } = w.app;
+    const ctx = new Context(
+      services,
+      await services.credentials.authenticate(w.owner.token),
+      { id: newId() },
+      () => new AbortController(),
+    );
+    let turns = 0;
+    let turn = setImmediate(function count() {
+      turns++;
+      turn = setImmediate(count);
+    });
+    const object = { resourceType: "license" };
+    await checkPermissions(
+      ctx,
+      Array.from({ length: 500 }, (_, n) => ({ key: String(n), action: "read", object })),
+    );
+    clearImmediate(turn);
+    expect(turns).to.be.at.least(5);
   });
 });

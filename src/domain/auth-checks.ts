@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Actor, Context } from "../context.js";
 import {
   isStoredResource,
@@ -35,29 +36,51 @@ export interface PermissionCheck {
   allowed: boolean;
 }
 
+/** Bounds of one request: a document may have several fields of checks. */
 const maxChecks = 500;
 const maxObjects = 10;
 const maxKeyLength = 200;
+
+/** Checks between two turns of the event loop. */
+const checksPerTurn = 50;
+
+interface Spent {
+  checks: number;
+  objects: number;
+}
+
+/** What the requests that are running have spent of these bounds. */
+const spent = new WeakMap<Context, Spent>();
 
 /**
  * Answers what the caller may do, by the rules that every operation obeys. What is missing, unreadable or unknown
  * allows nothing; the answer never says why.
  */
 export async function checkPermissions(ctx: Context, checks: AuthCheck[]): Promise<PermissionCheck[]> {
-  requireWellFormed(checks);
+  const before = spent.get(ctx) ?? { checks: 0, objects: 0 };
+  const objects = checks.filter(({ object }) => object?.resourceId).length;
+  const total = { checks: before.checks + checks.length, objects: before.objects + objects };
+  spent.set(ctx, total);
+  requireWellFormed(checks, total);
   const facts = await readFacts(ctx, checks);
-  return checks.map((check) => ({ key: check.key, allowed: isAllowed(ctx.actor, check, facts) }));
+  const answers: PermissionCheck[] = [];
+  for (const check of checks) {
+    answers.push({ key: check.key, allowed: isAllowed(ctx.actor, check, facts) });
+    if (answers.length % checksPerTurn === 0) await nextTurn();
+  }
+  return answers;
 }
 
-function requireWellFormed(checks: AuthCheck[]): void {
-  if (checks.length > maxChecks) throw badInput([{ field: "checks", detail: `Must be at most ${maxChecks} checks.` }]);
+function requireWellFormed(checks: AuthCheck[], total: Spent): void {
+  if (total.checks > maxChecks)
+    throw badInput([{ field: "checks", detail: `Must be at most ${maxChecks} checks in one request.` }]);
   const problems = new Problems();
   if (checks.some(({ key }) => key === "" || Array.from(key).length > maxKeyLength)) {
     problems.add("checks", `Keys must be 1 to ${maxKeyLength} characters long.`);
   }
   if (new Set(checks.map(({ key }) => key)).size < checks.length) problems.add("checks", "Keys must differ.");
-  if (checks.filter(({ object }) => object?.resourceId).length > maxObjects) {
-    problems.add("checks", `At most ${maxObjects} checks may have a resource id.`);
+  if (total.objects > maxObjects) {
+    problems.add("checks", `At most ${maxObjects} checks of one request may have a resource id.`);
   }
   for (const [index, { action, object }] of checks.entries()) {
     problems.add(`checks[${index}].action`, action ? undefined : "Is required.");
