@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type Setting, settings } from "./config/settings.js";
 import { quote } from "./domain/errors.js";
+import { ownKeyFile } from "./domain/outside/key-file.js";
+import { isOpenToOthers } from "./domain/outside/file-modes.js";
 import { isLocal } from "./domain/workspace-proxies/sites.js";
 
 export type { Cidr } from "./config/rules.js";
@@ -84,7 +85,7 @@ export function readConfig(env: Environment): Config {
     ...values,
     ...fixed,
     accessUrl,
-    encryptionKeysFile: values.encryptionKeysFile ?? join(values.dataDir, "encryption.keys"),
+    encryptionKeysFile: values.encryptionKeysFile ?? ownKeyFile(values.dataDir),
     proxyHealthAllowLoopback: values.proxyHealthAllowLoopback ?? isOnOneMachine,
   };
 }
@@ -132,6 +133,14 @@ export function unknownSettings(env: Environment): string[] {
     .filter((name) => name.startsWith("STEWARD_") && !known.has(name))
     .sort();
 }
+
+/** Files of secrets, as the settings name them, that other users of this machine can read. */
+export const exposedFiles = (env: Environment): Array<{ name: string; path: string }> =>
+  Object.values(settings).flatMap(({ name: secretName, secret }: Setting<unknown>) => {
+    const name = `${secretName}_FILE`;
+    const path = secret && env[name];
+    return path && isOpenToOthers(path) ? [{ name, path }] : [];
+  });
 
 /** The settings as people read about them, in documentation and on the command line. */
 export const settingsManual = (): Array<{ name: string; usual: string; rule: string; meaning: string }> =>

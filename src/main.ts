@@ -3,12 +3,13 @@ import "./node-version.js";
 import "./compile-cache.js";
 import "reflect-metadata";
 import type { App } from "./app.js";
-import { type Config, ConfigError, type Environment, readConfig, unknownSettings } from "./config.js";
+import { type Config, ConfigError, type Environment, exposedFiles, readConfig, unknownSettings } from "./config.js";
 import { createLog } from "./log.js";
 
 const config = settings(process.env);
 const log = createLog(config);
 for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
+for (const file of exposedFiles(process.env)) log.warn(file, "Other users of this machine can read this secret.");
 process.on("uncaughtException", (error) => {
   log.fatal({ err: error }, "uncaught exception");
   process.exit(1);

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { ConfigError, listeningOn, readConfig, settingsManual, unknownSettings } from "../src/config.js";
+import { ConfigError, exposedFiles, listeningOn, readConfig, settingsManual, unknownSettings } from "../src/config.js";
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {
@@ -216,6 +216,33 @@ describe("configuration", () => {
       PATH: "x",
     };
     expect(unknownSettings(env)).to.deep.equal(["STEWARD_PORT_FILE", "STEWARD_PROT"]);
+  });
+
+  it("tells of files of secrets that other users of the machine can read", () => {
+    const place = mkdtempSync(join(tmpdir(), "steward-config-"));
+    try {
+      const made = (mode: number) => {
+        const path = join(place, mode.toString(8));
+        writeFileSync(path, "secret");
+        chmodSync(path, mode);
+        return path;
+      };
+      const env = {
+        STEWARD_ADMIN_PASSWORD_FILE: made(0o444),
+        STEWARD_DATABASE_URL_FILE: made(0o440),
+        STEWARD_METRICS_TOKEN_FILE: made(0o400),
+        STEWARD_ENCRYPTION_KEYS_FILE: made(0o604),
+        STEWARD_OIDC_CLIENT_SECRET_FILE: join(place, "missing"),
+        STEWARD_NOTIFICATIONS_SMTP_CA_FILE: made(0o644),
+      };
+      expect(exposedFiles(env)).to.deep.equal([
+        { name: "STEWARD_DATABASE_URL_FILE", path: env.STEWARD_DATABASE_URL_FILE },
+        { name: "STEWARD_ENCRYPTION_KEYS_FILE", path: env.STEWARD_ENCRYPTION_KEYS_FILE },
+        { name: "STEWARD_ADMIN_PASSWORD_FILE", path: env.STEWARD_ADMIN_PASSWORD_FILE },
+      ]);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
   });
 
   it("describes every setting", () => {

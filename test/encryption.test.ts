@@ -1,6 +1,6 @@
 // Keys at start, in use and in rotation, on real servers and the command line.
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -123,6 +123,25 @@ describe("encryption", function () {
       for (const app of [again, replica]) expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
       expect(readFileSync(file).equals(content)).to.equal(true);
       expect(await registered()).to.deep.equal([fileKey(file)]);
+    });
+
+    it("does not start where others on the machine can read the file that it made; mounted files are their owner's", async () => {
+      const file = join(folder, "encryption.keys");
+      const inDataDir = { STEWARD_ENCRYPTION_KEYS: "", STEWARD_DATA_DIR: folder };
+      await stop(await start(inDataDir));
+      for (const mode of [0o640, 0o604, 0o660, 0o620]) {
+        chmodSync(file, mode);
+        const { name, message } = await refusal(inDataDir);
+        expect([name, message]).to.deep.equal([
+          "StartRefused",
+          `Other users of this machine have access to the encryption keys in ${file}. Run: chmod 600 ${file}`,
+        ]);
+        const listed = await command({ STEWARD_DATABASE_URL: database.url, ...inDataDir }, "encryption", "status");
+        expect(listed).to.deep.include({ status: 1, stdout: "" });
+      }
+      await stop(await start(withFile(file)));
+      chmodSync(file, 0o400);
+      await start(inDataDir);
     });
 
     it("shares it between servers that start at once", async () => {

@@ -1,7 +1,8 @@
 import type { Context, Services } from "../../context.js";
 import { statement } from "../database.js";
 import { StartRefused, unavailable } from "../errors.js";
-import { makeKeyFile, readKeyFile } from "../outside/key-file.js";
+import { isOpenToOthers } from "../outside/file-modes.js";
+import { makeKeyFile, ownKeyFile, readKeyFile } from "../outside/key-file.js";
 import type { EncryptionKey } from "../outside/vault.js";
 import { refuseClaimedDatabase } from "./claim.js";
 import { encryptedColumns } from "./columns.js";
@@ -60,9 +61,20 @@ export async function unlockVault(ctx: Context): Promise<void> {
   await ctx.rows(forgetKeys, vault.keyIds);
 }
 
-/** The keys that the settings name: themselves, or in a file that is there. */
-export const configuredKeys = async ({ config }: Pick<Services, "config">): Promise<EncryptionKey[] | undefined> =>
-  config.encryptionKeys ?? readKeyFile(config.encryptionKeysFile);
+/**
+ * The keys that the settings name: themselves, or in a file that is there. The file in the data folder is the server's
+ * own: nobody else may have access to it. One that the settings name may be mounted with the modes of the platform.
+ */
+export async function configuredKeys({ config }: Pick<Services, "config">): Promise<EncryptionKey[] | undefined> {
+  if (config.encryptionKeys) return config.encryptionKeys;
+  const path = config.encryptionKeysFile;
+  if (path === ownKeyFile(config.dataDir) && isOpenToOthers(path)) {
+    throw new StartRefused(
+      `Other users of this machine have access to the encryption keys in ${path}. Run: chmod 600 ${path}`,
+    );
+  }
+  return readKeyFile(path);
+}
 
 async function firstKey({ config, log }: Context, registered: RegisteredKey[]): Promise<EncryptionKey[]> {
   const path = config.encryptionKeysFile;

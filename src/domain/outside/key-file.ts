@@ -1,8 +1,11 @@
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { StartRefused } from "../errors.js";
 import { randomText } from "../tokens/text.js";
 import { type EncryptionKey, keysRule, newKeyText, readKeys } from "./vault.js";
+
+/** The key file that the server makes where the settings name none. */
+export const ownKeyFile = (dataDir: string): string => join(dataDir, "encryption.keys");
 
 /** The keys in the file, or nothing if there is no such file. */
 export async function readKeyFile(path: string): Promise<EncryptionKey[] | undefined> {
