@@ -62,8 +62,20 @@ const farewell = 1_000;
 export const explainsItself = (error: unknown): error is Error =>
   [ConfigError, StartRefused, ClusterError].some((kind) => error instanceof kind);
 
-/** Wires the program together: the only place that knows every part. */
-export async function startApp(settings: Config, log: Logger): Promise<App> {
+/** What work gives. Once the signal is aborted its reason is thrown, and the work is left to itself. */
+async function unlessAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort);
+  return Promise.race([work(), aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+/**
+ * Wires the program together: the only place that knows every part. The signal ends a start that is under way: what was
+ * begun is undone, and the signal's reason is thrown.
+ */
+export async function startApp(settings: Config, log: Logger, signal = new AbortController().signal): Promise<App> {
   const config = settings.port === 0 ? listeningOn(await freePort(), settings) : settings;
   const closers: Closer[] = [];
   const close = async () => {
@@ -75,8 +87,11 @@ export async function startApp(settings: Config, log: Logger): Promise<App> {
     closers.push(async () => stopJobs?.());
     // Listens first: a first boot must not end, its password untold, because the port is taken.
     const { url, serve } = await startServer(services, closers);
-    const administrator = await firstBoot(services);
-    await services.entitlements.start();
+    const administrator = await unlessAborted(signal, async () => {
+      const made = await firstBoot(services);
+      await services.entitlements.start();
+      return made;
+    });
     stopJobs = runInBackground(services);
     serve();
     return { url, services, administrator, close };

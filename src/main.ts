@@ -19,7 +19,8 @@ process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
 // Loaded only now, so that a faulty setting is answered at once.
 const { explainsItself, startApp } = await import("./app.js");
-const starting = startApp(config, log);
+const stopping = new AbortController();
+const starting = startApp(config, log, stopping.signal);
 stopOnSignals(starting);
 greet(await starting.catch(giveUp));
 
@@ -34,6 +35,7 @@ function settings(env: Environment): Config {
 }
 
 function giveUp(error: Error): never {
+  if (error === stopping.signal.reason) process.exit(0);
   process.stderr.write(`Steward does not start: ${error.message}\n`);
   if (!explainsItself(error)) log.fatal({ err: error }, "start failed");
   process.exit(1);
@@ -57,12 +59,14 @@ function greet({ url, services, administrator }: App): void {
   log.info({ url }, "listening");
 }
 
-/** The first signal lets running requests finish, for as long as the grace lasts; the second ends the process at once. */
+/**
+ * The first signal ends a start that is under way, and lets running requests finish for as long as the grace lasts. The
+ * second ends the process at once.
+ */
 function stopOnSignals(started: Promise<App>): void {
-  let isStopping = false;
   const stop = async (signal: NodeJS.Signals) => {
-    if (isStopping) process.exit(1);
-    isStopping = true;
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
     log.info({ signal }, "draining");
     // Should a start or a goodbye hang, it still ends.
     setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();

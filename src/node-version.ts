@@ -12,7 +12,9 @@ if (!isNewEnough) {
     console.error(`Steward needs Node 22.17 or newer, this is ${process.versions.node}. Run it through npm: npm start`);
     process.exit(1);
   }
-  const child = spawn(newer, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" });
+  const child = spawn(newer, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   // A terminal sends Ctrl-C to both; passed on it would count as the second one, which ends without draining.
   process.on("SIGINT", () => {});
@@ -22,4 +24,8 @@ if (!isNewEnough) {
     process.exit(1);
   });
   await new Promise(() => {}); // the modules imported after this one never run here
+} else if (process.channel) {
+  // The channel closes when the process that started this one is gone, also if it was killed and could pass on no signal.
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel.unref();
 }

@@ -273,6 +273,47 @@ describe("the process", function () {
       expect(kept.filter((each) => each.isFile())).to.have.length.at.least(1);
     });
 
+    for (const [what, listens] of [
+      ["is not there", false],
+      ["says nothing", true],
+    ] as const)
+      it(`does not wait for a database that ${what}`, async () => {
+        const silent = createServer(() => {}).listen(0, "127.0.0.1");
+        await once(silent, "listening");
+        const { port } = silent.address() as { port: number };
+        if (!listens) silent.close();
+        const server = await spawnStart({ STEWARD_DATABASE_URL: `postgres://steward@127.0.0.1:${port}/steward` });
+        running.push(server);
+        const isAlive = () =>
+          fetch(`${server.url}/healthz`)
+            .then(({ ok }) => ok)
+            .catch(() => false);
+        await eventually(isAlive, "it waits", 15_000);
+        server.child.kill("SIGTERM");
+        let status: unknown;
+        void server.ended.then((ended) => (status = ended));
+        await eventually(() => status !== undefined, "it ends");
+        expect(status).to.equal(0);
+        expect(server.stderr()).to.equal("");
+        silent.close();
+      });
+
+    it("ends with the older Node that it was started by, however that ends", async () => {
+      // The first process takes itself for Node 20, the one that it starts does not.
+      const older = `if(!process.env.AGAIN){process.env.AGAIN="1";
+        Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.0.0"}})}`;
+      const options = [`--import=data:text/javascript,${encodeURIComponent(older)}`];
+      const server = await start({ STEWARD_DATABASE_URL: database.url }, { options });
+      server.child.kill("SIGKILL");
+      const isServing = () =>
+        fetch(`${server.url}/healthz`)
+          .then(({ ok }) => ok)
+          .catch(() => false);
+      await eventually(async () => !(await isServing()), "nothing serves any more");
+      await server.ended;
+      expect(logLines(server).map(({ msg }) => msg)).to.include("draining");
+    });
+
     it("gives up on requests that outlast the grace", async () => {
       const { server, slow } = await busyServer({ STEWARD_SHUTDOWN_GRACE: "1s" });
       const cut = slow.then(String, () => "cut");
