@@ -74,6 +74,25 @@ describe("GraphQL over HTTP", () => {
       }
     });
 
+    it("refuses what a page of another site could send without a type, also for an operation that came before", async () => {
+      const query = "{ me { username name } }";
+      for (let time = 0; time < 3; time++) expect(await ask({ query })).to.include({ status: 200 });
+      const headers = { "Service-Session-Token": w().owner.token };
+      const body = new TextEncoder().encode(JSON.stringify({ query }));
+      const send = (more = {}) =>
+        fetch(`${w().url}/graphql`, { method: "POST", headers: { ...headers, ...more }, body });
+      expect(await send()).to.include({ status: 400 });
+      expect(await send({ "Apollo-Require-Preflight": "1" })).to.include({ status: 200 });
+    });
+
+    it("says where subscriptions run", async () => {
+      for (let time = 0; time < 3; time++) {
+        const { status, message, extensions } = await refusal({ query: "subscription { inboxEvents { __typename } }" });
+        expect({ status, code: extensions.code }).to.deep.equal({ status: 400, code: "BAD_USER_INPUT" });
+        expect(message).to.match(/WebSocket.*server-sent events/);
+      }
+    });
+
     it("refuses batches, bodies that are no JSON, and bodies that are too large", async () => {
       expect(await ask('[{"query":"{ me { id } }"}]')).to.include({ status: 400 });
       expect(await ask('{"query":')).to.include({ status: 400 });

@@ -3,8 +3,9 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
+import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, OperationTypeNode } from "graphql";
 import { type Context, type Services } from "../context.js";
+import { DomainError } from "../domain/errors.js";
 import { json, send, TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
 import { readBody } from "../http/body.js";
@@ -69,7 +70,7 @@ export class GraphqlOverHttp {
       if (error instanceof TransportError) throw error;
       return this.#refuse(http, error);
     }
-    const usual = body && takesJson(http) ? usualRequest(body) : undefined;
+    const usual = body && speaksJson(http) ? usualRequest(body) : undefined;
     const known = usual && this.documents.known(usual.query, usual.operationName);
     if (known) {
       const { status, result } = await run(known, usual.variables, context);
@@ -142,6 +143,7 @@ async function run(
 ): Promise<{ status: number; result: Said }> {
   try {
     operation.admit(context);
+    if (operation.kind === OperationTypeNode.SUBSCRIPTION) throw needsStream();
     operation.check(variables);
   } catch (error) {
     const fault = new GraphQLError((error as Error).message, { originalError: error as Error });
@@ -155,9 +157,18 @@ async function run(
   return { status: 200, result: { errors: errors.map((error) => formatError(context, error)), data } };
 }
 
-/** Whether the client takes JSON without having to weigh it against other media types. */
-const takesJson = ({ headers: { accept } }: Http) =>
-  accept === undefined || accept === "*/*" || accept === "application/json";
+const needsStream = () =>
+  new DomainError(
+    "BAD_USER_INPUT",
+    "Subscriptions run over a WebSocket at this path (sub-protocol graphql-transport-ws), or as server-sent events of the REST interface.",
+  );
+
+/**
+ * Whether the client sends and takes JSON by its plain name. Without a Content-Type, a page of another site may have sent
+ * the request without a preflight: Apollo decides on those.
+ */
+const speaksJson = ({ headers: { accept, "content-type": type } }: Http) =>
+  type !== undefined && (accept === undefined || accept === "*/*" || accept === "application/json");
 
 interface UsualRequest {
   query: string;
