@@ -76,10 +76,13 @@ export const proseProblem = (text: string, longest: number): string | undefined 
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
-export const emailProblem = (text: string): string | undefined =>
-  Buffer.byteLength(text) <= 254 && emailPattern.test(text)
+/** An absent address counts as "". */
+export const emailProblem = (text: string): string | undefined => {
+  if (text === "") return "Is required.";
+  return Buffer.byteLength(text) <= 254 && emailPattern.test(text)
     ? undefined
     : "Must be one e-mail address of at most 254 bytes.";
+};
 
 /** An absolute address that every reader takes for the same: nothing stands before its host. */
 const isUrl = (text: string): boolean =>
