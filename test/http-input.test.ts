@@ -19,6 +19,9 @@ describe("a request", () => {
         "application/json; charset=utf-8",
         'Application/JSON;charset="UTF-8"',
         "application/merge-patch+json",
+        "application/json; foo=bar",
+        "application/json;charset=utf8",
+        'application/vnd.api+json; profile="a;b"; charset=UTF-8',
       ]) {
         expect(await patch({}, { "Content-Type": type }), type).to.include({ status: 200 });
       }
@@ -32,7 +35,10 @@ describe("a request", () => {
       ]) {
         const answer = await patch("{}", { "Content-Type": type });
         expect(answer, type).to.include({ status: 415 });
-        expect(answer.body).to.deep.equal({ message: "Unsupported media type." });
+        expect(answer.body).to.deep.equal({
+          message: "Unsupported media type.",
+          detail: `Sent: Content-Type ${JSON.stringify(type)}. Taken: application/json or a type that ends in +json, in UTF-8, without a Content-Encoding.`,
+        });
       }
       expect(await patch("{}", { "Content-Encoding": "gzip" })).to.include({ status: 415 });
       const { statuses } = await raw(
@@ -160,6 +166,33 @@ describe("a request", () => {
       ]) {
         const { status } = await owner().get(path);
         expect(status, path).to.be.oneOf([400, 404]);
+      }
+    });
+
+    it("or none: it hears what is missing, or counts as {} where the contract shows no body", async () => {
+      const without = (method: string, path: string) => owner().request(method, path);
+      await owner().post("/api/v2/notifications/custom", { content: { title: "x", message: "y" } });
+      const [{ id }] = (await owner().get("/api/v2/notifications/inbox")).body.notifications;
+      const unread = await without("PUT", `/api/v2/notifications/inbox/${id}/read-status`);
+      expect(unread).to.include({ status: 400 });
+      expect(unread.body.validations).to.deep.equal([{ field: "is_read", detail: "Is required." }]);
+      const unchecked = await without("POST", "/api/v2/authcheck");
+      expect(unchecked).to.include({ status: 400 });
+      expect(unchecked.body.validations).to.deep.equal([{ field: "checks", detail: "Is required." }]);
+      const nothingMissing = await without("PATCH", everyone());
+      expect(nothingMissing).to.include({ status: 400 });
+      expect(nothingMissing.body.message).to.equal("Request body must be valid JSON.");
+    });
+
+    it("without the e-mail or the password, and hears that they are required", async () => {
+      for (const [path, ...expected] of [
+        ["/api/v2/users/login", "email", "password"],
+        ["/api/v2/users/otp/request", "email"],
+        ["/api/v2/users/otp/change-password", "email", "one_time_passcode", "password"],
+      ] as const) {
+        const { status, body } = await w().nobody.post(path, {});
+        expect(status, path).to.equal(400);
+        expect(body.validations, path).to.deep.equal(expected.map((field) => ({ field, detail: "Is required." })));
       }
     });
 

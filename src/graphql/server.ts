@@ -8,7 +8,7 @@ import { type Context, type Services } from "../context.js";
 import { DomainError } from "../domain/errors.js";
 import { json, send, TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
-import { readBody } from "../http/body.js";
+import { readBody, refuseEmpty } from "../http/body.js";
 import { challengeOf } from "../http/challenge.js";
 import { statusOf } from "../http/statuses.js";
 import type { Documents, ForeignOperation } from "./documents.js";
@@ -64,7 +64,7 @@ export class GraphqlOverHttp {
     try {
       context = await this.contextOf(http.req, http.state);
       this.services.limits.countCaller(context);
-      body = method === "POST" ? await readBody(http.req, limits.requestBytes) : undefined;
+      body = method === "POST" ? ((await readBody(http.req, limits.requestBytes)) ?? refuseEmpty()) : undefined;
       checkSize(body?.query);
     } catch (error) {
       if (error instanceof TransportError) throw error;

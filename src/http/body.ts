@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
+import { quote } from "../domain/errors.js";
 import { TransportError } from "./answers.js";
 import { faultIn } from "./json-fault.js";
 
@@ -8,15 +10,13 @@ const deepest = 64;
 /** Keys that reach into the machinery of objects. */
 const dropped = ["__proto__", "constructor"];
 
-const jsonType = /^(application\/json|[\w.+-]+\/[\w.+-]+\+json)\s*(;\s*charset="?utf-8"?\s*)?$/i;
+const jsonTypes = /^(application\/json|[^/]+\/[^/]+\+json)$/;
+const utf8Names = new Set(["utf-8", "utf8"]);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes. */
-export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
-  const { "content-type": type, "content-encoding": encoding } = request.headers;
-  if (encoding !== undefined || (type !== undefined && !jsonType.test(type))) {
-    throw new TransportError(415, "Unsupported media type.");
-  }
+/** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. */
+export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
+  checkType(request);
   const bytes = await getRawBody(request, { limit, length: request.headers["content-length"] }).catch(
     (error: { type?: string }) => {
       if (error.type === "entity.too.large")
@@ -24,7 +24,35 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
       throw invalid("The body ended early.");
     },
   );
-  return parseObject(bytes);
+  return bytes.length > 0 ? parseObject(bytes) : undefined;
+}
+
+/** Refuses a request without a body where one is needed. */
+export function refuseEmpty(): never {
+  throw invalid("It goes wrong at position 0.");
+}
+
+const unsupported = (sent: string) =>
+  new TransportError(
+    415,
+    "Unsupported media type.",
+    `Sent: ${sent}. Taken: application/json or a type that ends in +json, in UTF-8, without a Content-Encoding.`,
+  );
+
+function checkType({ headers: { "content-type": type, "content-encoding": encoding } }: IncomingMessage): void {
+  if (encoding !== undefined) throw unsupported(`Content-Encoding ${quote(encoding)}`);
+  if (type !== undefined && type !== "application/json" && !isJson(type))
+    throw unsupported(`Content-Type ${quote(type)}`);
+}
+
+/** Parameters other than a charset do not matter. */
+function isJson(type: string): boolean {
+  try {
+    const { essence, params } = new MIMEType(type);
+    return jsonTypes.test(essence) && utf8Names.has((params.get("charset") ?? "utf-8").toLowerCase());
+  } catch {
+    return false;
+  }
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {

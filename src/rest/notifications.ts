@@ -3,7 +3,7 @@ import { area, type RowOptions } from "./engine/area.js";
 const once: RowOptions = { headers: { "idempotency-key": "idempotency_key" } };
 const extras = { InboxUnreadCountChanged: "unread", InboxWatchRestarted: "restart" };
 const live: RowOptions = { stream: { events: extras, id: "cursor", resume: "since" } };
-const marked: RowOptions = { message: "Notification updated." };
+const marked: RowOptions = { message: "Notification updated.", bodyNotShown: true };
 
 // oxfmt-ignore
 export default area("notifications", [

@@ -10,6 +10,8 @@ export interface RowOptions {
   oneElementArray?: boolean;
   /** The contract has an object where there is just this field of it. */
   under?: string;
+  /** The contract shows no body for this row although it reads one: a request without it counts as `{}`. */
+  bodyNotShown?: boolean;
   /** The body is an address that the browser is sent on to. As for pages, the cookie counts wherever it comes from. */
   redirects?: boolean;
   /** For rows whose operation is a subscription. */

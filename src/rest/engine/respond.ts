@@ -3,7 +3,7 @@ import { type Actor, anonymous, Context, type Services } from "../../context.js"
 import { scopesOf } from "../../domain/authorization.js";
 import { type Answered, json, send, TransportError, transportFailure } from "../../http/answers.js";
 import type { ContextOf, Http } from "../../http/baseline.js";
-import { readBody } from "../../http/body.js";
+import { readBody, refuseEmpty } from "../../http/body.js";
 import type { Variables } from "../../graphql/execute.js";
 import { report, translate } from "../../graphql/errors.js";
 import type { Row } from "./area.js";
@@ -52,9 +52,13 @@ export function endpointOf(
     operation.authenticate(ctx);
     if (!operation.triesSecrets) services.limits.countCaller(ctx);
     operation.admit(ctx);
-    const body = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
+    const sent = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
     const query = new URLSearchParams(http.querystring);
-    return { ctx, variables: binding.variables({ path: http.state.params, query, headers: http.headers, body }) };
+    const { params: path } = http.state;
+    const variables = binding.variables({ path, query, headers: http.headers, body: sent ?? {} });
+    // What is missing in it says more than that there is no body.
+    if (!sent && !row[4]?.bodyNotShown) refuseEmpty();
+    return { ctx, variables };
   }
 
   function fail(http: Http, error: unknown, variables: Variables = {}): Answered {
