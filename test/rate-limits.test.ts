@@ -8,6 +8,7 @@ import { deleteExpiredCounts, SharedCounters } from "../src/domain/rate-limits/s
 import { quotaOf, roomIn } from "../src/domain/rate-limits/window.js";
 import { networkOf } from "../src/domain/rate-limits.js";
 import { ownerPassword, startServer } from "./support/app.js";
+import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";
 import { type Answer, Client, world } from "./support/world.js";
 
@@ -58,6 +59,16 @@ describe("a sliding window", () => {
     expect([take("a"), take("a")]).to.deep.equal([false, true]);
     for (let nr = 0; nr < 20_000; nr++) counters.take(`other ${nr}`);
     expect(take("a")).to.equal(false);
+  });
+
+  it("remembers the window before and nothing older", () => {
+    const counters = new LocalCounters(policy);
+    const roomAt = (seconds: number) => at(seconds * 1000, () => counters.take("key")).remaining;
+    for (let nr = 0; nr < 10; nr++) roomAt(0);
+    expect(roomAt(90), "half of the window before is left").to.equal(4);
+    expect(roomAt(150), "one use in the window before").to.equal(9);
+    for (let nr = 0; nr < 10; nr++) roomAt(150);
+    expect(roomAt(270), "a window without uses between").to.equal(9);
   });
 
   it("takes an IPv6 network for one address", () => {

@@ -4,6 +4,7 @@ import type { Actor } from "../src/context.js";
 import type { Events } from "../src/domain/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";
+import { at } from "./support/clock.js";
 import { type Person, world } from "./support/world.js";
 
 /** A bus that loses every hint, and does not notice. */
@@ -14,18 +15,6 @@ const deaf: Events = {
   subscriptions: 0,
   close: async () => {},
 };
-
-const start = performance.now();
-
-/** Calls `work` at so many milliseconds after the start; what it does later has the real time. */
-function at<Result>(milliseconds: number, work: () => Result): Result {
-  performance.now = () => start + milliseconds;
-  try {
-    return work();
-  } finally {
-    Reflect.deleteProperty(performance, "now");
-  }
-}
 
 describe("auth snapshots on a replica that loses all hints", () => {
   const the = world();
@@ -94,14 +83,39 @@ describe("auth snapshots on a replica that loses all hints", () => {
     const end = () => sql("update workspace_agents set token_ended_at = now() where id = $1", agent.id);
     expect(await change(agent.token, end)).to.equal("The token is not valid.");
   });
+});
 
-  it("count from when a read began, not from when it ended", async () => {
+describe("values read a moment ago", () => {
+  /** Reads that end when the test says so. */
+  const slowReads = () => {
     const finish: Array<(value: object) => void> = [];
-    const values = new Recent<object>(() => new Promise((resolve) => finish.push(resolve)));
-    const slow = at(0, () => values.read("key"));
+    return { finish, values: new Recent<object>(() => new Promise((resolve) => finish.push(resolve))) };
+  };
+
+  it("count from when the read began, not from when it ended", async () => {
+    const { finish, values } = slowReads();
+    const reading = at(0, () => values.read("key"));
     at(900, () => finish[0]!({}));
-    const value = await slow;
+    const value = await reading;
     expect(at(999, () => values.at("key"))).to.equal(value);
     expect(at(1_000, () => values.at("key"))).to.equal(undefined);
   });
+
+  for (const [what, drop] of [
+    ["a hint", (values: Recent<object>) => values.dropWhere(() => false)],
+    ["a gap in the hints", (values: Recent<object>) => values.clear()],
+  ] as const) {
+    it(`are read anew when ${what} arrived during the read`, async () => {
+      const { finish, values } = slowReads();
+      const older = values.read("key");
+      drop(values);
+      const newer = values.read("key");
+      const fresh = { is: "fresh" };
+      finish[1]!(fresh);
+      await newer;
+      finish[0]!({ is: "stale" });
+      await older;
+      expect(values.at("key")).to.equal(fresh);
+    });
+  }
 });
