@@ -4,29 +4,10 @@ import { Client as Connection } from "pg";
 import { newId } from "../src/domain/ids.js";
 import { newToken, randomText } from "../src/domain/tokens/text.js";
 import { goodPassword } from "./support/accounts.js";
-import { insert } from "./support/stage.js";
+import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "./support/holders.js";
 import { eventually } from "./support/watchers.js";
-import { type Client, type World, world } from "./support/world.js";
+import { type Client, world } from "./support/world.js";
 
-const siteRoles = ["owner", "template-admin", "user-admin", "auditor"];
-const organizationRoles = ["admin", "template-admin", "user-admin", "auditor"].map((role) => `organization-${role}`);
-
-/** Who acts, and on whom: site roles, and roles in the organization at hand and in another one, if in it at all. */
-interface Holder {
-  site: string[];
-  here?: string[];
-  elsewhere?: string[];
-}
-
-const none: Holder = { site: [] };
-const holders: Record<string, Holder> = {
-  "no member": none,
-  member: { site: [], here: [] },
-  ...Object.fromEntries(siteRoles.map((role) => [role, { site: [role], here: [] }])),
-  ...Object.fromEntries(organizationRoles.map((role) => [role, { site: [], here: [role] }])),
-  "organization-admin elsewhere": { site: [], here: [], elsewhere: ["organization-admin"] },
-  "organization-user-admin elsewhere": { site: [], here: [], elsewhere: ["organization-user-admin"] },
-};
 const actors: Record<string, Holder> = {
   ...holders,
   "user admin twice": { site: ["user-admin"], here: ["organization-user-admin"] },
@@ -66,16 +47,10 @@ const strangers: Record<string, Holder> = Object.fromEntries(
   Object.entries(targets).map(([name, { site, elsewhere }]) => [`${name}, no member`, { site, elsewhere }]),
 );
 
-/** Ids of what a verb is tried on. */
-interface Victim {
-  id: string;
-  key: string;
-}
-
 interface Verb {
   /** Who may do it to accounts without roles. */
   by: (actor: Holder) => boolean;
-  tried: (victim: Victim, organization: string) => string | [method: string, path: string, body: object];
+  tried: (victim: Account, organization: string) => string | [method: string, path: string, body: object];
   /** Roles in the organization that the account gains or loses besides. */
   changes?: (target: Holder) => string[];
   /** Which accounts it is tried on; by default members of the organization. */
@@ -86,11 +61,11 @@ interface Verb {
 const mutation = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
 const onUser =
   (verb: string, more = "") =>
-  ({ id }: Victim) =>
+  ({ id }: Account) =>
     mutation(verb, `user: "${id}" ${more}`);
 const onMember =
   (verb: string, more = "") =>
-  ({ id }: Victim, organization: string) =>
+  ({ id }: Account, organization: string) =>
     mutation(verb, `organization: "${organization}", user: "${id}" ${more}`);
 const isMember = ({ here }: Holder) => here !== undefined;
 const isOwner = (actor: Holder) => holds(actor, "owner", "site");
@@ -133,44 +108,6 @@ const verbs: Record<string, Verb> = {
   ...Object.fromEntries(organizationRoles.map((role) => [`giving ${role} alone`, settingRoles([role])])),
   "giving all roles": settingRoles(organizationRoles),
 };
-/** Inserts accounts with their roles and one key each. */
-async function populate(
-  w: World,
-  here: string,
-  elsewhere: string,
-  people: Array<Holder & Victim & { isServiceAccount: boolean; token?: ReturnType<typeof newToken> }>,
-) {
-  const times = { created_at: "now", updated_at: "now" };
-  const rows = {
-    users: people.map(({ id, site, isServiceAccount }) => ({
-      ...times,
-      id,
-      email: `${id}@example.com`,
-      username: `n${id.replaceAll("-", "").slice(-31)}`,
-      login_type: isServiceAccount ? "none" : "password",
-      is_service_account: isServiceAccount,
-      site_roles: site,
-    })),
-    organization_members: people.flatMap((person) => [
-      ...(person.here ? [{ organization_id: here, user_id: person.id, roles: person.here, created_at: "now" }] : []),
-      ...(person.elsewhere
-        ? [{ organization_id: elsewhere, user_id: person.id, roles: person.elsewhere, created_at: "now" }]
-        : []),
-    ]),
-    api_keys: people.map(({ id, key, token }) => ({
-      id: key,
-      user_id: id,
-      kind: token ? "session" : "token",
-      name: token ? "" : key,
-      scopes: ["all"],
-      secret_hash: `\\x${(token?.secretHash ?? Buffer.alloc(32)).toString("hex")}`,
-      created_at: "now",
-      expires_at: "tomorrow",
-    })),
-  };
-  await insert(w, Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0)));
-}
-
 async function outcomeOf(client: Client, request: string | [string, string, object]): Promise<string> {
   if (typeof request === "string") {
     const { body } = await client.post("/graphql", { query: request });
@@ -401,13 +338,3 @@ describe("dominance", () => {
     });
   });
 });
-
-/** Does all of it, a few at a time. */
-async function inTurns<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      for (const item of queue) await work(item);
-    }),
-  );
-}

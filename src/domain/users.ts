@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { authorize, type Action, type OrganizationRole, sees, type SiteRole } from "./authorization.js";
+import { authorize, type Action, may, type OrganizationRole, sees, type SiteRole } from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
 import { foldedSql } from "./folding.js";
@@ -123,6 +123,12 @@ const usersByIds = statement<UserRow>(`select ${userColumns} from users u where 
 export async function usersById(ctx: Context, ids: readonly string[]): Promise<Array<UserRow | undefined>> {
   const users = new Map((await ctx.rows(usersByIds, ids)).map((user) => [user.id, user]));
   return ids.map((id) => users.get(id));
+}
+
+/** The whole account behind a user that a record refers to, if the caller may read it. */
+export async function readableAccount(ctx: Context, user: UserRow): Promise<UserRow | null> {
+  const memberships = await membershipsOf(ctx, user);
+  return may(ctx.actor, "user:read", userTarget({ ...user, memberships })) ? user : null;
 }
 
 /** The memberships of a user whom the caller may read, oldest first. */

@@ -1,11 +1,25 @@
-import { Arg, Ctx, Field, InputType, Int, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import {
+  Arg,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../context.js";
 import { AuditAction, type Diff } from "../domain/audit.js";
 import { type AuditEventFilter, type AuditEventRow, listAuditEvents } from "../domain/audit/log.js";
 import type { Page } from "../domain/page.js";
+import { type UserRow, usersById } from "../domain/users.js";
 import { Needs, ReadWith } from "./access.js";
 import { connectionOf } from "./connections.js";
 import { DateTime, JSONObject, UUID } from "./scalars.js";
+import { PublicUserType } from "./users.js";
 
 registerEnumType(AuditAction, {
   name: "AuditAction",
@@ -69,8 +83,13 @@ class AuditEventFilterInput implements AuditEventFilter {
   @Field(() => DateTime, { nullable: true, description: "It happened then or earlier." }) before?: string;
 }
 
-@Resolver()
+@Resolver(() => AuditEventType)
 export class AuditResolver {
+  @FieldResolver(() => PublicUserType, { nullable: true, description: "The user who acted; none for machines." })
+  actor(@Root() { actorId }: AuditEventRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
+    return actorId === null ? null : ctx.load(usersById, actorId);
+  }
+
   @Needs("audit_log:read")
   @Query(() => AuditEventConnection, { description: "What happened, as far as the caller may know, newest first." })
   auditEvents(

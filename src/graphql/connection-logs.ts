@@ -21,11 +21,11 @@ import { type RecordedConnections, recordConnections } from "../domain/connectio
 import { type OrganizationRow, organizationsById } from "../domain/organizations.js";
 import type { Page } from "../domain/page.js";
 import { type UserRow, usersById } from "../domain/users.js";
-import { Covers, Needs, OpenTo, ReadWith } from "./access.js";
+import { Needs, OpenTo, ReadWith } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { OrganizationType } from "./organizations.js";
 import { DateTime, UUID } from "./scalars.js";
-import { UserType } from "./users.js";
+import { PublicUserType } from "./users.js";
 
 registerEnumType(ConnectionType, {
   name: "ConnectionType",
@@ -159,7 +159,7 @@ export class ConnectionLogsResolver {
     return ctx.load(organizationsById, organizationId);
   }
 
-  @FieldResolver(() => UserType, { description: "Who owned the workspace." })
+  @FieldResolver(() => PublicUserType, { description: "Who owned the workspace." })
   workspaceOwner(@Root() { workspaceOwnerId }: ConnectionLogRow, @Ctx() ctx: Context): Promise<UserRow | undefined> {
     return ctx.load(usersById, workspaceOwnerId);
   }
@@ -203,8 +203,7 @@ export class ConnectionLogsResolver {
 
 @Resolver(() => ConnectionWebInfoType)
 export class ConnectionWebInfoResolver {
-  @Covers()
-  @FieldResolver(() => UserType, { nullable: true, description: "The visitor; none if anonymous." })
+  @FieldResolver(() => PublicUserType, { nullable: true, description: "The visitor; none if anonymous." })
   user(@Root() { userId }: ConnectionLogRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
     return userId === null ? null : ctx.load(usersById, userId);
   }

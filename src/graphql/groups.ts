@@ -36,7 +36,7 @@ import { membersOfNodes, partsOf } from "./group-parts.js";
 import { OrganizationType } from "./organizations.js";
 import { DateTime, Url, UUID } from "./scalars.js";
 import { selectedArguments } from "./selection.js";
-import { UserType } from "./users.js";
+import { PublicUserType, UserType } from "./users.js";
 
 registerEnumType(GroupSource, {
   name: "GroupSource",
@@ -50,9 +50,10 @@ registerEnumType(GroupSource, {
 @ReadWith("group_member:read")
 @ObjectType("GroupMember", { simpleResolvers: true, description: "A user in a group." })
 export class GroupMemberType implements GroupMemberRow {
+  @Field(() => PublicUserType, { description: "The user." }) user!: GroupMemberRow["user"];
   @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "themePreference", "createdAt", "updatedAt")
-  @Field(() => UserType, { description: "The user." })
-  user!: GroupMemberRow["user"];
+  @Field(() => UserType, { description: "The whole user, which callers who see the member may read." })
+  account!: GroupMemberRow["account"];
   @Field(() => DateTime, { nullable: true, description: "When the user was added; none in Everyone." }) addedAt!:
     | string
     | null;

@@ -19,7 +19,7 @@ import { PrebuildsResolver } from "./prebuilds.js";
 import { QuietHoursResolver } from "./quiet-hours.js";
 import { TokensResolver } from "./tokens.js";
 import { UserSecretsResolver } from "./user-secrets.js";
-import { UsersResolver } from "./users.js";
+import { PublicUsersResolver, UsersResolver } from "./users.js";
 import { WorkspaceProxiesResolver } from "./workspace-proxies.js";
 import { ProxyReportsResolver } from "./workspace-proxies/reports.js";
 import { AccountsResolver } from "./users/accounts.js";
@@ -47,6 +47,7 @@ export const resolvers: Function[] = [
   PasswordsResolver,
   PrebuildsResolver,
   ProxyReportsResolver,
+  PublicUsersResolver,
   QuietHoursResolver,
   TokensResolver,
   UserSecretsResolver,

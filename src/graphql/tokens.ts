@@ -28,7 +28,7 @@ import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users.js";
 import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./access.js";
 import { DateTime } from "./scalars.js";
-import { UserType } from "./users.js";
+import { PublicUserType } from "./users.js";
 
 registerEnumType(TokenKind, {
   name: "ApiKeyKind",
@@ -124,7 +124,7 @@ export class LogoutPayload {
 
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
-  @FieldResolver(() => UserType, { description: "Whose it is." })
+  @FieldResolver(() => PublicUserType, { description: "Whose it is." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
   }

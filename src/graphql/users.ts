@@ -15,7 +15,7 @@ import type { Context } from "../context.js";
 import type { Role } from "../domain/authorization/roles.js";
 import type { Page } from "../domain/page.js";
 import { onlyReference } from "../domain/references.js";
-import { findUser, LoginType, organizationIdsOf, type UserRow, UserStatus } from "../domain/users.js";
+import { findUser, LoginType, organizationIdsOf, readableAccount, type UserRow, UserStatus } from "../domain/users.js";
 import { listUsers, type UserFilter } from "../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../domain/users/roles.js";
 import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "./access.js";
@@ -85,6 +85,17 @@ export class UserType implements Omit<UserRow, "siteRoles" | "isSystem" | "membe
   @Field(() => DateTime, { description: "When the account was last changed." }) updatedAt!: string;
 }
 
+@ObjectType("PublicUser", {
+  simpleResolvers: true,
+  description: "What everyone who sees a record may know of the user that it refers to.",
+})
+export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
+  @Field(() => UUID, { description: "Unique id." }) id!: string;
+  @Field(() => String, { description: "The username." }) username!: string;
+  @Field(() => String, { description: "Real name; may be empty." }) name!: string;
+  @Field(() => Url, { description: "A picture; may be empty." }) avatarUrl!: string;
+}
+
 const UserConnection = connectionOf("User", () => UserType);
 
 @InputType("UserFilter", { description: "Which users are wanted. What is absent does not narrow." })
@@ -105,6 +116,18 @@ class UserFilterInput implements UserFilter {
   @Field(() => DateTime, { nullable: true, description: "Last seen then or later." }) lastSeenAfter?: string;
   @Field(() => DateTime, { nullable: true, description: "Last seen then or earlier." }) lastSeenBefore?: string;
   @Field(() => Boolean, { nullable: true, description: "Whether they are service accounts." }) serviceAccount?: boolean;
+}
+
+@Resolver(() => PublicUserType)
+export class PublicUsersResolver {
+  @Covers()
+  @FieldResolver(() => UserType, {
+    nullable: true,
+    description: "The whole user, if the caller and the scopes of its credential may read it.",
+  })
+  account(@Root() user: UserRow, @Ctx() ctx: Context): Promise<UserRow | null> {
+    return readableAccount(ctx, user);
+  }
 }
 
 @Resolver(() => UserType)

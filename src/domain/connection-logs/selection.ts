@@ -1,5 +1,5 @@
 import type { Actor } from "../../context.js";
-import type { Reach } from "../authorization.js";
+import { type Reach, reach as reachOf } from "../authorization.js";
 import { foldedSql } from "../folding.js";
 import { isUuid } from "../text.js";
 import { type ConnectionType, sessionTypes } from "./connections.js";
@@ -57,9 +57,9 @@ function choicesOf(actor: Actor, search: ConnectionSearch, reach: Reach, bind: B
     ["connection_id", ids(search.connection_id)],
     ["workspace_id", ids(search.workspace_id)],
     ["user_id", usersNamed(actor, search.username, bind)],
-    ["user_id", usersWithEmail(search.user_email, bind)],
+    ["user_id", usersWithEmail(actor, search.user_email, bind)],
     ["workspace_owner_id", usersNamed(actor, search.workspace_owner, bind)],
-    ["workspace_owner_id", usersWithEmail(search.workspace_owner_email, bind)],
+    ["workspace_owner_id", usersWithEmail(actor, search.workspace_owner_email, bind)],
     ["organization_id", organizations(search.organization, reach, bind)],
     ["type", types(search, bind)],
   ];
@@ -92,8 +92,17 @@ function usersNamed({ userId }: Actor, given: string[] | undefined, bind: Bind):
   return `${liveUsers(`${foldedSql("username")} = any(${named})`)} || ${bind(texts.filter(isUuid), "uuid[]")}`;
 }
 
-const usersWithEmail = (given: string[] | undefined, bind: Bind): string | undefined =>
-  given && liveUsers(`${foldedSql("email")} = any(${eachOf(bind(given, "text[]"), foldedSql)})`);
+/** Of the users whom the caller may read: for others, a search would tell what their address is. */
+function usersWithEmail(actor: Actor, given: string[] | undefined, bind: Bind): string | undefined {
+  if (!given) return undefined;
+  const users = reachOf(actor, "user:read");
+  const named = `${foldedSql("email")} = any(${eachOf(bind(given, "text[]"), foldedSql)})`;
+  if (users.everywhere) return liveUsers(named);
+  const readable = `id = ${bind(users.own ? actor.userId : null, "uuid")} or exists (
+    select from organization_members m
+    where m.user_id = users.id and m.organization_id = any(${bind(users.organizations, "uuid[]")}))`;
+  return liveUsers(`${named} and (${readable})`);
+}
 
 /** Those in reach that are asked for; `undefined` if that is all there are. */
 function organizations(given: string[] | undefined, { everywhere, organizations: reached }: Reach, bind: Bind) {

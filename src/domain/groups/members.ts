@@ -14,6 +14,8 @@ import { matching, memberSearch } from "./member-search.js";
 /** A user in a group. */
 export interface GroupMemberRow {
   user: UserRow;
+  /** The same: the policy shows no member whose account the caller may not read. */
+  account: UserRow;
   /** When the user was added; null in Everyone, which holds all members of the organization by itself. */
   addedAt: string | null;
 }
@@ -145,11 +147,13 @@ function ask(group: GroupRow, query: MembersQuery): Asked {
 /** Equal for the same stretch of the same selection, whatever the group. */
 const key = ({ range, search }: Asked) => JSON.stringify([range, search]);
 
-const page = (ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]) =>
-  pageOf(asked.range, rows, {
+function page(ctx: Context, asked: Asked, rows: readonly GroupMemberRow[]): Page<GroupMemberRow> {
+  for (const row of rows) row.account = row.user;
+  return pageOf(asked.range, rows, {
     cursor: ({ user }: GroupMemberRow) => cursor(user.id, folded(user.username)),
     count: () => ctx.load(countMembers, asked),
   });
+}
 
 const seesAll = ({ actor }: Context, group: GroupRow) =>
   may(actor, "group_member:read", { organizationId: group.organizationId, ownerId: null });

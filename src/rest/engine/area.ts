@@ -12,6 +12,8 @@ export interface RowOptions {
   under?: string;
   /** The contract shows no body for this row although it reads one: a request without it counts as `{}`. */
   bodyNotShown?: boolean;
+  /** By field: what is sent where the contract requires a text that the caller may not read. */
+  withheld?: Record<string, string>;
   /** The body is an address that the browser is sent on to. As for pages, the cookie counts wherever it comes from. */
   redirects?: boolean;
   /** For rows whose operation is a subscription. */

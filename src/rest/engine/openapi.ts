@@ -129,8 +129,8 @@ function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "ro
       content: { "application/x-ndjson": { schema: items }, "text/event-stream": { schema: items } },
     };
   }
-  const answer = answerOf(schema, operation);
-  const { message, under, redirects } = row[4] ?? {};
+  const { message, under, redirects, withheld } = row[4] ?? {};
+  const answer = answerOf(schema, operation, withheld);
   if (!answer && !message) return { description: "Done." };
   const content = answer ? schemaOf(answer.shape) : { type: "object", properties: {} };
   if (redirects) return { description: "Where to go on to.", headers: { Location: { schema: content } } };

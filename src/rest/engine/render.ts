@@ -32,6 +32,8 @@ export interface Field {
   /** Whether it is always there; the API description says so. */
   sure: boolean;
   shape: Shape;
+  /** What is sent where it is missing. */
+  otherwise?: string;
 }
 
 /** Where the body stands in the result of an operation, and its shape; `undefined` for answers without a body. */
@@ -41,9 +43,13 @@ export interface Answer {
 }
 
 /** The part of the operation aliased `body`. */
-export function answerOf(schema: GraphQLSchema, operation: StoredOperation): Answer | undefined {
+export function answerOf(
+  schema: GraphQLSchema,
+  operation: StoredOperation,
+  withheld: Record<string, string> = {},
+): Answer | undefined {
   const place = placeOf(schema, operation, "body");
-  return place && { from: place.from, shape: shaper(schema, operation).shape(place.type, place.node) };
+  return place && { from: place.from, shape: shaper(schema, operation, withheld).shape(place.type, place.node) };
 }
 
 /** Whether a result says that nothing was modified, by the field aliased `modified`; `undefined` where nothing says so. */
@@ -92,7 +98,7 @@ export function eventShapes(
 const rootOf = (schema: GraphQLSchema, operation: StoredOperation) =>
   schema.getRootType(operation.definition.operation)!;
 
-function shaper(schema: GraphQLSchema, operation: StoredOperation) {
+function shaper(schema: GraphQLSchema, operation: StoredOperation, withheld: Record<string, string> = {}) {
   const fragments = new Map(
     operation.document.definitions.flatMap((each) =>
       each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each] as const] : [],
@@ -154,13 +160,14 @@ function shaper(schema: GraphQLSchema, operation: StoredOperation) {
       const inner = shape(type, node);
       if (!key.endsWith("_") || inner.kind !== "object") {
         if (/[A-Z]/.test(key)) throw new Error(`${operation.name}: "${key}" is no wire name; give it an alias.`);
-        return [{ from: [key], name: key, sure: certain, shape: inner }];
+        const otherwise = withheld[key];
+        return [{ from: [key], name: key, sure: certain || otherwise !== undefined, shape: inner, otherwise }];
       }
       return inner.fields.map((field) => ({
         ...field,
         from: [key, ...field.from],
         name: (key === "_" ? "" : key) + field.name,
-        sure: certain && field.sure,
+        sure: (certain && field.sure) || field.otherwise !== undefined,
       }));
     });
   }
@@ -246,11 +253,11 @@ const otherThan = (key: string) => (entry: Record<string, unknown>) =>
 
 /** Missing values are left out, but a list is never missing: what was not selected is `[]`, a map `{}`. */
 function objectWriter(fields: readonly Field[]): Write {
-  const steps = fields.map(({ from, name, shape }) => ({
+  const steps = fields.map(({ from, name, shape, otherwise }) => ({
     first: from[0]!,
     rest: from.slice(1),
     name: `${JSON.stringify(name)}:`,
-    missing: { list: "[]", map: "{}" }[shape.kind as string],
+    missing: otherwise === undefined ? { list: "[]", map: "{}" }[shape.kind as string] : JSON.stringify(otherwise),
     write: writer(shape),
   }));
   return (value) => {

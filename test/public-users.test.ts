@@ -1,0 +1,73 @@
+// Records refer to users by what everyone may know of them; the whole user is there by permission alone.
+import { expect } from "chai";
+import { getNamedType, type GraphQLField, isObjectType } from "graphql";
+import { neededBy } from "../src/graphql/access.js";
+import { createSchema } from "../src/graphql/index.js";
+
+const schema = createSchema();
+const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));
+
+/** The fields of all types that give a value of a type. */
+const fieldsGiving = (wanted: string): string[] =>
+  objects.flatMap((type) =>
+    Object.values((type as { getFields: () => Record<string, GraphQLField<unknown, unknown>> }).getFields())
+      .filter((field) => getNamedType(field.type).name === wanted)
+      .map((field) => `${type.name}.${field.name}`),
+  );
+
+/** Where a whole user comes from, and what decides that the caller may read it. */
+const wholeUsers: Record<string, string> = {
+  "Query.me": "the caller",
+  "Query.user": "findUser: user:read on the user",
+  "UserConnection.nodes": "listUsers: user:read, row by row (lists.test.ts)",
+  "UserEdge.node": "listUsers: user:read, row by row (lists.test.ts)",
+  "PublicUser.account": "readableAccount: user:read on the user (lists.test.ts)",
+  "GroupMember.account": "group_member:read, which shows no member whom the caller may not read (lists.test.ts)",
+  "OrganizationMember.user": "asSeen: user:read on the members of the organization (lists.test.ts)",
+};
+
+/** Payloads about the caller; those of all other mutations take the scope `user:read`. */
+const ownPayloads = ["ChangePasswordPayload", "ConvertLoginPayload", "LoginPayload", "UpdateProfilePayload"];
+
+describe("whole users", () => {
+  const payloads = fieldsGiving("User").filter((field) => field.endsWith("Payload.user"));
+
+  it("come only from fields that check the permission to read them", () => {
+    const others = fieldsGiving("User").filter((field) => !payloads.includes(field));
+    expect(others).to.have.members(Object.keys(wholeUsers));
+  });
+
+  it("come from mutations of accounts only: of the caller's, or with the scope and the permission to read the user", () => {
+    const mutations = Object.values(schema.getMutationType()!.getFields());
+    for (const payload of payloads.map((field) => field.split(".")[0]!)) {
+      const mutation = mutations.find(({ type }) => getNamedType(type).name === payload);
+      expect(mutation, payload).to.not.equal(undefined);
+      const isOwn = ownPayloads.includes(payload);
+      expect(neededBy(mutation!).includes("user:read"), `${payload} needs user:read`).to.equal(!isOwn);
+    }
+    expect(payloads.map((field) => field.split(".")[0])).to.include.members(ownPayloads);
+  });
+
+  it("alone have an e-mail, roles, a status and a time of last use", () => {
+    expect(fieldsGiving("EmailAddress")).to.deep.equal(["User.email"]);
+    expect(fieldsGiving("UserStatus")).to.deep.equal(["User.status"]);
+    expect(fieldsGiving("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
+    const lastUses = objects.filter((type) => isObjectType(type) && type.getFields().lastSeenAt);
+    expect(lastUses.map(({ name }) => name)).to.have.members(["User", "WorkspaceProxyReplica"]);
+  });
+
+  it("are public users where records refer to them", () => {
+    expect(fieldsGiving("PublicUser")).to.have.members([
+      "ApiKey.user",
+      "AuditEvent.actor",
+      "ConnectionLog.workspaceOwner",
+      "ConnectionWebInfo.user",
+      "GroupMember.user",
+    ]);
+    const { id, username, name, avatarUrl, account, ...more } = (
+      schema.getType("PublicUser") as unknown as { getFields: () => Record<string, object> }
+    ).getFields();
+    expect([id, username, name, avatarUrl, account]).to.not.include(undefined);
+    expect(more).to.deep.equal({});
+  });
+});
