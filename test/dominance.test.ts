@@ -195,6 +195,16 @@ describe("dominance", () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it("says why it refuses, to callers who may change other accounts", async () => {
+    const made = { id: newId(), key: randomText(10), site: [], here: ["organization-admin"], isServiceAccount: false };
+    await populate(the(), organization, another, [made]);
+    const path = `/api/v2/users/${made.id}/quiet-hours`;
+    const detailOf = async (who: string) =>
+      (await clients.get(who)!.put(path, { schedule: "0 1 * * *" })).body.detail as string | undefined;
+    expect(await detailOf("user-admin")).to.equal("The account holds a role that you may not give.");
+    expect(await detailOf("auditor")).to.equal(undefined);
+  });
+
   describe("of roles at the moment of the change", () => {
     let other: Connection;
     before(async () => {

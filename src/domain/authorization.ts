@@ -58,9 +58,12 @@ export const seesOn = (actor: Actor, permission: Permission, target: Target): bo
   (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayGive));
 
 /** Throws unless the actor may. For objects the caller can see: what they cannot see is "not found". */
-export function authorize<P extends Permission>(actor: Actor, permission: P, ...object: On<P>): void {
-  if (may(actor, permission, ...object)) return;
+export function authorize<P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): void {
+  const target: Target = object ?? {};
+  if (mayOn(actor, permission, target)) return;
   requireScope(actor, permission);
+  if (mayOn(actor, permission, { ...target, siteRoles: [], memberships: [] }))
+    throw forbidden("Forbidden.", { detail: "The account holds a role that you may not give." });
   throw forbidden();
 }
 

@@ -44,7 +44,8 @@ const each = <Name extends string, W extends readonly Who[]>(
 
 /**
  * Who may do what: each resource with its actions, and behind each action those who hold it. Site roles hold it
- * everywhere, organization roles on what belongs to their organization. What is not written here is refused.
+ * everywhere, organization roles on what belongs to their organization. What is not written here is refused. An account
+ * is `dominated` by callers who may give every role that it holds: others cannot change it or act through it.
  */
 const policy = {
   // Administrators of an organization see everybody, to find those who shall join it.
