@@ -1,5 +1,5 @@
 import type { Context } from "../context.js";
-import { reach, sees } from "./authorization.js";
+import { authorize, reach, sees } from "./authorization.js";
 import { statement } from "./database.js";
 import { conflict, notFound } from "./errors.js";
 import { isUuid } from "./text.js";
@@ -19,34 +19,50 @@ export interface OrganizationRow {
 export const organizationColumns = `o.id, o.created_at as "createdAt", o.updated_at as "updatedAt", o.name,
   o.display_name as "displayName", o.description, o.icon, o.is_default as "isDefault"`;
 
-const select = (condition: string, lock: string) =>
+const select = (condition: string, more = "") =>
   statement<OrganizationRow>(
-    `select ${organizationColumns} from organizations o where o.deleted_at is null and ${condition} ${lock}`,
+    `select ${organizationColumns} from organizations o where o.deleted_at is null and ${condition} ${more}`,
   );
 
-const finders = (lock: string) => ({
-  byId: select("o.id = $1", lock),
-  byName: select("lower(o.name) = lower($1)", lock),
-  byDefault: select("o.is_default", lock),
-});
+const finders = {
+  byId: select("o.id = $1"),
+  byName: select("lower(o.name) = lower($1)"),
+  byDefault: select("o.is_default"),
+};
 
-const reading = finders("");
 // Not `for update`: rows that refer to the organisation may come and go meanwhile.
-const locking = finders("for no key update");
+const locking = select(
+  "(o.id = $1 or lower(o.name) = lower($2) or ($3 and o.is_default)) and ($4 or o.id = any($5::uuid[]))",
+  "for no key update",
+);
 
 /** The organisation that `ref` means: an id, a name in any letter case, or `default`. Throws if it is not readable. */
-export const findOrganization = (ctx: Context, ref: string): Promise<OrganizationRow> => find(ctx, ref, reading);
-
-/** The same, and nobody else changes it or joins it until this transaction ends. */
-export const lockOrganization = (ctx: Context, ref: string): Promise<OrganizationRow> => find(ctx, ref, locking);
-
-async function find(ctx: Context, ref: string, statements: typeof reading): Promise<OrganizationRow> {
-  const organization = await lookUp(ctx, ref, statements);
+export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
+  const organization = await lookUp(ctx, ref);
   if (!organization || !sees(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
   return organization;
 }
 
-function lookUp(ctx: Context, ref: string, { byId, byName, byDefault }: typeof reading) {
+/**
+ * The same for a caller who has a permission on it: no other transaction changes it, and nobody joins it, until this one
+ * ends. Throws for all other callers, and locks nothing for them.
+ */
+export async function lockOrganization(
+  ctx: Context,
+  ref: string,
+  permission: "organization:update" | "organization:delete" | "group:create",
+): Promise<OrganizationRow> {
+  const { everywhere, organizations } = reach(ctx.actor, permission);
+  const named = isUuid(ref) ? [ref, null] : [null, ref];
+  const mayHold = everywhere || organizations.length > 0;
+  const organization = mayHold && (await ctx.row(locking, ...named, ref === "default", everywhere, organizations));
+  if (organization) return organization;
+  authorize(ctx.actor, permission, { organizationId: (await findOrganization(ctx, ref)).id });
+  throw notFound();
+}
+
+function lookUp(ctx: Context, ref: string) {
+  const { byId, byName, byDefault } = finders;
   if (isUuid(ref)) return ctx.row(byId, ref);
   return ref === "default" ? ctx.row(byDefault) : ctx.row(byName, ref);
 }

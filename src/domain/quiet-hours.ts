@@ -55,7 +55,7 @@ const storeSchedule = statement<{ former: string | null }>(`
 
 /** Gives a user quiet hours of their own, or the default ones again. */
 export async function setQuietHours(ctx: Context, { user: ref, cron }: SetQuietHours): Promise<QuietHours> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
   const text = cron?.trim() || undefined;
   const isReset = cron !== undefined && text === undefined;

@@ -77,7 +77,7 @@ export async function createUserSecret(
   ctx: Context,
   { user: ref, ...input }: CreateUserSecret,
 ): Promise<UserSecretRow> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user_secret:create");
   authorize(ctx.actor, "user_secret:create", userTarget(user));
   const fields = {
     name: input.name ?? "",
@@ -111,7 +111,9 @@ const changeSecret = statement<UserSecretRow>(`
 
 /** Changes a secret of the caller: what is given. A value that is given counts as another one. */
 export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<UserSecretRow> {
-  const user = owning(ctx, "user_secret:update", await lockUser(ctx, input.user));
+  const isMe = input.user === "me" || input.user === ctx.actor.userId;
+  const ref = isMe ? "me" : owning(ctx, "user_secret:update", await findUser(ctx, input.user)).id;
+  const user = await lockUser(ctx, ref, "user_secret:update");
   const secret = await ctx.row(lockSecret, user.id, input.name);
   if (!secret) throw notFound();
   const { value, ...change } = givenOf(input);

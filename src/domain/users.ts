@@ -1,5 +1,5 @@
-import type { Context } from "../context.js";
-import { authorize, type Action, may, type OrganizationRole, sees, type SiteRole } from "./authorization.js";
+import type { Actor, Context } from "../context.js";
+import { type Action, authorize, may, type OrganizationRole, reach, sees, type SiteRole } from "./authorization.js";
 import { statement } from "./database.js";
 import { forbidden, notFound } from "./errors.js";
 import { foldedSql } from "./folding.js";
@@ -66,13 +66,32 @@ const locking = finders("for no key update of u");
 export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, reading);
 
 /**
- * The same, and no other transaction changes the user, its roles or its memberships until this one ends: all that
- * change them take this lock first.
+ * The same for a caller who has a permission on the user, and no other transaction changes the user, its roles or its
+ * memberships until this one ends: all that change them take this lock first. Throws for all other callers, and locks
+ * nothing for them. The permission is to be checked again on what was locked. None: the caller was authorized for
+ * something that is no part of the user.
  */
-export async function lockUser(ctx: Context, ref: string): Promise<FoundUser> {
+export async function lockUser(ctx: Context, ref: string, permission?: OnAccount): Promise<FoundUser> {
+  const { actor } = ctx;
+  // An account has all that any of these permissions read.
+  if (permission && !holdsOn(actor, permission, ref))
+    authorize(actor, permission as "user:update", userTarget(await findUser(ctx, ref)));
   const user = await find(ctx, ref, locking);
   // The caller's own account is changed on no condition of its roles.
-  return user.id === ctx.actor.userId ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
+  return user.id === actor.userId ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
+}
+
+/** Permissions that are decided by an account alone. */
+type OnAccount =
+  | `user:${Action<"user">}`
+  | `user_secret:${Action<"user_secret">}`
+  | "api_key:create"
+  | "assign_role:assign";
+
+/** Whether the actor holds the permission on that user whatever is stored about the user. */
+function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
+  const { everywhere, own } = reach(actor, permission);
+  return everywhere || (own && (ref === "me" || ref === actor.userId));
 }
 
 async function find(ctx: Context, ref: string, { byId, byName }: typeof reading): Promise<FoundUser> {

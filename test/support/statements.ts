@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
-import type { Database } from "../../src/domain/database.js";
+import { Database, Transaction } from "../../src/domain/database.js";
 import { Recent } from "../../src/domain/tokens/recent.js";
 
 interface Count {
@@ -61,5 +61,28 @@ export async function statementsOf(database: Database, work: () => Promise<unkno
     return count;
   } finally {
     running = undefined;
+  }
+}
+
+const locking = /\bfor (no key )?update\b|\bfor (key )?share\b|advisory_xact_lock/;
+
+/** The statements that the server sends during `work` and that lock rows they find, or take a turn, but for background work. */
+export async function locksOf(work: () => Promise<unknown>): Promise<string[]> {
+  const locks: string[] = [];
+  const restored = [Database.prototype, Transaction.prototype].map((prototype) => {
+    const { query } = prototype; // oxlint-disable-line typescript/unbound-method -- called with its `this` below
+    prototype.query = async function (this: never, wanted: { text: string }, values: unknown[]) {
+      const rows = await query.call(this, wanted, values);
+      const isLock = locking.test(wanted.text) && !wanted.text.includes("skip locked");
+      if (isLock && rows.length > 0) locks.push(wanted.text);
+      return rows;
+    } as never;
+    return () => (prototype.query = query as never);
+  });
+  try {
+    await work();
+    return locks;
+  } finally {
+    for (const restore of restored) restore();
   }
 }

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { authorize, may } from "../authorization.js";
+import { may } from "../authorization.js";
 import { statement } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { notFound, Problems } from "../errors.js";
@@ -38,8 +38,7 @@ const putBudget = statement<GroupAiBudgetRow & { former: number | null }>(`
 
 /** Gives a group a budget, or another one. */
 export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
-  const group = await lockGroup(ctx, input.group);
-  authorize(ctx.actor, "group_ai_budget:update", group);
+  const group = await lockGroup(ctx, input.group, "group_ai_budget:update");
   requireFeature(ctx, "aibridge");
   const limit = input.spendLimitMicros ?? 0;
   const problems = new Problems();
@@ -61,8 +60,7 @@ const dropBudget = statement<GroupAiBudgetRow>(
 
 /** Takes the budget from a group, and gives it as it was. */
 export async function deleteGroupAiBudget(ctx: Context, ref: string): Promise<GroupAiBudget> {
-  const group = await lockGroup(ctx, ref);
-  authorize(ctx.actor, "group_ai_budget:delete", group);
+  const group = await lockGroup(ctx, ref, "group_ai_budget:delete");
   const budget = await ctx.row(dropBudget, group.id);
   if (!budget) throw notFound();
   const diff = { spendLimitMicros: { old: budget.spendLimitMicros } };

@@ -1,7 +1,6 @@
 import type { Context } from "../../context.js";
 import { newId } from "../ids.js";
 import { type Diff, diffOf } from "../audit.js";
-import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
@@ -34,8 +33,7 @@ const insertGroup = statement<{ id: string | null; others: number }>(`
 
 /** Creates a group without members. Gives its id. */
 export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
-  const organization = await lockOrganization(ctx, ref);
-  authorize(ctx.actor, "group:create", { organizationId: organization.id });
+  const organization = await lockOrganization(ctx, ref, "group:create");
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
   if (fields.name == null) problems.add("name", "Is required.");
@@ -64,8 +62,7 @@ export interface UpdateGroup extends GroupFields {
 
 /** Changes a group and its membership: first the additions, then the removals. All of it happens or none of it. */
 export async function updateGroup(ctx: Context, { group: ref, ...input }: UpdateGroup): Promise<string> {
-  const group = await lockGroup(ctx, ref);
-  authorize(ctx.actor, "group:update", group);
+  const group = await lockGroup(ctx, ref, "group:update");
   requireFeature(ctx, "template_rbac");
   const add = input.addUsers ?? [];
   const remove = input.removeUsers ?? [];
@@ -179,10 +176,9 @@ const deleteRow = statement("delete from groups where id = $1");
 
 /** Deletes a group with its memberships and budget. Gives it as it was, with the members that are asked for. */
 export async function deleteGroup(ctx: Context, ref: string, members: MembersQuery[]): Promise<GroupRow> {
-  const { id } = await lockGroup(ctx, ref);
+  const { id } = await lockGroup(ctx, ref, "group:delete");
   // Read again: the lock may have waited for a change of the members.
   const group = await findGroup(ctx, id, { members });
-  authorize(ctx.actor, "group:delete", group);
   if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
   const deleted = await keepPages(ctx, group, members);
   await ctx.rows(deleteRow, id);

@@ -1,5 +1,5 @@
 import type { Context } from "../../context.js";
-import { reach, sight } from "../authorization.js";
+import { authorize, reach, sight } from "../authorization.js";
 import { type Statement, statement } from "../database.js";
 import { conflict, notFound } from "../errors.js";
 import { jsonOf } from "../json.js";
@@ -140,34 +140,41 @@ const read = (
 const byId = (id: string) => `g.id = ${id}`;
 const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
 
-// Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
-const locked = "for no key update of g";
-
 const reading = {
   byId: readingOf((id) => byId(id), plainById("")),
   byName: readingOf((name) => byName(name)),
-};
-
-const locking = {
-  byId: readingOf((id) => `${byId(id)} ${locked}`, plainById(locked)),
-  byName: readingOf((name) => `${byName(name)} ${locked}`),
 };
 
 /**
  * The group that `ref` means to the caller: an id, or a name that is unambiguous among the groups the caller sees.
  * Throws if it is not readable.
  */
-export const findGroup = (ctx: Context, ref: string, parts: GroupParts = {}): Promise<GroupRow> =>
-  find(ctx, ref, reading, parts);
-
-/** The same, and nobody else changes the group or its members until this transaction ends. */
-export const lockGroup = (ctx: Context, ref: string): Promise<GroupRow> => find(ctx, ref, locking, {});
-
-async function find(ctx: Context, ref: string, ways: typeof reading, parts: GroupParts): Promise<GroupRow> {
-  const [group, another] = await read(ctx, isUuid(ref) ? ways.byId : ways.byName, parts, ref);
+export async function findGroup(ctx: Context, ref: string, parts: GroupParts = {}): Promise<GroupRow> {
+  const [group, another] = await read(ctx, isUuid(ref) ? reading.byId : reading.byName, parts, ref);
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;
+}
+
+// Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
+const lockById = plainById("and ($3 or g.organization_id = any($4::uuid[])) for no key update of g");
+
+/**
+ * The same for a caller who has a permission on the group, which no other transaction changes, nor its members, until
+ * this one ends. Throws for all other callers, and locks nothing for them.
+ */
+export async function lockGroup(
+  ctx: Context,
+  ref: string,
+  permission: `${"group" | "group_ai_budget"}:${"update" | "delete"}`,
+): Promise<GroupRow> {
+  const id = isUuid(ref) ? ref : (await findGroup(ctx, ref)).id;
+  const { everywhere, organizations } = reach(ctx.actor, permission);
+  const mayHold = everywhere || organizations.length > 0;
+  const [group] = mayHold ? await lockById(ctx, true, id, everywhere, organizations) : [];
+  if (group) return group;
+  authorize(ctx.actor, permission, await findGroup(ctx, id));
+  throw notFound();
 }
 
 const inOrganization = readingOf((organization, name) => `g.organization_id = ${organization} and g.name = ${name}`);

@@ -45,19 +45,22 @@ const wanted = "where g.id = $2";
 /**
  * Reads one group by its id, without members: the read that is asked for most. It is kept as small as a statement can
  * be: who may see the group is decided from the row, what hangs on it comes in columns instead of JSON, and without
- * `detailed` it lacks the details, and all of its organization but the names.
+ * `detailed` it lacks the details, and all of its organization but the names. `lock` ends the statement; it may have
+ * parameters from `$3` on.
  */
-export function plainById(lock: string): (ctx: Context, detailed: boolean, id: unknown) => Promise<GroupRow[]> {
+export function plainById(
+  lock: string,
+): (ctx: Context, detailed: boolean, id: unknown, ...values: unknown[]) => Promise<GroupRow[]> {
   const declare = lock ? statement : lookup;
   const plain = declare<EssentialRow>(`select ${essentials} ${source} ${wanted} ${lock}`);
   const withDetails = declare<DetailedRow>(
     `select ${essentials}, ${details} ${source} left join group_ai_budgets b on b.group_id = g.id ${wanted} ${lock}`,
   );
-  return async (ctx, detailed, id) => {
+  return async (ctx, detailed, ...values) => {
     const reader = ctx.actor.userId ?? null;
     const group = detailed
-      ? detailedGroup(ctx, await ctx.row(withDetails, reader, id))
-      : plainGroup(ctx, await ctx.row(plain, reader, id));
+      ? detailedGroup(ctx, await ctx.row(withDetails, reader, ...values))
+      : plainGroup(ctx, await ctx.row(plain, reader, ...values));
     return group && sees(ctx.actor, "group:read", group) ? [group] : [];
   };
 }

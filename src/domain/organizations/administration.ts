@@ -65,8 +65,7 @@ export async function updateOrganization(
   ctx: Context,
   { organization: ref, ...change }: OrganizationChange & { organization: string },
 ): Promise<string> {
-  const organization = await lockOrganization(ctx, ref);
-  authorize(ctx.actor, "organization:update", { organizationId: organization.id });
+  const organization = await lockOrganization(ctx, ref, "organization:update");
   requireWellFormed(change);
   const diff = diffOf<OrganizationRow>(organization, change);
   if (Object.keys(diff).length === 0) return organization.id;
@@ -84,8 +83,7 @@ const markDeleted = statement<{ userId: string }>(`
 
 /** Deletes an organisation with its groups and memberships. Gives it as it was. */
 export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
-  const organization = await lockOrganization(ctx, ref);
-  authorize(ctx.actor, "organization:delete");
+  const organization = await lockOrganization(ctx, ref, "organization:delete");
   if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organisation cannot be deleted.");
 
   const members = await ctx.rows(markDeleted, organization.id);

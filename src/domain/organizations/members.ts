@@ -138,26 +138,47 @@ export async function addOrganizationMember(ctx: Context, input: MemberRef): Pro
   return { organization: organizationId, user: user.id };
 }
 
-const lockedMember = statement<MemberRow>(`
+const memberByNames = (lock: string) =>
+  statement<MemberRow>(`
   select ${memberColumns}
   from organization_members m join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
   where o.deleted_at is null and (o.id = $1 or lower(o.name) = lower($2) or (o.is_default and $3))
     and u.deleted_at is null and (u.id = $4 or ${foldedSql("u.username")} = ${foldedSql("$5")})
-  for no key update of u for update of m`);
+  ${lock}`);
+
+const foundMember = memberByNames("");
+const lockedMember = memberByNames("for no key update of u for update of m");
 
 /** A member with all roles that the user holds. */
-type LockedMember = MemberRow & FoundUser;
+type MemberWithRoles = MemberRow & FoundUser;
 
-/** Finds a member, and no other transaction changes the user or the membership until this one ends. */
-async function lockMember(ctx: Context, { organization, user: userRef }: MemberRef): Promise<LockedMember> {
-  const user = userRef === "me" ? ctx.actor.userId : userRef;
-  const member = await ctx.row(lockedMember, ...idOrName(organization), organization === "default", ...idOrName(user));
+async function findMember(ctx: Context, ref: MemberRef, wanted: typeof foundMember): Promise<MemberWithRoles> {
+  const { organization } = ref;
+  const user = ref.user === "me" ? ctx.actor.userId : ref.user;
+  const member = await ctx.row(wanted, ...idOrName(organization), organization === "default", ...idOrName(user));
   if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
   return { ...member, memberships: await membershipsNow(ctx, member.id) };
 }
 
 /** What the policy asks about a member. */
-const memberTarget = (member: LockedMember) => ({ ...userTarget(member), organizationId: member.organizationId });
+const memberTarget = (member: MemberWithRoles) => ({ ...userTarget(member), organizationId: member.organizationId });
+
+/**
+ * Finds a member for a caller who has a permission on it: no other transaction changes the user or the membership until
+ * this one ends. Throws for all other callers, and locks nothing for them.
+ */
+async function lockMember(
+  ctx: Context,
+  ref: MemberRef,
+  permission: "organization_member:update" | "organization_member:delete",
+): Promise<MemberWithRoles> {
+  if (!reach(ctx.actor, permission).everywhere)
+    authorize(ctx.actor, permission, memberTarget(await findMember(ctx, ref, foundMember)));
+  const member = await findMember(ctx, ref, lockedMember);
+  authorize(ctx.actor, permission, memberTarget(member));
+  refuseSystemIdentity(member);
+  return member;
+}
 
 const idOrName = (ref: string | undefined) => (ref !== undefined && isUuid(ref) ? [ref, undefined] : [undefined, ref]);
 
@@ -165,9 +186,7 @@ const deleteMember = statement("delete from organization_members where organizat
 
 /** Ends a membership, and with it the roles and groups in the organisation. Gives the member as it was. */
 export async function removeOrganizationMember(ctx: Context, input: MemberRef): Promise<OrganizationMember> {
-  const member = await lockMember(ctx, input);
-  authorize(ctx.actor, "organization_member:delete", memberTarget(member));
-  refuseSystemIdentity(member);
+  const member = await lockMember(ctx, input, "organization_member:delete");
 
   await ctx.row(deleteMember, member.organizationId, member.id);
   ctx.audit({ action: "delete", ...identified(member), diff: { roles: { old: member.roles } } });
@@ -184,10 +203,8 @@ export async function setOrganizationMemberRoles(
   ctx: Context,
   input: MemberRef & { roles?: string[] | null },
 ): Promise<MemberRef> {
-  const member = await lockMember(ctx, input);
+  const member = await lockMember(ctx, input, "organization_member:update");
   const { organizationId } = member;
-  authorize(ctx.actor, "organization_member:update", memberTarget(member));
-  refuseSystemIdentity(member);
   const roles = readRoles(input.roles, organizationRoles);
   const changed = organizationRoles.filter((role) => roles.includes(role) !== member.roles.includes(role));
   for (const role of changed)

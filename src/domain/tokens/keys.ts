@@ -91,7 +91,7 @@ const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boole
  * and the remaining life of that credential. Gives the text of the token, which is shown this once.
  */
 export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{ id: string; token: string }> {
-  const user = await lockUser(ctx, input.user ?? "me");
+  const user = await lockUser(ctx, input.user ?? "me", "api_key:create");
   authorize(ctx.actor, "api_key:create", userTarget(user));
 
   const { name = "", scopes = ["all"] } = withoutNulls(input);

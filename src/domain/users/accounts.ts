@@ -158,14 +158,14 @@ export async function updateUser(
   ctx: Context,
   { user: ref, ...change }: AccountChange & { user: string },
 ): Promise<string> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   return changeAccount(ctx, user, change);
 }
 
 /** Changes the caller's own account. */
 export async function updateProfile(ctx: Context, change: Omit<AccountChange, "email">): Promise<string> {
-  const user = await lockUser(ctx, "me");
+  const user = await lockUser(ctx, "me", "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
   return changeAccount(ctx, user, change);
 }
@@ -194,7 +194,7 @@ const suspend = statement(`
 
 /** Keeps somebody out: their sessions and tokens end. What they own stays as it is. */
 export async function suspendUser(ctx: Context, ref: string): Promise<string> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   if (user.id === ctx.actor.userId) throw conflict("You cannot suspend yourself.");
   if (user.status === "suspended") return user.id;
@@ -213,7 +213,7 @@ const activate = statement(`
 
 /** Lets somebody in again, who then has to sign in anew. */
 export async function activateUser(ctx: Context, ref: string): Promise<string> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   if (user.status === "active") return user.id;
 
@@ -234,7 +234,7 @@ const markDeleted = statement(`
 
 /** Deletes somebody for good, with keys and memberships. The names are free again. Gives the user as it was. */
 export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:delete");
   authorizeOn(ctx, "user:delete", user);
   if (user.id === ctx.actor.userId) throw conflict("You cannot delete yourself.");
   await requireAnotherOwner(ctx, user);
@@ -255,7 +255,7 @@ export async function resetUserPassword(
   { user: ref, password }: { user: string; password?: string | null },
 ): Promise<string> {
   const hash = await newPasswordHash(ctx.afresh(), ref, password ?? "");
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 

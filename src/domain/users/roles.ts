@@ -71,7 +71,7 @@ export async function setUserRoles(
   ctx: Context,
   { user: ref, roles: names }: { user: string; roles?: string[] | null },
 ): Promise<string> {
-  const user = await lockUser(ctx, ref);
+  const user = await lockUser(ctx, ref, "assign_role:assign");
   authorize(ctx.actor, "assign_role:assign");
   refuseSystemIdentity(user);
   const roles = readRoles(names, siteRoles);

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.js";
 import { type Diff, diffOf } from "../audit.js";
-import { authorize } from "../authorization.js";
+import { authorize, may } from "../authorization.js";
 import { statement } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { conflict, DomainError, notFound, Problems, violatedUnique } from "../errors.js";
@@ -8,7 +8,12 @@ import { newId } from "../ids.js";
 import { replaceSiteSetting } from "../site-settings.js";
 import { displayNameProblem, iconProblem, nameProblem } from "../text.js";
 import { machineHint } from "../tokens/machines.js";
-import { lockWorkspaceProxy, readWorkspaceProxy, type WorkspaceProxyRow } from "../workspace-proxies.js";
+import {
+  findWorkspaceProxy,
+  lockWorkspaceProxy,
+  readWorkspaceProxy,
+  type WorkspaceProxyRow,
+} from "../workspace-proxies.js";
 import { isNamedPrimary, primaryRegion } from "./primary.js";
 import { newProxyToken } from "./tokens.js";
 
@@ -89,11 +94,22 @@ const changeProxy = statement(`
     check_due_at = case when registration > 0 then now() end
   where id = $1`);
 
+/** Refuses callers who lack the permission, before anything is locked; where there is no such proxy, as not found. */
+async function authorizeOn(
+  ctx: Context,
+  ref: string,
+  permission: "workspace_proxy:update" | "workspace_proxy:delete",
+): Promise<void> {
+  if (may(ctx.actor, permission)) return;
+  await findWorkspaceProxy(ctx, ref);
+  authorize(ctx.actor, permission);
+}
+
 /** Changes what people read about a proxy, or ends its token and makes another one. */
 export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
+  await authorizeOn(ctx, input.workspaceProxy, "workspace_proxy:update");
   const proxy = await lockWorkspaceProxy(ctx, input.workspaceProxy);
   if (!proxy) return updatePrimary(ctx, input);
-  authorize(ctx.actor, "workspace_proxy:update");
   requireFeature(ctx, "workspace_proxy");
   const change = { ...input, name: input.name || undefined };
   const problems = problemsOf(change);
@@ -118,7 +134,6 @@ const fieldsOf = ({ name, displayName, icon }: ProxyFields) => ({ name, displayN
 /** Changes what people read about the deployment among the proxies: all else of it follows from its settings. */
 async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
   const primary = await findPrimary(ctx, input.workspaceProxy);
-  authorize(ctx.actor, "workspace_proxy:update");
   requireFeature(ctx, "workspace_proxy");
   const { id, name, displayName, icon, regenerateToken } = input;
   const problems = new Problems();
@@ -151,8 +166,8 @@ const markDeleted = statement(`
 
 /** Deletes a proxy: its name is free, and its token ends. Gives its id. */
 export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<string> {
+  await authorizeOn(ctx, ref, "workspace_proxy:delete");
   const proxy = (await lockWorkspaceProxy(ctx, ref)) ?? (await findPrimary(ctx, ref));
-  authorize(ctx.actor, "workspace_proxy:delete");
   if (isNamedPrimary(proxy.name)) throw new DomainError("BAD_USER_INPUT", "The primary cannot be deleted.");
   await ctx.rows(markDeleted, proxy.id);
   ctx.audit({ action: "delete", ...identified(proxy) });
