@@ -125,6 +125,33 @@ describe("AI budgets of groups", () => {
   });
 });
 
+describe("reports of AI usage", () => {
+  const w = world();
+  const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
+
+  it("do not tell whether a user beyond the organization exists", async () => {
+    const { id: organization } = await w().organization();
+    const [admin, stranger, gone] = [
+      await w().user("admin"),
+      await w().user("stranger", [organization]),
+      await w().user("gone"),
+    ];
+    await w().grant(admin, "organization-admin");
+    await w().as(w().owner).graphql(`mutation { deleteUser(input: { user: "${gone.id}" }) { __typename } }`);
+    const faults = async (userId: string) =>
+      (
+        await w()
+          .as(admin)
+          .failure(record, { entries: [{ id: newId(), userId, amountMicros: 1 }] })
+      ).errors[0]!.extensions.validations;
+    const unknown = await faults(newId());
+    expect(unknown).to.deep.equal([
+      { field: "input.entries[0].userId", detail: "Must be the id of a member of the organization." },
+    ]);
+    for (const id of [stranger.id, gone.id]) expect(await faults(id)).to.deep.equal(unknown);
+  });
+});
+
 describe("workspace quota", () => {
   const w = world();
 

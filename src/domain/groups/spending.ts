@@ -54,7 +54,7 @@ const insertUsage = statement<{ known: string[]; recorded: number }>(`
   with reported as (
     select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[]) as r (id, user_id, task_id, amount_micros)
   ), known as (
-    select id from users where id = any($3)
+    select user_id as id from organization_members where organization_id = $1 and user_id = any($3)
   ), recorded as (
     insert into ai_usage (id, user_id, organization_id, task_id, amount_micros, at)
     select distinct on (r.id) r.id, r.user_id, $1, r.task_id, r.amount_micros, now()
@@ -64,7 +64,10 @@ const insertUsage = statement<{ known: string[]; recorded: number }>(`
   )
   select array(select id from known) as known, (select count(*) from recorded) as recorded`);
 
-/** Notes what an AI gateway reports; ids that are known are skipped. Gives how many entries were new. */
+/**
+ * Notes what an AI gateway reports of members of an organization; ids that are known are skipped. Gives how many entries
+ * were new. Users beyond the organization are refused like those who do not exist.
+ */
 export async function recordAiUsage(ctx: Context, { organization: ref, entries }: RecordAiUsage): Promise<number> {
   const organization = await findOrganization(ctx, ref);
   authorize(ctx.actor, "group_ai_budget:update", { organizationId: organization.id });
@@ -78,7 +81,10 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
   const users = new Set(known);
   const problems = new Problems();
   for (const [index, { userId, amountMicros }] of entries.entries()) {
-    problems.add(`entries[${index}].userId`, users.has(userId) ? undefined : "Must be the id of a user.");
+    problems.add(
+      `entries[${index}].userId`,
+      users.has(userId) ? undefined : "Must be the id of a member of the organization.",
+    );
     problems.add(
       `entries[${index}].amountMicros`,
       amountMicros > 0 ? undefined : "Must be a whole number from 1 to 9007199254740991.",
