@@ -258,6 +258,37 @@ describe("the pages of signing in", () => {
     expect(await heading()).to.equal(`Hello, ${ada.username}`);
   });
 
+  it("convert an account by a session with all scopes alone", async () => {
+    const ada = await w.user("ada");
+    oidc.subjects.set("ada-k", { email: ada.email, email_verified: true });
+    const state = await conversionOf(ada, "oidc");
+    const path = `/login/oidc?state=${state}`;
+    const { createApiKey } = await w.as(ada).graphql(`mutation { createApiKey(input: { name: "whole" }) { token } }`);
+    const narrow = await w.login(ada.email, passwordOf(ada));
+    await sql("update api_keys set scopes = '{user:read}' where id = $1", narrow.split("_")[2]!.split("-")[0]);
+    const present = (value: string) =>
+      visit.addCookies([{ name: "service_session_token", value, url: home, httpOnly: true, sameSite: "Lax" }]);
+
+    for (const credential of [createApiKey.token as string, narrow]) {
+      await present(credential);
+      expect((await open(path))!.status()).to.equal(403);
+      // The session begins the conversion, and another credential comes back from the provider.
+      await present(ada.token);
+      await open(path);
+      await page.locator("input[name=login]").fill("ada-k");
+      await page.locator("input[name=password]").fill("any");
+      await page.locator("button[type=submit]").click();
+      const consent = page.locator("button[type=submit]", { hasText: "Continue" });
+      await consent.waitFor();
+      await present(credential);
+      await consent.click();
+      await page.waitForURL((url) => url.origin === home);
+      expect(await page.locator("main").innerText()).to.contain("This takes a session with all scopes");
+      expect(await loginTypeOf(ada)).to.equal("password");
+      await visit.clearCookies();
+    }
+  });
+
   it("do not convert by somebody else's session, another's e-mail, or for another provider", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     oidc.subjects.set("ada-d", { email: ada!.email, email_verified: true });

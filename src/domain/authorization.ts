@@ -97,6 +97,15 @@ export function requireScopes({ scopes }: Actor, needs: readonly Need[]): void {
   throw forbidden("Forbidden.", { detail: `The credential lacks the ${named}.`, requiredScopes: missing });
 }
 
+/**
+ * Throws unless the credential is a session that nothing narrows: for what changes how a user signs in, where no root
+ * field says which credentials it takes.
+ */
+export function requireFullSession({ credential, scopes }: Actor): void {
+  if (credential?.kind === "session" && scopes.includes("all")) return;
+  throw forbidden("Forbidden.", { detail: "This takes a session with all scopes; keys cannot be used for it." });
+}
+
 /** The roles that the actor may give and take: those of an organization, or the site's. */
 export function assignableRoles(actor: Actor, organizationId?: string): Array<SiteRole | OrganizationRole> {
   const roles = organizationId === undefined ? siteRoles : organizationRoles;

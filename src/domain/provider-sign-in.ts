@@ -1,4 +1,5 @@
 import type { Context, Services } from "../context.js";
+import { requireFullSession } from "./authorization.js";
 import { type Statement, statement } from "./database.js";
 import { conflict, DomainError, forbidden } from "./errors.js";
 import { folded } from "./folding.js";
@@ -102,6 +103,7 @@ const changeLoginType = statement(`
 async function convert(ctx: Context, identity: Identity, conversion: Buffer): Promise<string> {
   const { userId, credential } = ctx.actor;
   if (userId === undefined) throw conversionEnded();
+  requireFullSession(ctx.actor);
   const account = identity.email === undefined ? undefined : await ctx.row(lockByEmail, identity.email);
   const isOwn = account !== undefined && account.id === userId && account.loginType === "password";
   if (!isOwn) throw forbidden("The provider knows you by another e-mail than your account has.");

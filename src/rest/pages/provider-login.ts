@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { requireFullSession } from "../../domain/authorization.js";
 import { DomainError } from "../../domain/errors.js";
 import { type IdentityProvider, newQuestion, type Question } from "../../domain/outside/identity-providers.js";
 import { signInThroughProvider } from "../../domain/provider-sign-in.js";
@@ -47,8 +48,11 @@ export function providerPages(seals: (visit: Visit) => Promise<Seals>): { ask: A
     async ask(visit) {
       const provider = providerOf(visit);
       const conversion = visit.query.get("state");
-      if (conversion !== null && (await visit.context()).actor.kind !== "user") {
-        return { goTo: `/login?${new URLSearchParams({ return_to: visit.http.originalUrl }).toString()}` };
+      if (conversion !== null) {
+        const { actor } = await visit.context();
+        const login = `/login?${new URLSearchParams({ return_to: visit.http.originalUrl }).toString()}`;
+        if (actor.kind !== "user") return { goTo: login };
+        requireFullSession(actor);
       }
       const attempt: Attempt = {
         ...newQuestion(),
