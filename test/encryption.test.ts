@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { Pool } from "pg";
 import type { App } from "../src/app.js";
-import { encryptedColumns, type SealedRow, userSecretValues } from "../src/domain/encryption/columns.js";
+import { encryptedColumns, pageKeys, type SealedRow, userSecretValues } from "../src/domain/encryption/columns.js";
 import { newId } from "../src/domain/ids.js";
 import { readKeys, Vault } from "../src/domain/outside/vault.js";
 import { logged, ownerPassword, startServer } from "./support/app.js";
@@ -348,6 +348,7 @@ describe("encryption", function () {
       const [three, one] = [3, 1].map((count) => [
         { table: "user_secrets", count },
         { table: "app_connect_keys", count: 0 },
+        { table: "deployment", count: count === 1 ? 1 : 0 },
       ]);
       expect(encryptionStatus).to.deep.equal({
         activeKeyId: "k2",
@@ -359,11 +360,54 @@ describe("encryption", function () {
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,
-        stdout: "k2  writes   user_secrets 1, app_connect_keys 0\nk1  missing  user_secrets 3, app_connect_keys 0\n",
+        stdout:
+          "k2  writes   user_secrets 1, app_connect_keys 0, deployment 1\n" +
+          "k1  missing  user_secrets 3, app_connect_keys 0, deployment 0\n",
       });
       const left = await run(k2, "rotate");
       expect(left.stdout).to.equal("0 values are encrypted with k2 now; 3 are left under other keys.\n");
     });
+  });
+
+  it("keeps the key of pages, which signs the same in each server and after a rotation, and makes another if it is lost", async () => {
+    const marks = async ({ url }: App) => {
+      const { headers, body } = await new Client(url).get("/login");
+      const cookie = headers.getSetCookie()[0]!.split(";")[0]!;
+      return { cookie, csrf_token: /name="csrf_token" value="([^"]+)"/.exec(body as string)![1]! };
+    };
+    const isAccepted = async ({ url }: App, { cookie, csrf_token }: Awaited<ReturnType<typeof marks>>) => {
+      const form = new URLSearchParams({ csrf_token, email: "owner@example.com", password: "wrong" }).toString();
+      const headers = { cookie, "Content-Type": "application/x-www-form-urlencoded" };
+      const { status } = await new Client(url).post("/login", form, headers);
+      expect(status).to.be.oneOf([401, 403]);
+      return status === 401;
+    };
+    const sealed = async () =>
+      (
+        await pool.query(
+          `select id, id as "ownerId", key_id as "keyId", page_key_nonce as nonce, page_key_ciphertext as ciphertext from deployment`,
+        )
+      ).rows[0];
+    const first = await start(withKeys(k1));
+    const form = await marks(first);
+    const before = await sealed();
+    const plain = vaultOf(k1).open(pageKeys.place(before), before);
+    expect(Buffer.from(plain, "base64url")).to.have.length(32);
+
+    const turned = await start(withKeys(`${k2},${k1}`));
+    expect(await isAccepted(turned, form)).to.equal(true);
+    const settings = { STEWARD_DATABASE_URL: database.url, ...withKeys(`${k2},${k1}`) };
+    const { stdout } = await command(settings, "encryption", "rotate");
+    expect(stdout).to.equal("1 values are encrypted with k2 now; 0 are left under other keys.\n");
+    const after = await sealed();
+    expect(after.keyId).to.equal("k2");
+    expect(vaultOf(k2).open(pageKeys.place(after), after)).to.equal(plain);
+    expect(await isAccepted(await start(withKeys(k2)), form)).to.equal(true);
+
+    const late = await start(withKeys(k1));
+    expect((await sealed()).keyId, "what it signs lasts minutes: a server without the key starts").to.equal("k1");
+    expect(await isAccepted(late, form)).to.equal(false);
+    expect(await isAccepted(late, await marks(late))).to.equal(true);
   });
 
   it("knows every table that refers to a key", async () => {
@@ -455,7 +499,7 @@ describe("200 secrets", () => {
         const { rows } = await pool.query<{ row: unknown }>(`select to_jsonb(t) as row from ${name} t`);
         dump += JSON.stringify(rows);
       }
-      expect(dump.match(/"key_id":"k1"/g)).to.have.length(200);
+      expect(dump.match(/"key_id":"k1"/g), "and the key of pages").to.have.length(201);
       const spellings = (text: string) => [
         text,
         Buffer.from(text).toString("hex"),

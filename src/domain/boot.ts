@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import { ConfigError } from "../config.js";
@@ -7,6 +6,7 @@ import { newId } from "./ids.js";
 import { migrations } from "../entities/migrations/index.js";
 import { type Administrator, createAdministrator, systemActor } from "./administrators.js";
 import { statement } from "./database.js";
+import { ensurePageKey } from "./deployment.js";
 import { unlockVault } from "./encryption/keys.js";
 import { DomainError, StartRefused } from "./errors.js";
 import { storeConfiguredLicense } from "./licenses.js";
@@ -28,6 +28,7 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
     await ctx.rows(lockBoot);
     await unlockVault(ctx);
     await createDeployment(ctx);
+    await ensurePageKey(ctx);
     await storeConfiguredLicense(ctx);
     return createFirstAdministrator(ctx);
   });
@@ -88,7 +89,7 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
 const lockBoot = statement(`select pg_advisory_xact_lock(hashtext('steward.boot'))`);
 
 const insertDeployment = statement<{ id: string }>(`
-  insert into deployment (id, page_key, created_at) values ($1, $2, now()) on conflict do nothing returning id`);
+  insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);
 
 // The group Everyone has the id of its organisation.
 const insertDefaultOrganization = statement(`
@@ -111,7 +112,7 @@ const systemIdentities = [
 
 /** Fills an empty database with what every deployment has. */
 async function createDeployment(ctx: Context): Promise<void> {
-  const isNew = await ctx.row(insertDeployment, newId(), randomBytes(32));
+  const isNew = await ctx.row(insertDeployment, newId());
   if (!isNew) return;
   const id = newId();
   const name = ctx.config.defaultOrganization;

@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
+import { EncryptionKey } from "./encryption.js";
 
 /** The one row that identifies this installation, made at first boot. */
 const DeploymentSchema = defineEntity({
@@ -9,8 +10,10 @@ const DeploymentSchema = defineEntity({
     /** Always true: there is one. */
     singleton: p.boolean().primary().default(true),
     id: p.uuid(),
-    /** Signs what pages leave with browsers that are not signed in. */
-    pageKey: p.type("bytea").$type<Buffer>().lazy(),
+    /** Signs what pages leave with browsers that are not signed in. The next start makes another if its key is gone. */
+    pageKeyCiphertext: p.type("bytea").$type<Buffer>().nullable().lazy(),
+    pageKeyNonce: p.type("bytea").$type<Buffer>().nullable().lazy(),
+    key: () => p.manyToOne(EncryptionKey).ref().nullable().deleteRule("set null").index(false),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

@@ -8,19 +8,22 @@ interface Layout {
   column: string;
   /** The column that refers to `encryption_keys`; null where there is no value. */
   keyId: string;
-  /** The column with the id of whoever the value belongs to. */
+  /** The column with the id of what the value belongs to. */
   owner: string;
+  /** Whether the server makes another value where the key of this one is gone. */
+  isReplaceable?: boolean;
 }
 
 /** A stored value with what authenticates it. */
 export type SealedRow = Sealed & { id: string; ownerId: string };
 
 /** What rotation and status need of each encrypted column. Row ids are UUIDs. */
-function encrypted({ table, column, keyId, owner }: Layout) {
+function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layout) {
   const [nonce, ciphertext] = [`${column}_nonce`, `${column}_ciphertext`];
   return {
     table,
     keyId,
+    isReplaceable,
     place: ({ id, ownerId }: Pick<SealedRow, "id" | "ownerId">): Place => ({ table, column, rowId: id, ownerId }),
 
     /** The next rows above an id that are encrypted with a key: `$1` key id, `$2` row id, `$3` number of rows. */
@@ -67,5 +70,14 @@ export const appConnectSecrets = encrypted({
   owner: "id",
 });
 
+/** The key that signs what pages leave with browsers for some minutes. It belongs to the deployment. */
+export const pageKeys = encrypted({
+  table: "deployment",
+  column: "page_key",
+  keyId: "key_id",
+  owner: "id",
+  isReplaceable: true,
+});
+
 /** Every encrypted column there is. */
-export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues, appConnectSecrets];
+export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues, appConnectSecrets, pageKeys];

@@ -11,11 +11,12 @@ import { encryptedColumns } from "./columns.js";
 export interface RegisteredKey {
   id: string;
   checkValue: Buffer;
-  /** Whether any value is encrypted with it. */
+  /** Whether any value is encrypted with it that would be lost without it. */
   isUsed: boolean;
 }
 
 const isUsed = encryptedColumns
+  .filter(({ isReplaceable }) => !isReplaceable)
   .map(({ table, keyId }) => `exists (select from ${table} where ${keyId} = k.id)`)
   .join(" or ");
 

@@ -10,6 +10,7 @@ import { ConnectionLogs } from "./0008-connection-logs.js";
 import { WorkspaceProxies } from "./0009-workspace-proxies.js";
 import { Applications } from "./0010-applications.js";
 import { Folding } from "./0011-folding.js";
+import { PageKey } from "./0012-page-key.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -24,4 +25,5 @@ export const migrations: MigrationObject[] = [
   { name: "0009-workspace-proxies", class: WorkspaceProxies },
   { name: "0010-applications", class: Applications },
   { name: "0011-folding", class: Folding },
+  { name: "0012-page-key", class: PageKey },
 ];
