@@ -237,7 +237,8 @@ describe("the process", function () {
 
     /** A server that is at work on a request, which `release` lets finish. */
     async function busyServer(settings: NodeJS.ProcessEnv = {}) {
-      const server = await start({ STEWARD_DATABASE_URL: database.url, ...settings });
+      const patient = { STEWARD_REQUEST_TIMEOUT: "2m" };
+      const server = await start({ STEWARD_DATABASE_URL: database.url, ...patient, ...settings });
       const token = await signIn(server);
       await locks.query("begin; lock table groups in access exclusive mode");
       const slow = new Client(server.url, token).post("/api/v2/organizations/default/groups", { name: "slow" });

@@ -107,7 +107,7 @@ export const settings = {
   trustedProxies:           several("STEWARD_TRUSTED_PROXIES",              cidr,                      "Proxies whose forwarding headers and request ids are believed."),
   corsOrigins:              several("STEWARD_CORS_ORIGINS",                 origin,                    "Web origins whose scripts may call the server."),
   bodyLimit:                setting("STEWARD_BODY_LIMIT",                   wholeNumber(1024, 67108864),"1048576", "Largest request body, in bytes."),
-  requestTimeout:           setting("STEWARD_REQUEST_TIMEOUT",              duration("1s", "1h"),      "30s", "Longest time to an answer, streams excepted; half of it for one SQL statement."),
+  requestTimeout:           setting("STEWARD_REQUEST_TIMEOUT",              duration("1s", "1h"),      "30s", "Longest time to an answer, streams excepted; half of it for one SQL statement, a sixth for a lock."),
   shutdownGrace:            setting("STEWARD_SHUTDOWN_GRACE",               duration("0s", "1h"),      "20s", "Time for running requests to finish after SIGTERM."),
   rateLimitCredential:      setting("STEWARD_RATE_LIMIT_CREDENTIAL",        perTime,                   "60", "Tries of a secret per minute, account and address; 0 is no limit."),
   rateLimitCredentialIp:    setting("STEWARD_RATE_LIMIT_CREDENTIAL_IP",     perTime,                   "300", "Tries of secrets per minute and address; 0 is no limit."),

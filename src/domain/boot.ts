@@ -25,6 +25,7 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
   // No hints are sent: whoever could listen is still waiting here, too.
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
+    await ctx.rows(waitForever);
     await ctx.rows(lockBoot);
     await unlockVault(ctx);
     await createDeployment(ctx);
@@ -39,8 +40,7 @@ export async function migrate(services: BootServices): Promise<void> {
   await waitForDatabase(services);
   const { orm } = services.database;
   await orm.em.fork().transactional(async (em) => {
-    // However long it takes, and however long those before take: no time limit.
-    await em.execute("set local statement_timeout = 0");
+    await em.execute(waitForever.text);
     await em.execute(lockBoot.text);
     await refuseNewer(orm.migrator);
     const done = await orm.migrator.up({ transaction: em.getTransactionContext() });
@@ -85,6 +85,11 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
     }
   }
 }
+
+/** However long a boot takes, and however long those before it take: no time limit. */
+const waitForever = statement(
+  `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
+);
 
 const lockBoot = statement(`select pg_advisory_xact_lock(hashtext('steward.boot'))`);
 

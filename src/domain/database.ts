@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
+import { Slots } from "./slots.js";
 
 /** SQL with `$1…` parameters. `Row` is the shape of its rows. */
 export interface Statement<Row> {
@@ -57,6 +58,8 @@ export class Database {
   executed = 0;
   readonly availability: Availability;
   readonly #lookups: Lookups;
+  /** Transactions may wait for locks: a quarter of the connections is left to reads and probes. */
+  readonly #transactions: Slots;
 
   constructor(
     readonly orm: MikroORM,
@@ -65,6 +68,7 @@ export class Database {
   ) {
     this.availability = new Availability(log);
     this.#lookups = new Lookups(pool, this.availability);
+    this.#transactions = new Slots(Math.max(2, Math.floor(pool.options.max * 0.75)));
   }
 
   query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
@@ -92,6 +96,23 @@ export class Database {
 
   transaction(): Transaction {
     return new Transaction(this);
+  }
+
+  /** A connection for a transaction, which gives it back by `release`. */
+  async connect(): Promise<PoolClient> {
+    await this.#transactions.take();
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      this.#transactions.give();
+      return this.#fail(error);
+    }
+  }
+
+  /** Gives a connection back; with a failure it is closed. */
+  release(client: PoolClient, failure?: Error): void {
+    client.release(failure);
+    this.#transactions.give();
   }
 }
 
@@ -145,11 +166,11 @@ export class Transaction {
 
   async #connection(): Promise<PoolClient> {
     if (this.#isOver) throw new Error("The transaction is over.");
-    this.#client ??= this.database.pool.connect().then((client) => {
+    this.#client ??= this.database.connect().then((client) => {
       // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
       client.query("begin").catch(() => {});
       return client;
-    }, this.#fail);
+    });
     return this.#client;
   }
 
@@ -161,6 +182,6 @@ export class Transaction {
   #release(client: PoolClient, failure?: Error): void {
     this.#isOver = true;
     this.#client = undefined;
-    client.release(failure);
+    this.database.release(client, failure);
   }
 }

@@ -1,0 +1,45 @@
+// Many writers of one row, which somebody keeps locked.
+import { expect } from "chai";
+import { Client as Postgres } from "pg";
+import { logged } from "./support/app.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, world } from "./support/world.js";
+
+describe("writers that wait for a locked row", () => {
+  const the = world({ STEWARD_DATABASE_POOL: "6", STEWARD_REQUEST_TIMEOUT: "6s" });
+  it("leave connections to reads and probes, and fail long before a statement times out", async () => {
+    const w = the();
+    const group = await w.group();
+    const before = logged.length;
+    const locks = new Postgres(w.database.url);
+    await locks.connect();
+    try {
+      await locks.query("begin");
+      await locks.query("select from groups where id = $1 for update", [group.id]);
+      const done: Answer[] = [];
+      for (let n = 0; n < 20; n++)
+        void w
+          .as(w.owner)
+          .patch(`/api/v2/groups/${group.id}`, { display_name: `Name ${n}` })
+          .then((answer) => done.push(answer));
+      const reads = new Set<number>();
+      while (done.length < 20) {
+        reads.add((await w.nobody.get("/readyz")).status);
+        reads.add((await w.as(w.owner).get(`/api/v2/groups/${group.id}`)).status);
+      }
+      expect([...reads]).to.deep.equal([200]);
+      for (const { status, body, headers } of done) {
+        expect([status, body.message]).to.deep.equal([503, "The service is temporarily unavailable."]);
+        expect(headers.get("retry-after")).to.equal("1");
+      }
+      const codes = logged.slice(before).map(({ err }) => (err as { code?: string } | undefined)?.code);
+      expect(codes, "lock_not_available").to.include("55P03").and.not.include("57014");
+    } finally {
+      await locks.end();
+    }
+    const last = await w.as(w.owner).patch(`/api/v2/groups/${group.id}`, { display_name: "Free again" });
+    expect(last).to.include({ status: 200 });
+    const { pool } = w.app.services.database;
+    await eventually(() => pool.idleCount === pool.totalCount, "all connections are given back");
+  });
+});
