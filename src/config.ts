@@ -34,7 +34,7 @@ interface Fixed {
 }
 
 const fixed: Fixed = {
-  unread: { patience: 30_000, bytesPerSecond: 64 * 1024, perConnection: 8 * 1024 ** 2, inTotal: 128 * 1024 ** 2 },
+  unread: { patience: 30_000, bytesPerSecond: 64 * 1024, perConnection: 16 * 1024 ** 2, inTotal: 64 * 1024 ** 2 },
 };
 
 /** What the server runs with. */

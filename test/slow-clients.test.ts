@@ -6,6 +6,7 @@ import { createListener, hangUp, listen } from "../src/http/listener.js";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
+import { metric } from "./support/metrics.js";
 import { pausedReaders } from "./support/paused-readers.js";
 import { rawRequest } from "./support/raw.js";
 import { eventually, transports } from "./support/watchers.js";
@@ -35,13 +36,6 @@ function unread(url: string, ...words: string[]) {
     return text;
   };
   return { rest, close: () => socket.destroy() };
-}
-
-/** The value of a metric of the server; of all its labels together. */
-async function metric(url: string, name: string, labels = ""): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const lines = text.split("\n").filter((line) => line.startsWith(name) && line.includes(labels));
-  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
 const unreadBytes = (url: string) => metric(url, "steward_unread_bytes");

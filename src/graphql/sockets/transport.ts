@@ -75,15 +75,13 @@ export class Transport {
   }
 
   /** Resolves when the message has left this process or cannot any more. */
-  #send(peer: WebSocket, socket: Socket, text: string, onStalled: () => void): Promise<void> {
-    return new Promise((resolve) => {
-      if (peer.readyState !== peer.OPEN) return resolve();
-      if (this.unread.isFull(socket)) {
-        socket.destroy();
-        return resolve();
-      }
-      peer.send(text, () => resolve());
-      this.unread.wrote(socket, onStalled);
-    });
+  async #send(peer: WebSocket, socket: Socket, text: string, onStalled: () => void): Promise<void> {
+    if (peer.readyState !== peer.OPEN) return;
+    if (this.unread.isFull(socket)) return void socket.destroy();
+    // No closure sees the text: it would stay in memory beside the bytes that wait.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    peer.send(text, () => resolve());
+    this.unread.wrote(socket, onStalled);
+    return promise;
   }
 }
