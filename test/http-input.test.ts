@@ -145,6 +145,34 @@ describe("a request", () => {
       expect(await owner().patch(path, '{"quota_allowance": 1e400}')).to.include({ status: 400 });
     });
 
+    it("in which a number that does not fit hears the rule of its field, on both surfaces", async () => {
+      const { id } = await w().group();
+      const [fromZero, fromOne] = [
+        "Must be a whole number from 0 to 2147483647.",
+        "Must be a whole number from 1 to 9007199254740991.",
+      ];
+      for (const [quota, limit] of [
+        [-1, 0],
+        [2 ** 31, 2 ** 53],
+        [1.5, "5"],
+      ]) {
+        const changed = await owner().patch(`/api/v2/groups/${id}`, { quota_allowance: quota });
+        expect(changed.body.validations).to.deep.equal([{ field: "quota_allowance", detail: fromZero }]);
+        const spent = await owner().put(`/api/v2/groups/${id}/ai/budget`, { spend_limit_micros: limit });
+        expect(spent.body.validations).to.deep.equal([{ field: "spend_limit_micros", detail: fromOne }]);
+        const { errors } = await owner().failure(
+          `mutation($group: String!, $quota: Int) {
+             updateGroup(input: { group: $group, quotaAllowance: $quota }) { group { id } } }`,
+          { group: id, quota },
+        );
+        expect(errors[0]!.extensions.validations).to.deep.equal([{ field: "input.quotaAllowance", detail: fromZero }]);
+      }
+      for (const limit of ["-1", "1001", "99999999999", "x"]) {
+        const { body } = await owner().get(`/api/v2/groups/${id}/members?limit=${limit}`);
+        expect(body.validations).to.deep.equal([{ field: "limit", detail: "Must be a whole number from 0 to 1000." }]);
+      }
+    });
+
     it("of storable text: NUL and lone surrogates are 400 wherever they stand", async () => {
       const { id } = await w().group();
       for (const text of ["a\\u0000b", "\\ud800", "\\udc00x"]) {

@@ -1,6 +1,6 @@
 import type { Problems } from "./errors.js";
 import type { Page } from "./page.js";
-import { isStorable, isUuid, utcMoment } from "./text.js";
+import { isStorable, isUuid, utcMoment, wholeNumber } from "./text.js";
 
 /** How a surface asks for a stretch of a list. Absent and null are the same. */
 export interface PageArguments {
@@ -39,16 +39,16 @@ const usualSize = 100;
 const largestSize = 1000;
 const largestOffset = 2147483647;
 
+export const pageSizeRule = wholeNumber(0, largestSize);
+export const offsetRule = wholeNumber(0, largestOffset);
+
 /**
  * Reads which stretch of a list is wanted: up to 1000 rows, 100 if none are given or 0. `after` and `before` take a
  * cursor of a list with this order or just the id of a row.
  */
 export function readRange(args: PageArguments, order: readonly OrderKey[], problems: Problems): Range {
   const sized = (name: "first" | "last") =>
-    problems.add(
-      name,
-      isWithin(args[name], largestSize) ? undefined : `Must be a whole number from 0 to ${largestSize}.`,
-    );
+    problems.add(name, isWithin(args[name], largestSize) ? undefined : pageSizeRule);
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order) : undefined;
     problems.add(name, args[name] && !place ? "Must be a cursor of this list or the id of a row." : undefined);
@@ -61,10 +61,7 @@ export function readRange(args: PageArguments, order: readonly OrderKey[], probl
   }
   sized(backward ? "last" : "first");
   const place = placed(backward ? "before" : "after");
-  problems.add(
-    "offset",
-    isWithin(args.offset, largestOffset) ? undefined : `Must be a whole number from 0 to ${largestOffset}.`,
-  );
+  problems.add("offset", isWithin(args.offset, largestOffset) ? undefined : offsetRule);
   return {
     limit: (backward ? args.last : args.first) || usualSize,
     offset: args.offset ?? 0,

@@ -39,6 +39,9 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 export const textProblem = (text: string): string | undefined =>
   isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
 
+/** The rule of a number, for people. */
+export const wholeNumber = (least: number, most: number): string => `Must be a whole number from ${least} to ${most}.`;
+
 const namePattern = /^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/;
 const reservedNames = new Set(["new", "create", "me", "default"]);
 

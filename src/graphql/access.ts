@@ -77,6 +77,12 @@ export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>)
  */
 export const CountsAs = (items: number | { argument: string }) => Extensions({ countsAs: items });
 
+/**
+ * States the domain's rule for a number. A value that its type does not take is reported with this rule, not with the
+ * range of the type.
+ */
+export const Rule = (rule: string) => Extensions({ rule });
+
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 

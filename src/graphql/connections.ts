@@ -1,6 +1,7 @@
 import { ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
 import type { Page } from "../domain/page.js";
-import type { PageArguments } from "../domain/paging.js";
+import { offsetRule, type PageArguments, pageSizeRule } from "../domain/paging.js";
+import { Rule } from "./access.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "Where a page lies in its list." })
 export class PageInfoType {
@@ -13,12 +14,17 @@ export class PageInfoType {
 /** Which stretch of a connection is wanted. */
 @ArgsType()
 export class PageArgs implements PageArguments {
+  @Rule(pageSizeRule)
   @Field(() => Int, { nullable: true, description: "How many nodes from the beginning, at most 1000. Default: 100." })
   first?: number | null;
   @Field(() => String, { nullable: true, description: "Begin after this cursor or id." }) after?: string | null;
-  @Field(() => Int, { nullable: true, description: "How many nodes from the end, at most 1000." }) last?: number | null;
+  @Rule(pageSizeRule)
+  @Field(() => Int, { nullable: true, description: "How many nodes from the end, at most 1000." })
+  last?: number | null;
   @Field(() => String, { nullable: true, description: "End before this cursor or id." }) before?: string | null;
-  @Field(() => Int, { nullable: true, description: "How many nodes to leave out." }) offset?: number | null;
+  @Rule(offsetRule)
+  @Field(() => Int, { nullable: true, description: "How many nodes to leave out." })
+  offset?: number | null;
 }
 
 /**

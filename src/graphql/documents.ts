@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { Problems } from "../domain/errors.js";
 import { type Operation, prepare } from "./execute.js";
 import { checkLimits, limits } from "./limits.js";
-import { argumentPaths, asDeclared, type Variables, variableReader } from "./variables.js";
+import { argumentPaths, asDeclared, rulesOfVariables, type Variables, variableReader } from "./variables.js";
 
 /** An operation of a caller's own document, with the checks that only those need. */
 export interface ForeignOperation extends Operation {
@@ -45,10 +45,11 @@ const idOf = (text: string, name = "") => `${name}:${text}`;
 
 function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation["check"] {
   const paths = argumentPaths(operation.document);
+  const rules = rulesOfVariables(schema, operation.document);
   const variables = (operation.definition.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
     const declared = typeFromAST(schema, type as never) as unknown as GraphQLInputType;
     const variableName = variable.name.value;
-    const read = variableReader(declared, defaultValue !== undefined, asDeclared);
+    const read = variableReader(declared, defaultValue !== undefined, asDeclared, rules.get(variableName));
     return { name: variableName, path: paths.get(variableName) ?? variableName, read };
   });
   let isSettled = false;

@@ -4,11 +4,12 @@ import {
   deleteGroupAiBudget,
   type GroupAiBudget,
   readGroupAiBudget,
+  spendLimitRule,
   setGroupAiBudget,
 } from "../domain/groups/budgets.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../domain/groups/quota.js";
-import { type AiSpend, readAiSpend, recordAiUsage } from "../domain/groups/spending.js";
-import { Covers, Needs, ReadWith } from "./access.js";
+import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../domain/groups/spending.js";
+import { Covers, Needs, ReadWith, Rule } from "./access.js";
 import { GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "./scalars.js";
 
@@ -53,6 +54,7 @@ export class WorkspaceQuotaType implements WorkspaceQuota {
 @InputType({ description: "A budget for a group." })
 export class SetGroupAiBudgetInput {
   @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
+  @Rule(spendLimitRule)
   @Field(() => BigInt, {
     nullable: true,
     description: "Required. Millionths of the deployment's currency, at least 1.",
@@ -70,7 +72,9 @@ export class AiUsageEntryInput {
   @Field(() => UUID, { description: "Chosen by the reporter: an id that is known already is skipped." }) id!: string;
   @Field(() => UUID, { description: "The owner of the task." }) userId!: string;
   @Field(() => UUID, { nullable: true, description: "The task." }) taskId?: string | null;
-  @Field(() => BigInt, { description: "Millionths of the deployment's currency, at least 1." }) amountMicros!: number;
+  @Rule(amountRule)
+  @Field(() => BigInt, { description: "Millionths of the deployment's currency, at least 1." })
+  amountMicros!: number;
 }
 
 @InputType({ description: "What an AI gateway reports." })

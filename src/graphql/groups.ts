@@ -18,7 +18,7 @@ import {
 } from "type-graphql";
 import type { Context } from "../context.js";
 import { aiBudgetOf, type GroupAiBudget } from "../domain/groups/budgets.js";
-import { createGroup, deleteGroup, updateGroup } from "../domain/groups/changes.js";
+import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../domain/groups/changes.js";
 import { findGroup, findGroupByName, type GroupRow, GroupSource } from "../domain/groups/groups.js";
 import { type GroupFilter, listGroups, listOrganizationGroups } from "../domain/groups/list.js";
 import {
@@ -29,7 +29,7 @@ import {
   type MembersQuery,
 } from "../domain/groups/members.js";
 import type { Page } from "../domain/page.js";
-import { Covers, Needs, ReadWith } from "./access.js";
+import { Covers, Needs, ReadWith, Rule } from "./access.js";
 import { connectionOf, PageArgs } from "./connections.js";
 import { GroupAiBudgetType } from "./group-budgets.js";
 import { membersOfNodes, partsOf } from "./group-parts.js";
@@ -151,6 +151,7 @@ export class CreateGroupInput {
     description: "A picture: URL, path on this server, or empty. Default: empty.",
   })
   avatarUrl?: string | null;
+  @Rule(quotaAllowanceRule)
   @Field(() => Int, { nullable: true, description: "Credits every member adds to their workspace budget. Default: 0." })
   quotaAllowance?: number | null;
 }
@@ -167,6 +168,7 @@ export class UpdateGroupInput {
   @Field(() => String, { nullable: true, description: "A picture: URL, path on this server, or empty." }) avatarUrl?:
     | string
     | null;
+  @Rule(quotaAllowanceRule)
   @Field(() => Int, { nullable: true, description: "Credits every member adds to their workspace budget." })
   quotaAllowance?: number | null;
   @Field(() => [UUID], { nullable: true, description: "Members of the organization who join, at most 1000." })

@@ -1,6 +1,8 @@
 import {
   coerceInputValue,
   type DocumentNode,
+  getNamedType,
+  type GraphQLArgument,
   type GraphQLEnumType,
   GraphQLError,
   type GraphQLInputObjectType,
@@ -16,9 +18,11 @@ import {
   Kind,
   type OperationDefinitionNode,
   typeFromAST,
+  TypeInfo,
   type ValueNode,
   valueFromAST,
   visit,
+  visitWithTypeInfo,
 } from "graphql";
 import type { Problems } from "../domain/errors.js";
 import { textProblem } from "../domain/text.js";
@@ -53,14 +57,19 @@ export const asDeclared: Spelling = {
 export type Reader = (value: unknown, path: string, problems: Problems) => unknown;
 
 /** The form of a type: which JSON values it accepts. Rules beyond form belong to the domain. */
-export function readerOf(type: GraphQLInputType, spelling: Spelling): Reader {
-  const known = readers(spelling);
-  return known(type);
+export function readerOf(type: GraphQLInputType, spelling: Spelling, rule?: string): Reader {
+  const read = readers(spelling);
+  return read(type, rule);
 }
 
 /** The reader of an operation's variable. One with a default may be absent. */
-export function variableReader(type: GraphQLInputType, hasDefault: boolean, spelling: Spelling): Reader {
-  const read = readerOf(type, spelling);
+export function variableReader(
+  type: GraphQLInputType,
+  hasDefault: boolean,
+  spelling: Spelling,
+  rule: string | undefined,
+): Reader {
+  const read = readerOf(type, spelling, rule);
   if (!hasDefault) return read;
   return (value, path, problems) =>
     value === undefined || (value === null && spelling.nullIsAbsent) ? undefined : read(value, path, problems);
@@ -69,11 +78,11 @@ export function variableReader(type: GraphQLInputType, hasDefault: boolean, spel
 function readers(spelling: Spelling) {
   const objects = new Map<GraphQLInputObjectType, Reader>();
 
-  function read(type: GraphQLInputType): Reader {
-    if (isNonNullType(type)) return required(read(type.ofType));
+  function read(type: GraphQLInputType, rule?: string): Reader {
+    if (isNonNullType(type)) return required(read(type.ofType, rule));
     if (isListType(type)) return nullable(list(type.ofType));
     if (isInputObjectType(type)) return nullable(object(type));
-    return nullable(isEnumType(type) ? member(type) : scalar(type));
+    return nullable(isEnumType(type) ? member(type) : scalar(type, rule));
   }
 
   const required =
@@ -128,7 +137,7 @@ function readers(spelling: Spelling) {
       name: field.name,
       wire: spelling.field(field.name),
       optional: !isRequiredInputField(field),
-      read: read(field.type),
+      read: read(field.type, ruleOf(field)),
     }));
     const known = new Set(fields.map((field) => field.wire));
     return (value, path, problems) => {
@@ -178,8 +187,9 @@ const builtIn: Record<string, [string, (value: unknown) => boolean]> = {
   ],
 };
 
-function scalar(type: GraphQLScalarType): Reader {
-  const [rule, accepts] = builtIn[type.name] ?? [];
+function scalar(type: GraphQLScalarType, declared: string | undefined): Reader {
+  const [usual, accepts] = builtIn[type.name] ?? [];
+  const rule = declared ?? usual;
   return (value, path, problems) => {
     // A fault costs far more to find than a value to read.
     if (problems.isFull) return undefined;
@@ -189,7 +199,7 @@ function scalar(type: GraphQLScalarType): Reader {
     try {
       return type.parseValue(value);
     } catch (error) {
-      return problems.add(path, (error as GraphQLError).message);
+      return problems.add(path, declared ?? (error as GraphQLError).message);
     }
   };
 }
@@ -251,6 +261,29 @@ function coercion(declared: GraphQLInputType): (value: unknown) => unknown {
     const coerced = coerceInputValue(value, type, () => (fits = false));
     return fits ? coerced : undefined;
   };
+}
+
+const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
+
+/** The rules of the arguments and input fields that the variables of a document fill, where they state one. */
+export function rulesOfVariables(schema: GraphQLSchema, document: DocumentNode): Map<string, string> {
+  const rules = new Map<string, string>();
+  const types = new TypeInfo(schema);
+  const note = (value: ValueNode, filled: Pick<GraphQLArgument, "extensions"> | null | undefined) => {
+    const rule = filled ? ruleOf(filled) : undefined;
+    if (rule !== undefined && value.kind === Kind.VARIABLE) rules.set(value.name.value, rule);
+  };
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Argument: ({ value }) => note(value, types.getArgument()),
+      ObjectField({ name, value }) {
+        const parent = getNamedType(types.getParentInputType());
+        note(value, isInputObjectType(parent) ? parent.getFields()[name.value] : undefined);
+      },
+    }),
+  );
+  return rules;
 }
 
 /** Where each variable of a document goes: its name → the argument path it fills, such as `input` or `input.cron`. */

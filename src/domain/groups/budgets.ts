@@ -3,6 +3,7 @@ import { may } from "../authorization.js";
 import { statement } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { notFound, Problems } from "../errors.js";
+import { wholeNumber } from "../text.js";
 import { budgetColumns, findGroup, type GroupAiBudgetRow, type GroupRow, lockGroup } from "./groups.js";
 
 /** A budget and whose it is. */
@@ -37,13 +38,15 @@ const putBudget = statement<GroupAiBudgetRow & { former: number | null }>(`
   select ${budgetColumns}, (select micros from former) as former from b`);
 
 /** Gives a group a budget, or another one. */
+export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+
 export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, input.group, "group_ai_budget:update");
   requireFeature(ctx, "aibridge");
   const limit = input.spendLimitMicros ?? 0;
   const problems = new Problems();
   const isLimit = Number.isSafeInteger(limit) && limit > 0;
-  problems.add("spendLimitMicros", isLimit ? undefined : "Must be a whole number from 1 to 9007199254740991.");
+  problems.add("spendLimitMicros", isLimit ? undefined : spendLimitRule);
   problems.throwIfAny();
 
   const { former, ...budget } = (await ctx.row(putBudget, group.id, limit))!;

@@ -5,7 +5,7 @@ import { statement } from "../database.js";
 import { requireFeature } from "../entitlements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
 import { lockOrganization } from "../organizations.js";
-import { displayNameProblem, groupNameProblem, iconProblem } from "../text.js";
+import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../text.js";
 import { findGroup, type GroupRow, lockGroup } from "./groups.js";
 import { isEveryone, keepPages, type MembersQuery } from "./members.js";
 
@@ -96,12 +96,13 @@ const fieldsOf = ({ displayName, avatarUrl, quotaAllowance }: GroupFields): Grou
 const newValues = (diff: Diff): GroupFields =>
   Object.fromEntries(Object.entries(diff).map(([field, { new: value }]) => [field, value]));
 
+export const quotaAllowanceRule = wholeNumber(0, 2147483647);
+
 function addFieldProblems(problems: Problems, { name, displayName, avatarUrl, quotaAllowance }: GroupFields): void {
   if (name != null) problems.add("name", groupNameProblem(name));
   if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
   if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
-  if (quotaAllowance != null && quotaAllowance < 0)
-    problems.add("quotaAllowance", "Must be a whole number from 0 to 2147483647.");
+  if (quotaAllowance != null && quotaAllowance < 0) problems.add("quotaAllowance", quotaAllowanceRule);
 }
 
 /** Everyone keeps its names; the rest is as with any group. */

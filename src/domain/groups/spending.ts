@@ -3,6 +3,7 @@ import { authorize } from "../authorization.js";
 import { statement } from "../database.js";
 import { badInput, Problems } from "../errors.js";
 import { findOrganization } from "../organizations.js";
+import { wholeNumber } from "../text.js";
 import { memberships } from "./members.js";
 import { findMembership } from "./quota.js";
 
@@ -64,6 +65,8 @@ const insertUsage = statement<{ known: string[]; recorded: number }>(`
   )
   select array(select id from known) as known, (select count(*) from recorded) as recorded`);
 
+export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+
 /**
  * Notes what an AI gateway reports of members of an organization; ids that are known are skipped. Gives how many entries
  * were new. Users beyond the organization are refused like those who do not exist.
@@ -85,10 +88,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
       `entries[${index}].userId`,
       users.has(userId) ? undefined : "Must be the id of a member of the organization.",
     );
-    problems.add(
-      `entries[${index}].amountMicros`,
-      amountMicros > 0 ? undefined : "Must be a whole number from 1 to 9007199254740991.",
-    );
+    problems.add(`entries[${index}].amountMicros`, amountMicros > 0 ? undefined : amountRule);
   }
   // A fault undoes what was inserted.
   problems.throwIfAny();

@@ -12,7 +12,14 @@ import {
 } from "graphql";
 import { Problems } from "../../domain/errors.js";
 import { truthOf } from "../../domain/text.js";
-import { argumentPaths, entryKeyOf, type Reader, type Variables, variableReader } from "../../graphql/variables.js";
+import {
+  argumentPaths,
+  entryKeyOf,
+  type Reader,
+  rulesOfVariables,
+  type Variables,
+  variableReader,
+} from "../../graphql/variables.js";
 import type { Row } from "./area.js";
 import type { StoredOperation } from "./operation.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
@@ -53,6 +60,7 @@ export function bindingOf(
 ): Binding {
   const inPath = [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
   const unused = new Set(inPath);
+  const rules = rulesOfVariables(schema, operation.document);
   const variables = (operation.definition.variableDefinitions ?? []).map((definition) => {
     const name = definition.variable.name.value;
     const type = typeOf(schema, definition);
@@ -70,7 +78,7 @@ export function bindingOf(
   }
 
   function takeOf(name: string, type: GraphQLInputType, from: Source, { defaultValue }: VariableDefinitionNode): Take {
-    const read = variableReader(type, defaultValue !== undefined, asOnTheWire);
+    const read = variableReader(type, defaultValue !== undefined, asOnTheWire, rules.get(name));
     if (from === "path") {
       const convert = converter(type);
       return ({ path: { [name]: text } }, { body }) => read(convert(text!), name, body);
