@@ -16,9 +16,10 @@ import {
 } from "graphql";
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../context.js";
+import type { Coerce } from "./coercion.js";
 import type { Result } from "./execute.js";
 import { isIncluded } from "./selection.js";
-import type { Coerce, Variables } from "./variables.js";
+import type { Variables } from "./variables.js";
 
 type Run = (ctx: Context, variables: Variables) => Result | Promise<Result>;
 

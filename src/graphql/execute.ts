@@ -13,12 +13,13 @@ import type { Context } from "../context.js";
 import { type Need, requireScopes } from "../domain/authorization.js";
 import { DomainError, forbidden, unauthenticated } from "../domain/errors.js";
 import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
+import { type Coerce, coercerOf } from "./coercion.js";
 import { compile } from "./compile.js";
 import { selectionOf } from "./needs.js";
 import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
 import { isLarger } from "./response-size.js";
-import { type Coerce, coercerOf, type Variables } from "./variables.js";
+import type { Variables } from "./variables.js";
 
 export type { Variables } from "./variables.js";
 export type Result = ExecutionResult<Record<string, unknown>>;
