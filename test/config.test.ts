@@ -247,7 +247,8 @@ describe("configuration", () => {
 
   it("describes every setting", () => {
     const manual = settingsManual();
-    expect(manual).to.have.length(Object.keys(readConfig({})).length);
+    const { unread: _fixed, ...settings } = readConfig({});
+    expect(manual).to.have.length(Object.keys(settings).length);
     for (const { name, usual, rule, meaning } of manual) {
       expect(name).to.match(/^STEWARD_[A-Z_]+(, [A-Z_]+)*$/);
       expect(usual).to.not.equal("");
