@@ -43,7 +43,7 @@ export class Unread {
       this.#waits.set(socket, (wait = this.#begin({ bytes: 0, given: 0, since: 0, deadline: 0, onStalled }, socket)));
     this.#count(socket, wait);
     if (this.#sum > this.limits.inTotal) this.#makeRoom();
-    this.#timer ??= setTimeout(() => this.#look(), this.limits.patience / 10).unref();
+    if (!this.#timer) this.#timer = setTimeout(() => this.#look(), this.limits.patience / 10).unref();
   }
 
   #begin(wait: Wait, socket: Socket): Wait {
