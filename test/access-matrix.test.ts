@@ -1,0 +1,307 @@
+// Who may do what, on both surfaces: every root field and every row, by every kind of credential, on one's own objects,
+// those of others, and those of another organization. The expectation is the table of permissions, written down here.
+import { expect } from "chai";
+import { isObjectType } from "graphql";
+import { newToken, type TokenKind } from "../src/domain/tokens/text.js";
+import { createSchema } from "../src/graphql/index.js";
+import { areas } from "../src/rest/index.js";
+import { makeProxy } from "./support/proxies.js";
+import {
+  type Headers,
+  type Operation,
+  operations,
+  type Place,
+  surfaces,
+  verbOf,
+  type Where,
+} from "./support/operations.js";
+import { enter, type Part, type Stage } from "./support/stage.js";
+import { type Client, type World, world } from "./support/world.js";
+
+const all = ["organization-admin", "organization-template-admin", "organization-user-admin", "organization-auditor"];
+
+/** Users by a letter: site roles, roles in the organization at home, all of those roles elsewhere, and none. */
+const parts: Record<string, Part> = {
+  O: { siteRoles: ["owner"] },
+  T: { siteRoles: ["template-admin"] },
+  U: { siteRoles: ["user-admin"] },
+  A: { siteRoles: ["auditor"] },
+  o: { roles: [all[0]!] },
+  t: { roles: [all[1]!] },
+  u: { roles: [all[2]!] },
+  a: { roles: [all[3]!] },
+  m: { roles: [] },
+  x: { rolesElsewhere: all },
+  n: {},
+};
+/**
+ * The permission table, as far as operations exist. Capital letters hold everywhere, small ones in their organization
+ * and with `!` beyond it, `own` on what is one's own, `any` everywhere.
+ */
+const table: Record<string, string> = {
+  "signed in": "any",
+  "user:create": "O U",
+  "user:read": "O T U A o! t u! a own",
+  "user:update": "O U",
+  "user:delete": "O U",
+  "user:read_personal": "O U own",
+  "user:update_personal": "O U own",
+  "assign_role:assign": "O",
+  "assign_role:read": "O U A",
+  "assign_org_role:assign": "O U o u",
+  "assign_org_role:read": "O T U A o t u a m",
+  "organization:create": "O",
+  "organization:read": "O T U A o t u a m",
+  "organization:update": "O o",
+  "organization:delete": "O",
+  "organization_member:create": "O U o u",
+  "organization_member:read": "O T U A o t u a m",
+  "organization_member:delete": "O U o u",
+  "group:create": "O U o u",
+  "group:read": "O T U A o t u a own",
+  "group:update": "O U o u",
+  "group:delete": "O U o u",
+  "group_ai_budget:read": "O U A o u a",
+  "group_ai_budget:update": "O U o u",
+  "group_ai_budget:delete": "O U o u",
+  "api_key:create": "own",
+  "api_key:create for a service account": "O U",
+  "api_key:read": "O U own",
+  "api_key:update": "own",
+  "api_key:delete": "O U own",
+  "license:read": "O",
+  "license:create": "O",
+  "license:delete": "O",
+  "deployment_config:update": "O",
+  "system:read": "O",
+  "connection_log:read": "O A o! a!",
+  "audit_log:read": "O A o! a!",
+  "workspace_proxy:create": "O",
+  "workspace_proxy:update": "O",
+  "workspace_proxy:delete": "O",
+  "user_secret:*": "own",
+  "inbox_notification:*": "own",
+};
+
+function holds(permission: string, letter: string, where: Where, own: string): boolean {
+  const held = table[permission]!.split(" ");
+  if (held.includes("any") || (where === "own" && held.includes("own") && own.includes(letter))) return true;
+  if (letter === "x") return held.some((each) => each.endsWith("!"));
+  return (
+    held.includes(`${letter}!`) || (held.includes(letter) && (where !== "away" || letter === letter.toUpperCase()))
+  );
+}
+
+function placeOf(where: Where, stage: Stage, away: Stage): Place {
+  if (where === "own")
+    return { ...stage, user: stage.actor, group: stage.team, key: stage.ownKey, note: stage.ownNote };
+  return where === "other" ? { ...stage, user: stage.victim } : { ...away, user: away.victim };
+}
+
+/** What the table says comes of it for a user with a whole session. Nothing where either refusal will do. */
+function expected({ permission, seen, own, outcome }: Operation, letter: string, where: Where): string | undefined {
+  const isSeen = seen?.every((each) => holds(each, letter, where, own));
+  if (isSeen !== false && holds(permission, letter, where, own)) return outcome;
+  return seen ? (isSeen ? "FORBIDDEN" : "NOT_FOUND") : permission.endsWith(":*") ? undefined : "FORBIDDEN";
+}
+
+describe("the access matrix", () => {
+  const the = world();
+  const standing = new Map<string, Promise<Awaited<ReturnType<typeof enter>>>>();
+  let agent: string;
+  let proxy: string;
+
+  before(async () => {
+    agent = (await the().workspace(the().owner)).agent.token;
+    proxy = (await makeProxy(the(), "matrix")).token;
+  });
+
+  /** A stage of one's own for what changes something, else one that others have used. */
+  function stageOf(key: string, changes: boolean): ReturnType<typeof enter> {
+    const kept = changes ? undefined : standing.get(key);
+    const made = kept ?? enter(the(), parts[key] ?? {});
+    if (!changes) standing.set(key, made);
+    return made;
+  }
+
+  async function credential(w: World, userId: string, kind: TokenKind, scopes: string[], end = "1 hour") {
+    const token = newToken(kind);
+    await w.app.services.database.pool.query(
+      `insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at)
+       values ($1, $2, $3, $4, $1, $5, now(), now() + $6::interval)`,
+      [token.id, token.secretHash, userId, kind, scopes, end],
+    );
+    return w.as({ token: token.text });
+  }
+
+  it("has every root field and every row", () => {
+    const schema = createSchema();
+    const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].filter(isObjectType);
+    const tried = new Set([...operations.keys()].map((each) => each.split(" ")[0]));
+    expect([...tried]).to.have.members(roots.flatMap((type) => Object.keys(type.getFields())));
+
+    const place = { organization: "o", user: "u", group: "g", team: "g", note: "n" } as Place;
+    const requests = [...operations.values()].flatMap(({ rest }) => (rest ? [rest(place)] : []));
+    const untried = areas
+      .flatMap(({ rows }) => rows)
+      .filter(([method, path]) => {
+        const pattern = new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}(\\?|$)`);
+        return !requests.some(([by, to]) => (by === "HEAD" ? "GET" : by) === method && pattern.test(to));
+      });
+    expect(untried).to.deep.equal([]);
+  });
+
+  for (const [title, tested] of operations) {
+    const { on, kinds, outcome } = tested;
+    const isOpen = kinds.includes("open");
+    const takesUsers = kinds.includes("session");
+
+    it(`${title}: users by their roles`, async () => {
+      const attempts = Object.keys(parts).flatMap((letter) => on.map((where) => ({ letter, where })));
+      const wrong = await Promise.all(
+        attempts.flatMap(({ letter, where }) =>
+          surfaces(tested).map(async ({ send }) => {
+            const wanted = takesUsers ? expected(tested, letter, where) : isOpen ? outcome : "FORBIDDEN";
+            const changes = wanted === "done" && /^(POST|PUT|PATCH|DELETE)|mutation/.test(verbOf(tested));
+            const { client, stage } = await stageOf(letter, changes);
+            const { stage: away } = where === "away" ? await stageOf("away", changes) : { stage };
+            const { code } = await send(client, placeOf(where, stage, away));
+            const isRight = wanted ? code === wanted : ["FORBIDDEN", "NOT_FOUND"].includes(code);
+            return isRight ? [] : [`${letter} ${where}: ${code} instead of ${wanted ?? "a refusal"}`];
+          }),
+        ),
+      );
+      expect(wrong.flat()).to.deep.equal([]);
+    });
+
+    it(`${title}: other credentials`, async () => {
+      const w = the();
+      const where = on[0]!;
+      const wrong: string[] = [];
+      for (const { send, scopes } of surfaces(tested)) {
+        const { stage } = await enter(w, parts.O!);
+        const place = placeOf(where, stage, stage);
+        const check = async (who: string, client: Client, wanted: string, missing?: string, headers?: Headers) => {
+          const found = await send(client, place, headers);
+          if (found.code !== wanted || found.scopes !== missing)
+            wrong.push(`${who}: ${found.code} ${found.scopes} instead of ${wanted} ${missing}`);
+        };
+        const machine = (kind: string) => (isOpen || kinds.includes(kind) ? outcome : "UNAUTHENTICATED");
+        await check("none", w.nobody, isOpen ? outcome : "UNAUTHENTICATED");
+        await check("an agent", w.as({ token: agent }), machine("agent"));
+        await check("a proxy", w.nobody, machine("proxy"), undefined, { "Service-Proxy-Token": proxy });
+        // Rows that take no credential look at none.
+        if (!isOpen) {
+          await check("expired", await credential(w, stage.actor, "session", ["all"], "-1 hour"), "UNAUTHENTICATED");
+          const gone = await enter(w, parts.O!);
+          await w.app.services.database.pool.query("update users set status = 'suspended' where id = $1", [
+            gone.stage.actor,
+          ]);
+          await check("suspended", gone.client, "UNAUTHENTICATED");
+        }
+        if (!takesUsers) continue;
+
+        const by = (kind: TokenKind) => (kinds.includes(kind) ? outcome : "FORBIDDEN");
+        const narrowed = scopes.length > 0;
+        const missing = narrowed ? [...scopes].sort().join(" ") : undefined;
+        const isByKind = (kind: TokenKind) => !kinds.includes(kind) && !tested.byArguments;
+        await check(
+          "a token of another scope",
+          await credential(w, stage.actor, "token", ["file:read"]),
+          isByKind("token") || narrowed ? "FORBIDDEN" : outcome,
+          isByKind("token") ? undefined : missing,
+        );
+        // An application key has one scope, and takes part in what needs none.
+        const isApplicationRefused = narrowed || !(kinds.includes("token") && kinds.includes("oauth"));
+        await check(
+          "an application key",
+          await credential(w, stage.actor, "application", ["application_connect"]),
+          isApplicationRefused ? "FORBIDDEN" : outcome,
+          isByKind("oauth") ? undefined : missing,
+        );
+        if (title === "logout") continue;
+        if (verbOf(tested).startsWith("mutation") || title.startsWith("delete")) {
+          // What follows would find changed what these have changed.
+          for (const kind of ["token", "oauth"] as const) {
+            const fresh = (await enter(w, parts.O!)).stage;
+            Object.assign(place, placeOf(where, fresh, fresh));
+            await check(kind, await credential(w, fresh.actor, kind, ["all"]), by(kind));
+          }
+          const fresh = (await enter(w, parts.O!)).stage;
+          Object.assign(place, placeOf(where, fresh, fresh));
+          await check("just the scopes", await credential(w, fresh.actor, "token", scopes), by("token"));
+        } else {
+          for (const kind of ["token", "oauth"] as const)
+            await check(kind, await credential(w, stage.actor, kind, ["all"]), by(kind));
+          await check("just the scopes", await credential(w, stage.actor, "token", scopes), by("token"));
+        }
+      }
+      expect(wrong).to.deep.equal([]);
+    });
+  }
+});
+
+/**
+ * The rule of dominance: who changes an account must be allowed to give every role that the account holds, and every
+ * role that it would lose or gain, in the deployment and in organizations alike.
+ */
+describe("dominance", () => {
+  const the = world();
+
+  interface Cell {
+    /** The letter of the caller. */
+    by: string;
+    /** What the other one holds at home. */
+    over: string[];
+    operation: string;
+    allowed?: true;
+    /** Who is changed; by default a member of the organization. */
+    whom?: "bot" | "actor";
+  }
+  const administrator = ["organization-admin"];
+  const userChanges = [
+    "updateUser",
+    "updateUser of the e-mail",
+    "suspendUser",
+    "activateUser",
+    "deleteUser",
+    "resetUserPassword",
+    "setQuietHours",
+    "removeOrganizationMember",
+  ];
+  const cells: Cell[] = [
+    ...userChanges.map((each): Cell => ({ by: "U", over: administrator, operation: each })),
+    ...userChanges.map((each): Cell => ({
+      by: "U",
+      over: ["organization-user-admin"],
+      operation: each,
+      allowed: true,
+    })),
+    ...userChanges.map((each): Cell => ({ by: "O", over: administrator, operation: each, allowed: true })),
+    { by: "U", over: administrator, operation: "createApiKey for a service account", whom: "bot" },
+    { by: "O", over: administrator, operation: "createApiKey for a service account", whom: "bot", allowed: true },
+    { by: "U", over: [], operation: "updateUser", whom: "actor" },
+    { by: "u", over: administrator, operation: "removeOrganizationMember" },
+    { by: "u", over: ["organization-auditor"], operation: "removeOrganizationMember" },
+    { by: "u", over: ["organization-user-admin"], operation: "removeOrganizationMember", allowed: true },
+    { by: "o", over: administrator, operation: "removeOrganizationMember", allowed: true },
+    { by: "u", over: administrator, operation: "setOrganizationMemberRoles" },
+    { by: "o", over: administrator, operation: "setOrganizationMemberRoles", allowed: true },
+  ];
+
+  for (const { by, over, operation: title, allowed, whom = "victim" } of cells) {
+    const held = over.join(", ") || "what they hold themselves";
+    it(`${by} ${allowed ? "may" : "may not"} ${title} over ${held}`, async () => {
+      for (const { send } of surfaces(operations.get(title)!)) {
+        const { client, stage } = await enter(the(), parts[by]!);
+        const { organization, [whom]: user } = stage;
+        await the().app.services.database.pool.query(
+          "update organization_members set roles = $3 where organization_id = $1 and user_id = $2",
+          [organization, user, over],
+        );
+        const { code } = await send(client, { ...stage, user });
+        expect(code).to.equal(allowed ? "done" : "FORBIDDEN");
+      }
+    });
+  }
+});

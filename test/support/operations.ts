@@ -1,0 +1,225 @@
+// The operations of both surfaces, each with the permission and the scopes that it needs by the specification.
+import { newId } from "../../src/domain/ids.js";
+import type { Stage } from "./stage.js";
+import type { Client } from "./world.js";
+
+/** Where the objects are that an operation names: one's own, others' at home, or in another organization. */
+export type Where = "own" | "other" | "away";
+
+/** What an operation names, by where it is. */
+export interface Place extends Stage {
+  user: string;
+}
+type Request = [method: string, path: string, body?: unknown];
+
+export interface Operation {
+  /** The permission, on which objects it is tried, and which have to be seen: else it is not found. */
+  permission: string;
+  on: Where[];
+  seen?: string[];
+  /** Whose own it is, if not everyone's. */
+  own: string;
+  /** What comes of it where it is allowed, if that is no success. */
+  outcome: string;
+  scopes: string[];
+  /** Where the row shows more than the document selects. */
+  restScopes: string[];
+  kinds: string[];
+  /** Whether the kinds depend on the arguments, which are looked at after the scopes. */
+  byArguments?: true;
+  document?: (place: Place) => string;
+  rest?: (place: Place) => Request;
+}
+
+export const operations = new Map<string, Operation>();
+
+/** Adds an operation. `scopes` are separated by spaces, those of the row after a slash. */
+function operation(
+  name: string,
+  permission: string,
+  scopes: string,
+  document?: string | ((place: Place) => string),
+  rest?: (place: Place) => Request,
+  more: Partial<Operation> = {},
+): void {
+  const [graphql = "", row = graphql] = scopes.split("/");
+  const named = (text: string) => text.split(" ").filter(Boolean);
+  operations.set(name, {
+    permission,
+    on: ["own"],
+    own: "OTUAotuamxn",
+    outcome: "done",
+    scopes: named(graphql),
+    restScopes: named(row),
+    kinds: ["session", "token", "oauth"],
+    document: typeof document === "string" ? () => document : document,
+    rest,
+    ...more,
+  });
+}
+
+const change = (verb: string, input: (place: Place) => string) => (place: Place) =>
+  `mutation { ${verb}(input: { ${input(place)} }) { __typename } }`;
+const api =
+  (method: string, path: (place: Place) => string, body?: unknown) =>
+  (place: Place): Request => [method, `/api/v2${path(place)}`, body];
+const fixed = (method: string, path: string, body?: unknown) => api(method, () => path, body);
+
+const others: Where[] = ["other", "away"];
+const everywhere: Where[] = ["own", "other", "away"];
+const onUser = { on: others, seen: ["user:read"] };
+const inOrganization = { on: others, seen: ["organization:read"] };
+const onGroup = { on: everywhere, own: "otuam", seen: ["group:read"] };
+const onSession = { kinds: ["session"] };
+const open = { kinds: ["open"] };
+const name = () => `n${newId().slice(-12)}`;
+const rule = "seven-lamps-beside-the-old-canal";
+
+// oxfmt-ignore
+{
+  operation("me", "signed in", "", "{ me { id email roles { name } } }");
+  operation("user", "user:read", "user:read", ({ user }) => `{ user(id: "${user}") { id email } }`, undefined, { on: everywhere, seen: ["user:read"] });
+  operation("users", "signed in", "user:read", "{ users(first: 1) { nodes { id } } }");
+  operation("createUser", "user:create", "user:create", change("createUser", () => `email: "${name()}@example.com", username: "${name()}", isServiceAccount: true`));
+  operation("updateUser", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", name: "x"`), undefined, onUser);
+  operation("updateUser of the e-mail", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", email: "${name()}@example.com"`), undefined, { ...onUser, ...onSession, byArguments: true });
+  operation("updateProfile", "signed in", "user:update_personal", change("updateProfile", () => `name: "x"`));
+  for (const verb of ["suspendUser", "activateUser"]) operation(verb, "user:update", "user:update", change(verb, ({ user }) => `user: "${user}"`), undefined, onUser);
+  operation("deleteUser", "user:delete", "user:delete", change("deleteUser", ({ user }) => `user: "${user}"`), undefined, onUser);
+  operation("setUserRoles", "assign_role:assign", "user:*", change("setUserRoles", ({ user }) => `user: "${user}", roles: [AUDITOR]`), undefined, onUser);
+  operation("resetUserPassword", "user:update", "user:update", change("resetUserPassword", ({ user }) => `user: "${user}", password: "${rule}"`), undefined, { ...onUser, ...onSession });
+  operation("changePassword", "signed in", "user:update_personal", change("changePassword", () => `currentPassword: "x", newPassword: "x"`), undefined, { ...onSession, outcome: "BAD_USER_INPUT" });
+  operation("convertLogin", "signed in", "user:update_personal", change("convertLogin", () => `user: "me", toType: NONE, password: "x"`), fixed("POST", "/users/me/convert-login", { to_type: "none", password: "x" }), { ...onSession, outcome: "BAD_USER_INPUT" });
+  operation("validatePassword", "signed in", "", change("validatePassword", () => `password: "x"`), fixed("POST", "/users/validate-password", { password: "x" }));
+  operation("logout", "signed in", "", "mutation { logout { __typename } }", undefined, { kinds: ["session", "token", "oauth", "application"] });
+  operation("revokeSessions", "signed in", "api_key:delete", "mutation { revokeSessions { __typename } }", undefined, onSession);
+
+  operation("organization", "organization:read", "organization:read", ({ organization }) => `{ organization(id: "${organization}") { id description } }`, undefined, inOrganization);
+  operation("organizations", "signed in", "organization:read", "{ organizations { id } }");
+  operation("organizationMembers", "organization_member:read", "organization_member:read", ({ organization }) => `{ organizationMembers(organization: "${organization}") { nodes { id } } }`, undefined, inOrganization);
+  operation("assignableRoles", "assign_role:read", "user:read", "{ assignableRoles { name } }");
+  operation("assignableRoles of an organization", "assign_org_role:read", "organization_member:read", ({ organization }) => `{ assignableRoles(organization: "${organization}") { name } }`, undefined, inOrganization);
+  operation("createOrganization", "organization:create", "organization:create", change("createOrganization", () => `name: "${name()}"`));
+  operation("updateOrganization", "organization:update", "organization:update", change("updateOrganization", ({ organization }) => `organization: "${organization}", description: "x"`), undefined, inOrganization);
+  operation("deleteOrganization", "organization:delete", "organization:delete", change("deleteOrganization", ({ organization }) => `organization: "${organization}"`), undefined, inOrganization);
+  operation("addOrganizationMember", "organization_member:create", "organization_member:create", change("addOrganizationMember", ({ organization, newcomer }) => `organization: "${organization}", user: "${newcomer}"`), undefined, inOrganization);
+  operation("removeOrganizationMember", "organization_member:delete", "organization_member:delete", change("removeOrganizationMember", ({ organization, user }) => `organization: "${organization}", user: "${user}"`), undefined, inOrganization);
+  operation("setOrganizationMemberRoles", "assign_org_role:assign", "organization_member:*", change("setOrganizationMemberRoles", ({ organization, user }) => `organization: "${organization}", user: "${user}", roles: []`), undefined, inOrganization);
+
+  operation("apiKeys", "api_key:read", "api_key:read", ({ user }) => `{ apiKeys(user: "${user}") { id ip } }`, undefined, { on: everywhere, seen: ["user:read"] });
+  operation("createApiKey", "api_key:create", "api_key:create", change("createApiKey", () => `name: "${name()}"`), undefined, { kinds: ["session", "token"] });
+  operation("createApiKey for a service account", "api_key:create for a service account", "api_key:create", change("createApiKey", ({ bot }) => `name: "${name()}", user: "${bot}"`), undefined, { ...onUser, kinds: ["session", "token"] });
+  operation("updateApiKey", "api_key:update", "api_key:update", change("updateApiKey", ({ key }) => `id: "${key}", name: "${name()}"`), undefined, { on: everywhere, seen: ["api_key:read"] });
+  operation("revokeApiKey", "api_key:delete", "api_key:delete", change("revokeApiKey", ({ key }) => `id: "${key}"`), undefined, { on: everywhere, seen: ["api_key:read"] });
+
+  operation("group", "group:read", "group:read", ({ group }) => `{ group(group: "${group}") { id source } }`, api("GET", ({ group }) => `/groups/${group}`), onGroup);
+  operation("group with its members", "group:read", "group:read", ({ group }) => `{ group(group: "${group}") { members { totalCount } } }`, api("GET", ({ group }) => `/groups/${group}/members`), onGroup);
+  operation("groupByName", "organization:read", "group:read", ({ organization }) => `{ groupByName(organization: "${organization}", name: "Unknown") { id } }`, api("GET", ({ organization }) => `/organizations/${organization}/groups/Unknown`), { ...inOrganization, outcome: "NOT_FOUND" });
+  operation("groupByName with its members", "organization:read", "group:read", ({ organization }) => `{ groupByName(organization: "${organization}", name: "Unknown") { members { totalCount } } }`, api("GET", ({ organization }) => `/organizations/${organization}/groups/Unknown/members`), { ...inOrganization, outcome: "NOT_FOUND" });
+  operation("groups", "signed in", "group:read", "{ groups(first: 1) { nodes { id } } }", fixed("GET", "/groups?group_ids=" + newId()));
+  operation("organizationGroups", "organization:read", "group:read", ({ organization }) => `{ organizationGroups(organization: "${organization}") { nodes { id } } }`, api("GET", ({ organization }) => `/organizations/${organization}/groups`), inOrganization);
+  operation("createGroup", "group:create", "group:create/group:create group:read", change("createGroup", ({ organization }) => `organization: "${organization}", name: "${name()}"`), (place) => api("POST", ({ organization }) => `/organizations/${organization}/groups`, { name: name() })(place), inOrganization);
+  operation("updateGroup", "group:update", "group:update/group:read group:update", change("updateGroup", ({ group }) => `group: "${group}", displayName: "x"`), api("PATCH", ({ group }) => `/groups/${group}`, { display_name: "x" }), onGroup);
+  operation("deleteGroup", "group:delete", "group:delete/group:delete group:read", change("deleteGroup", ({ group }) => `group: "${group}"`), api("DELETE", ({ group }) => `/groups/${group}`), onGroup);
+  operation("groupAiBudget", "group_ai_budget:read", "group:read", ({ team }) => `{ groupAiBudget(group: "${team}") { spendLimitMicros } }`, api("GET", ({ team }) => `/groups/${team}/ai/budget`), { ...onGroup, on: others, seen: ["group_ai_budget:read"] });
+  operation("setGroupAiBudget", "group_ai_budget:update", "group:update", change("setGroupAiBudget", ({ group }) => `group: "${group}", spendLimitMicros: 1`), api("PUT", ({ group }) => `/groups/${group}/ai/budget`, { spend_limit_micros: 1 }), onGroup);
+  operation("deleteGroupAiBudget", "group_ai_budget:delete", "group:delete", change("deleteGroupAiBudget", ({ team }) => `group: "${team}"`), api("DELETE", ({ team }) => `/groups/${team}/ai/budget`), { ...onGroup, on: ["own", "away"] });
+  operation("recordAiUsage", "group_ai_budget:update", "group:update", change("recordAiUsage", ({ organization }) => `organization: "${organization}", entries: []`), undefined, inOrganization);
+  operation("aiSpend", "group_ai_budget:read", "group:read", ({ user, organization }) => `{ aiSpend(user: "${user}", organization: "${organization}") { spentMicros } }`, undefined, { on: others, seen: ["user:read", "organization:read"] });
+  operation("workspaceQuota", "organization:read", "user:read", ({ user, organization }) => `{ workspaceQuota(user: "${user}", organization: "${organization}") { budget } }`, api("GET", ({ user, organization }) => `/organizations/${organization}/members/${user}/workspace-quota`), { on: others, seen: ["user:read", "organization:read"] });
+  operation("workspaceQuota in the default organization", "signed in", "user:read", `{ workspaceQuota(user: "${newId()}") { budget } }`, fixed("GET", `/workspace-quota/${newId()}`), { outcome: "NOT_FOUND" });
+  operation("quietHours", "user:read_personal", "user:read_personal", ({ user }) => `{ quietHours(user: "${user}") { time } }`, api("GET", ({ user }) => `/users/${user}/quiet-hours`), { on: everywhere, seen: ["user:read"] });
+  operation("setQuietHours", "user:update_personal", "user:update_personal", change("setQuietHours", ({ user }) => `user: "${user}", cron: "0 1 * * *"`), api("PUT", ({ user }) => `/users/${user}/quiet-hours`, { schedule: "0 1 * * *" }), { on: everywhere, seen: ["user:read"] });
+
+  const secret = { on: everywhere };
+  operation("userSecrets", "user_secret:*", "user_secret:read", ({ user }) => `{ userSecrets(user: "${user}") { id } }`, api("GET", ({ user }) => `/users/${user}/secrets`), secret);
+  operation("userSecret", "user_secret:*", "user_secret:read", ({ user }) => `{ userSecret(user: "${user}", name: "kept") { id } }`, api("GET", ({ user }) => `/users/${user}/secrets/kept`), secret);
+  operation("userSecretUsage", "user_secret:*", "user_secret:read", ({ user }) => `{ userSecretUsage(user: "${user}") { count } }`, undefined, secret);
+  operation("createUserSecret", "user_secret:*", "user_secret:create", change("createUserSecret", ({ user }) => `user: "${user}", name: "${name()}", value: "v"`), api("POST", ({ user }) => `/users/${user}/secrets`, { name: "new", value: "v" }), secret);
+  operation("updateUserSecret", "user_secret:*", "user_secret:update/user_secret:read user_secret:update", change("updateUserSecret", ({ user }) => `user: "${user}", name: "kept", description: "x"`), api("PATCH", ({ user }) => `/users/${user}/secrets/kept`, { description: "x" }), secret);
+  operation("deleteUserSecret", "user_secret:*", "user_secret:delete", change("deleteUserSecret", ({ user }) => `user: "${user}", name: "kept"`), api("DELETE", ({ user }) => `/users/${user}/secrets/kept`), secret);
+
+  operation("inboxNotification", "inbox_notification:*", "inbox_notification:read", ({ note }) => `{ inboxNotification(id: "${note}") { title } }`, undefined, secret);
+  operation("inboxNotifications", "signed in", "inbox_notification:read", "{ inboxNotifications { nodes { title } } }", fixed("GET", "/notifications/inbox"));
+  operation("inboxEvents", "signed in", "inbox_notification:read", undefined, fixed("HEAD", "/notifications/inbox/watch"));
+  operation("markInboxNotification", "inbox_notification:*", "inbox_notification:update/inbox_notification:read inbox_notification:update", change("markInboxNotification", ({ note }) => `id: "${note}", isRead: true`), api("PUT", ({ note }) => `/notifications/inbox/${note}/read-status`, { is_read: true }), secret);
+  operation("markAllInboxNotificationsRead", "signed in", "inbox_notification:update", "mutation { markAllInboxNotificationsRead { __typename } }", fixed("PUT", "/notifications/inbox/mark-all-as-read"));
+  operation("sendCustomNotification", "signed in", "notification_template:*", change("sendCustomNotification", () => `content: { title: "x" }`), fixed("POST", "/notifications/custom", { content: { title: "x" } }));
+
+  operation("licenses", "license:read", "license:read", "{ licenses { id claims } }", fixed("GET", "/licenses"));
+  operation("addLicense", "license:create", "license:create", change("addLicense", () => `license: "x"`), fixed("POST", "/licenses", { license: "x" }), { outcome: "BAD_USER_INPUT" });
+  operation("deleteLicense", "license:delete", "license:delete", change("deleteLicense", () => "id: 1"), fixed("DELETE", "/licenses/1"), { outcome: "NOT_FOUND" });
+  operation("refreshEntitlements", "license:create", "license:create", "mutation { refreshEntitlements { __typename } }", fixed("POST", "/licenses/refresh-entitlements"));
+  operation("entitlements", "signed in", "", "{ entitlements { trial } }", fixed("GET", "/entitlements"));
+  operation("appearance", "signed in", "", "{ appearance { docsUrl } }", fixed("GET", "/appearance"), { kinds: ["session", "token", "oauth", "agent"] });
+  operation("updateAppearance", "deployment_config:update", "deployment_config:update", change("updateAppearance", () => `applicationName: "x"`), fixed("PUT", "/appearance", { application_name: "x" }));
+  operation("prebuildsSettings", "signed in", "", "{ prebuildsSettings { reconciliationPaused } }", fixed("GET", "/prebuilds/settings"));
+  operation("updatePrebuildsSettings", "deployment_config:update", "deployment_config:update", change("updatePrebuildsSettings", () => "reconciliationPaused: true"), fixed("PUT", "/prebuilds/settings", { reconciliation_paused: true }));
+  operation("encryptionStatus", "system:read", "all", "{ encryptionStatus { activeKeyId } }");
+  operation("auditEvents", "audit_log:read", "audit_log:read", "{ auditEvents(first: 1) { nodes { id ip } } }");
+  operation("connectionLogs", "connection_log:read", "connection_log:read", "{ connectionLogs(first: 1) { nodes { id ip } } }", fixed("GET", "/connectionlog?limit=1"));
+  operation("applicationsHost", "signed in", "", "{ applicationsHost }", fixed("GET", "/applications/host"));
+  operation("createApplicationRedirect", "signed in", "all", change("createApplicationRedirect", () => `redirectUri: ""`), fixed("GET", "/applications/auth-redirect"), { kinds: ["session", "token"], outcome: "BAD_USER_INPUT" });
+  operation("authCheck", "signed in", "", "{ authCheck(checks: []) { allowed } }", fixed("POST", "/authcheck", { checks: {} }));
+  operation("workspaceProxies", "signed in", "workspace_proxy:read", "{ workspaceProxies { id version } }", fixed("GET", "/workspaceproxies"));
+  operation("workspaceProxy", "signed in", "workspace_proxy:read", `{ workspaceProxy(idOrName: "primary") { version } }`, fixed("GET", "/workspaceproxies/primary"));
+  operation("regions", "signed in", "workspace_proxy:read", "{ regions { id } }");
+  operation("createWorkspaceProxy", "workspace_proxy:create", "workspace_proxy:create/workspace_proxy:create workspace_proxy:read", change("createWorkspaceProxy", () => `name: "${name()}"`), (place) => api("POST", () => "/workspaceproxies", { name: name() })(place));
+  operation("updateWorkspaceProxy", "workspace_proxy:update", "workspace_proxy:update/workspace_proxy:read workspace_proxy:update", change("updateWorkspaceProxy", () => `workspaceProxy: "primary", displayName: "x"`), fixed("PATCH", "/workspaceproxies/primary", { display_name: "x" }));
+  operation("deleteWorkspaceProxy", "workspace_proxy:delete", "workspace_proxy:delete", change("deleteWorkspaceProxy", () => `workspaceProxy: "primary"`), fixed("DELETE", "/workspaceproxies/primary"), { outcome: "BAD_USER_INPUT" });
+
+  const proxy = { kinds: ["proxy"], outcome: "NOT_FOUND" };
+  operation("registerWorkspaceProxy", "signed in", "", change("registerWorkspaceProxy", () => `accessUrl: "x", replicaId: "${newId()}"`), undefined, { ...proxy, outcome: "BAD_USER_INPUT" });
+  operation("heartbeatWorkspaceProxy", "signed in", "", change("heartbeatWorkspaceProxy", () => `replicaId: "${newId()}"`), undefined, proxy);
+  operation("deregisterWorkspaceProxy", "signed in", "", change("deregisterWorkspaceProxy", () => `replicaId: "${newId()}"`), undefined, proxy);
+  operation("applicationTarget", "signed in", "", `{ applicationTarget(owner: "x", workspace: "x", agent: "x", slug: "x") { allowed } }`, undefined, proxy);
+  operation("recordConnections", "signed in", "", change("recordConnections", () => "events: []"), undefined, { kinds: ["agent", "proxy"] });
+
+  operation("authScopes", "signed in", "", "{ authScopes { external } }", fixed("GET", "/auth/scopes"), open);
+  operation("serverInfo", "signed in", "", "{ serverInfo { version } }", undefined, open);
+  operation("login", "signed in", "", change("login", () => `email: "x"`), fixed("POST", "/users/login", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("requestOneTimePasscode", "signed in", "", change("requestOneTimePasscode", () => `email: "x"`), fixed("POST", "/users/otp/request", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x"`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });
+}
+
+/** What came of a request: `done`, or the code of the failure; and the scopes that are missing. */
+interface Outcome {
+  code: string;
+  scopes?: string;
+}
+
+const codes: Record<number, string> = {
+  400: "BAD_USER_INPUT",
+  401: "UNAUTHENTICATED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+};
+
+export type Headers = Record<string, string>;
+
+async function overGraphql(client: Client, query: string, headers?: Headers): Promise<Outcome> {
+  const { body, status } = await client.post("/graphql", { query }, headers);
+  const extensions = body.errors?.[0].extensions;
+  if (status === 401) return { code: "UNAUTHENTICATED" };
+  return { code: extensions?.code ?? "done", scopes: extensions?.requiredScopes?.join(" ") };
+}
+
+async function overRest(client: Client, [method, path, body]: Request, headers?: Headers): Promise<Outcome> {
+  const { status, headers: sent } = await client.request(method, path, body, {
+    Accept: "application/json",
+    ...headers,
+  });
+  const challenge = /insufficient_scope", scope="(.*)"/.exec(sent.get("www-authenticate") ?? "");
+  return { code: status < 400 ? "done" : (codes[status] ?? String(status)), scopes: challenge?.[1] };
+}
+
+/** An operation on each surface that has it. */
+export const surfaces = ({ document, rest, scopes, restScopes }: Operation) => [
+  ...(document ? [{ scopes, send: (c: Client, p: Place, h?: Headers) => overGraphql(c, document(p), h) }] : []),
+  ...(rest ? [{ scopes: restScopes, send: (c: Client, p: Place, h?: Headers) => overRest(c, rest(p), h) }] : []),
+];
+
+const nowhere = {} as Place;
+
+/** The document of an operation, or else the method of its row: what tells changes from reads. */
+export const verbOf = ({ document, rest }: Operation) => document?.(nowhere) ?? rest!(nowhere)[0];
