@@ -258,6 +258,7 @@ describe("the GraphQL schema", () => {
       "Appearance",
       "Banner",
       "SupportLink",
+      "PublicUser",
       "AuthScopes",
       "PermissionCheckResult",
       "AssignableRole",

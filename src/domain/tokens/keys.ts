@@ -126,7 +126,7 @@ const renameKey = statement<{ id: string }>(`
 
 /** Gives an API token another name. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
-  const { key } = await findKey(ctx, id, "api_key:update", findUser);
+  const { key } = await findKey(ctx, id, "api_key:update");
   const problems = new Problems();
   problems.add("name", keyNameProblem(name ?? ""));
   problems.throwIfAny();
@@ -145,7 +145,9 @@ const deleteKey = statement<{ id: string }>(`delete from api_keys where id = $1 
 
 /** Ends a session or key at once, on every replica within a second. Gives it as it was. */
 export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
-  const { key, user } = await findKey(ctx, id, "api_key:delete", lockUser);
+  const { key, user } = await findKey(ctx, id, "api_key:delete");
+  // What the caller may do to another account depends on its roles, which must not change meanwhile.
+  if (user.id !== ctx.actor.userId) authorize(ctx.actor, "api_key:delete", userTarget(await lockUser(ctx, user.id)));
   if (!(await ctx.row(deleteKey, id))) throw notFound();
   const diff = { user: { old: user.username } };
   ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
@@ -158,11 +160,10 @@ async function findKey(
   ctx: Context,
   id: string,
   permission: `api_key:${Action<"api_key">}`,
-  find: typeof findUser,
 ): Promise<{ key: ApiKeyRow; user: FoundUser }> {
   const [key] = await ctx.rows(keysByIds, [id]);
   if (!key) throw notFound();
-  const user = await find(ctx, key.userId);
+  const user = await findUser(ctx, key.userId);
   const target = userTarget(user);
   if (!sees(ctx.actor, "api_key:read", target)) throw notFound();
   authorize(ctx.actor, permission, target);
