@@ -81,8 +81,10 @@ describe("scopes", () => {
         );
       expect(await missing(client, "{ apiKeys { ip user { username } } }")).to.equal(undefined);
       // What scopes leave out of a user that a record refers to is null: the record itself may be read.
-      const { apiKeys } = await client.graphql("{ apiKeys { user { username account { email } } } }");
-      expect(apiKeys[0].user).to.deep.equal({ username: "owner", account: null });
+      const { apiKeys } = await client.graphql(
+        `{ apiKeys(user: "${ada.id}") { user { username account { email } } } }`,
+      );
+      expect(apiKeys[0].user).to.deep.equal({ username: ada.username, account: null });
       expect((await client.get(`/api/v2/groups/${group.id}`)).body.members[0]).to.include({ email: ada.email });
     });
 
