@@ -50,7 +50,7 @@ describe("the contract", () => {
           expect(without).to.include({ status: 401 });
           expect(without.body).to.deep.equal({ message: signedOut, detail: "No credential was sent." });
           expect(without.headers.get("www-authenticate")).to.match(
-            /^Bearer realm="steward", (scope="[a-z_: ]+", )?resource_metadata="http[^"]+\/\.well-known\/oauth-protected-resource"$/,
+            /^Bearer realm="steward", (scope="[a-z_:* ]+", )?resource_metadata="http[^"]+\/\.well-known\/oauth-protected-resource"$/,
           );
           const malformed = await send("nonsense");
           expect(malformed).to.include({ status: 401 });
