@@ -404,6 +404,7 @@ describe("encryption", function () {
     expect(vaultOf(k2).open(pageKeys.place(after), after)).to.equal(plain);
     expect(await isAccepted(await start(withKeys(k2)), form)).to.equal(true);
 
+    await start(withKeys(`${k1},${k2}`));
     const late = await start(withKeys(k1));
     expect((await sealed()).keyId, "what it signs lasts minutes: a server without the key starts").to.equal("k1");
     expect(await isAccepted(late, form)).to.equal(false);

@@ -72,7 +72,7 @@ describe("the limits of foreign documents", () => {
   });
 
   it("let a default page of default pages through, with all that its nodes tell of themselves", async () => {
-    const member = "addedAt user { id username name email roles { name displayName } }";
+    const member = "addedAt account { id username name email roles { name displayName } }";
     const group = "id name displayName organization { id name } aiBudget { spendLimitMicros }";
     const page = "pageInfo { hasNextPage endCursor } totalCount";
     await accepted(`{ groups { ${page} nodes { ${group} members { ${page} nodes { ${member} } } } } }`);

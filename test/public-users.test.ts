@@ -1,8 +1,8 @@
 // Records refer to users by what everyone may know of them; the whole user is there by permission alone.
 import { expect } from "chai";
-import { getNamedType, type GraphQLField, isObjectType } from "graphql";
-import { neededBy } from "../src/graphql/access.js";
+import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
 import { createSchema } from "../src/graphql/index.js";
+import { selectionOf } from "../src/graphql/needs.js";
 
 const schema = createSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));
@@ -26,8 +26,14 @@ const wholeUsers: Record<string, string> = {
   "OrganizationMember.user": "asSeen: user:read on the members of the organization (lists.test.ts)",
 };
 
-/** Payloads about the caller; those of all other mutations take the scope `user:read`. */
-const ownPayloads = ["ChangePasswordPayload", "ConvertLoginPayload", "LoginPayload", "UpdateProfilePayload"];
+/** Payloads about the caller, or a user that the mutation made; those of all others take the scope `user:read`. */
+const ownPayloads = [
+  "CreateUserPayload",
+  "ChangePasswordPayload",
+  "ConvertLoginPayload",
+  "LoginPayload",
+  "UpdateProfilePayload",
+];
 
 describe("whole users", () => {
   const payloads = fieldsGiving("User").filter((field) => field.endsWith("Payload.user"));
@@ -37,13 +43,15 @@ describe("whole users", () => {
     expect(others).to.have.members(Object.keys(wholeUsers));
   });
 
-  it("come from mutations of accounts only: of the caller's, or with the scope and the permission to read the user", () => {
+  it("come from mutations of accounts only: of the caller's, of one just made, or with the scope to read the user", () => {
     const mutations = Object.values(schema.getMutationType()!.getFields());
     for (const payload of payloads.map((field) => field.split(".")[0]!)) {
-      const mutation = mutations.find(({ type }) => getNamedType(type).name === payload);
-      expect(mutation, payload).to.not.equal(undefined);
+      const { name, args } = mutations.find(({ type }) => getNamedType(type).name === payload)!;
+      const input = args.map((arg) => `($${arg.name}: ${String(arg.type)})`).join("");
+      const given = args.map((arg) => `(${arg.name}: $${arg.name})`).join("");
+      const { needs } = selectionOf(schema, parse(`mutation ${input} { ${name}${given} { user { email } } }`));
       const isOwn = ownPayloads.includes(payload);
-      expect(neededBy(mutation!).includes("user:read"), `${payload} needs user:read`).to.equal(!isOwn);
+      expect(needs.includes("user:read"), `${payload} needs user:read`).to.equal(!isOwn);
     }
     expect(payloads.map((field) => field.split(".")[0])).to.include.members(ownPayloads);
   });

@@ -134,7 +134,7 @@ export class SendCustomNotificationInput {
 @InputType({ description: "A notification and whether it was read." })
 export class MarkInboxNotificationInput {
   @Field(() => UUID, { description: "The notification." }) id!: string;
-  @Field(() => Boolean, { nullable: true, description: "Required. False makes it unread again." }) isRead?: boolean;
+  @Field(() => Boolean, { description: "False makes it unread again." }) isRead!: boolean;
 }
 
 @ObjectType({ description: "The notification sent." })

@@ -29,7 +29,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
 
 /** Refuses a request without a body where one is needed. */
 export function refuseEmpty(): never {
-  throw invalid("It goes wrong at position 0.");
+  throw invalid("A body is required.");
 }
 
 const unsupported = (sent: string) =>

@@ -62,10 +62,10 @@ describe("the contract", () => {
       }
 
       if (!operation?.request) return;
-      const { request, open } = operation;
+      const { request, open, showsBody } = operation;
 
       it("is 400 for a body that is no JSON object, after the credential", async () => {
-        for (const body of ['{"name": ', "", "[]", "null", "5", '"text"', "{} {}"]) {
+        for (const body of ['{"name": ', "[]", "null", "5", '"text"', "{} {}", ...(showsBody ? [""] : [])]) {
           const answer = await send(w().owner.token, body);
           expect(answer, body).to.include({ status: 400 });
           expect(answer.body.message, body).to.equal("Request body must be valid JSON.");

@@ -49,7 +49,11 @@ const nameOf = ({ method, path }: ContractOperation) => `${method} ${path}`;
 export const contract = new Map(
   operations.map((operation) => [
     nameOf(operation),
-    { ...operation, request: resolved(operation.request ?? requests[nameOf(operation)]) },
+    {
+      ...operation,
+      request: resolved(operation.request ?? requests[nameOf(operation)]),
+      showsBody: operation.request !== undefined,
+    },
   ]),
 );
 

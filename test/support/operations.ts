@@ -89,7 +89,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("setUserRoles", "assign_role:assign", "user:*", change("setUserRoles", ({ user }) => `user: "${user}", roles: [AUDITOR]`), undefined, onUser);
   operation("resetUserPassword", "user:update", "user:update", change("resetUserPassword", ({ user }) => `user: "${user}", password: "${rule}"`), undefined, { ...onUser, ...onSession });
   operation("changePassword", "signed in", "user:update_personal", change("changePassword", () => `currentPassword: "x", newPassword: "x"`), undefined, { ...onSession, outcome: "BAD_USER_INPUT" });
-  operation("convertLogin", "signed in", "user:update_personal", change("convertLogin", () => `user: "me", toType: NONE, password: "x"`), fixed("POST", "/users/me/convert-login", { to_type: "none", password: "x" }), { ...onSession, outcome: "BAD_USER_INPUT" });
+  operation("convertLogin", "signed in", "user:update_personal", change("convertLogin", () => `user: "me", toType: GITHUB, password: ""`), fixed("POST", "/users/me/convert-login", { to_type: "github", password: "" }), { ...onSession, outcome: "BAD_USER_INPUT" });
   operation("validatePassword", "signed in", "", change("validatePassword", () => `password: "x"`), fixed("POST", "/users/validate-password", { password: "x" }));
   operation("logout", "signed in", "", "mutation { logout { __typename } }", undefined, { kinds: ["session", "token", "oauth", "application"] });
   operation("revokeSessions", "signed in", "api_key:delete", "mutation { revokeSessions { __typename } }", undefined, onSession);

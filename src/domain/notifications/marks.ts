@@ -1,6 +1,5 @@
 import type { Context } from "../../context.js";
 import { statement } from "../database.js";
-import { badInput } from "../errors.js";
 import { inboxOwner, readInboxNotification } from "./inbox.js";
 
 // The count moves by what was marked and is never set: items may arrive between this statement's snapshot and its lock.
@@ -20,10 +19,9 @@ const markOne = statement<{ unreadCount: number }>(`
 /** Marks a notification of the caller as read or unread. One that is so already keeps its time. */
 export async function markInboxNotification(
   ctx: Context,
-  { id, isRead }: { id: string; isRead?: boolean | null },
+  { id, isRead }: { id: string; isRead: boolean },
 ): Promise<string> {
   await readInboxNotification(ctx, id);
-  if (isRead == null) throw badInput([{ field: "isRead", detail: "Is required." }]);
   const changed = await ctx.row(markOne, inboxOwner(ctx), id, isRead);
   if (changed) publishReadChange(ctx);
   return id;

@@ -20,7 +20,7 @@ export interface Strength {
 }
 
 /** Estimates that wait beyond the one at work; more are refused. Long passwords take a tenth of a second each. */
-const room = { signedIn: 250, stranger: 64 };
+const room = { signedIn: 250, stranger: 250 };
 
 /** Milliseconds for one estimate, with the dictionaries read at the first. */
 const patience = 10_000;

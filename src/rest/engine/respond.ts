@@ -53,11 +53,10 @@ export function endpointOf(
     if (!operation.triesSecrets) services.limits.countCaller(ctx);
     operation.admit(ctx);
     const sent = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
+    if (!sent && !row[4]?.bodyNotShown) refuseEmpty();
     const query = new URLSearchParams(http.querystring);
     const { params: path } = http.state;
     const variables = binding.variables({ path, query, headers: http.headers, body: sent ?? {} });
-    // What is missing in it says more than that there is no body.
-    if (!sent && !row[4]?.bodyNotShown) refuseEmpty();
     return { ctx, variables };
   }
 
