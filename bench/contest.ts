@@ -85,7 +85,10 @@ async function requireSameAnswers(title: string, contestants: readonly Contestan
     const answer = spell(body!);
     expected ??= { name, answer };
     if (answer !== expected.answer) {
-      throw new Error(`Different answers.\n${expected.name}: ${expected.answer}\n${name}: ${answer}`);
+      throw new Error(`Different responses.\n${shown(expected)}\n${shown({ name, answer })}`);
     }
   }
 }
+
+/** As much of a response as shows where it differs without filling the screen. */
+const shown = ({ name, answer }: { name: string; answer: string }) => `${name}: ${answer.slice(0, 1_000)}`;

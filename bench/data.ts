@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Client } from "pg";
 
 /** Members without roles; each has one session. */
-export const members = 5_000;
+export const members = 12_000;
 
 /** Sessions of the owner: used in turn, each one has left every cache that lives for a second before it comes again. */
 export const ownerSessions = 20_000;

@@ -6,7 +6,7 @@ import { type Bench, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
 /** Users who send; the rest of them watch in other benches. */
-const senders = 4_000;
+const senders = 10_000;
 
 /** A user sends so many in a row and then rests: 20 a minute are allowed, and a session is cached while it is busy. */
 const inARow = 10;

@@ -23,6 +23,7 @@ export interface MemberRow {
   login_type: string;
   name: string;
   status: string;
+  theme_preference: string;
   updated_at: Date;
   username: string;
 }
@@ -49,7 +50,7 @@ export const selectGroupWithSession = `
 /** `$1` is the group's id. */
 export const selectMembers = `
   select u.avatar_url, u.created_at, u.email, u.id, u.is_service_account, u.last_seen_at, u.login_type, u.name,
-    u.status, u.updated_at, u.username
+    u.status, '' as theme_preference, u.updated_at, u.username
   from group_members m join users u on u.id = m.user_id
   where m.group_id = $1 and u.deleted_at is null and not u.is_system
   order by lower(u.username collate "C"), u.id
