@@ -93,6 +93,39 @@ describe("transactions", () => {
     expect((await other.query("select from audit_events")).rowCount).to.equal(before.rowCount);
   });
 
+  for (const [sqlstate, name] of [
+    ["40001", "a serialization failure"],
+    ["40P01", "a deadlock"],
+  ])
+    it(`are tried three times in all after ${name}, in a statement or in the commit`, async () => {
+      for (const [when, deferral] of [
+        ["statement", ""],
+        ["commit", "deferrable initially deferred"],
+      ]) {
+        const loser = `loses-${sqlstate!.toLowerCase()}-${when}`;
+        // Sequences keep what a rollback undoes.
+        await other.query(`
+          create sequence "${loser}";
+          create function "${loser}"() returns trigger language plpgsql as $$ begin
+            if nextval('"${loser}"') <= new.quota_allowance then raise exception 'lost' using errcode = '${sqlstate}'; end if;
+            return null;
+          end $$;
+          create constraint trigger "${loser}" after update on groups ${deferral}
+            for each row when (new.name = '${loser}') execute function "${loser}"()`);
+        const { id } = await the().group(loser);
+        const lose = (quota_allowance: number) =>
+          the().as(the().owner).patch(`/api/v2/groups/${id}`, { quota_allowance });
+        const attempts = async () => {
+          const { rows } = await other.query(`select last_value::int as count from "${loser}"`);
+          await other.query(`alter sequence "${loser}" restart`);
+          return rows[0].count as number;
+        };
+        expect([(await lose(2)).status, await attempts()], `${when}: lost twice`).to.deep.equal([200, 3]);
+        expect([(await lose(3)).status, await attempts()], `${when}: lost each time`).to.deep.equal([503, 3]);
+      }
+      await whole();
+    });
+
   it("fail as a whole when the audit event cannot be written", async () => {
     const { id, name } = await the().group();
     await other.query("alter table audit_events add constraint refused check (resource_label <> 'unheard') not valid");
@@ -161,6 +194,67 @@ describe("transactions", () => {
       expect(await fault(late!)).to.equal("The transaction is over.");
       await whole();
       expect(await keys("late")).to.equal(0);
+    });
+
+    it("run what waits for the commit only after their own commit, not after that of a later attempt", async () => {
+      const ctx = make();
+      const done: string[] = [];
+      const attempt = (name: string, divisor: number) =>
+        ctx.transactional(async () => {
+          ctx.afterCommit(async () => {
+            await ctx.rows(statement("select"));
+            done.push(name);
+          });
+          await ctx.rows(failing, divisor);
+        });
+      expect(await fault(attempt("first", 0))).to.equal("division by zero");
+      expect(await fault(attempt("second", 1))).to.equal("none");
+      expect(done).to.deep.equal(["second"]);
+    });
+
+    it("read again what a failed attempt has read", async () => {
+      const ctx = make();
+      let reads = 0;
+      const counted = (_: Context, wanted: readonly string[]) => Promise.resolve(wanted.map(() => ++reads));
+      const attempt = async (divisor: number) => {
+        let read = 0;
+        await fault(
+          ctx.transactional(async () => {
+            read = await ctx.load(counted, "key");
+            await ctx.rows(failing, divisor);
+          }),
+        );
+        return read;
+      };
+      expect([await attempt(0), await attempt(1)]).to.deep.equal([1, 2]);
+    });
+
+    it("cannot be given up while they commit, but again after a commit that failed", async () => {
+      await other.query(`
+        create function hold() returns trigger language plpgsql as $$ begin
+          perform pg_advisory_xact_lock(5);
+          if new.key = 'held and refused' then raise exception 'refused'; end if;
+          return null;
+        end $$;
+        create constraint trigger hold after insert on idempotency_keys deferrable initially deferred
+          for each row when (new.key like 'held%') execute function hold()`);
+      for (const [key, outcome, fate] of [
+        ["held", "none", "commits"],
+        ["held and refused", "refused", undefined],
+      ] as const) {
+        const ctx = make();
+        await other.query("select pg_advisory_lock(5)");
+        const work = fault(ctx.transactional(() => ctx.rows(insertKey, the().owner.id, key)));
+        try {
+          await eventually(waiting(1), "the commit waits");
+          expect(ctx.request.fate).to.equal("commits");
+        } finally {
+          await other.query("select pg_advisory_unlock(5)");
+        }
+        expect(await work).to.equal(outcome);
+        expect(ctx.request.fate).to.equal(fate);
+      }
+      await whole();
     });
 
     it("commit nothing for a request that was given up", async () => {

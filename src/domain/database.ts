@@ -109,9 +109,9 @@ export class Database {
     }
   }
 
-  /** Gives a connection back; with a failure it is closed. */
-  release(client: PoolClient, failure?: Error): void {
-    client.release(failure);
+  /** Gives a connection back. */
+  release(client: PoolClient): void {
+    client.release();
     this.#transactions.give();
   }
 }
@@ -156,12 +156,9 @@ export class Transaction {
     if (!this.#client) return;
     const client = await this.#client.catch(() => undefined);
     if (!client) return;
-    try {
-      await client.query("rollback");
-      this.#release(client);
-    } catch (error) {
-      this.#release(client, error as Error);
-    }
+    // It fails where the connection is lost; the pool drops such a connection when it comes back.
+    await client.query("rollback").catch(() => {});
+    this.#release(client);
   }
 
   async #connection(): Promise<PoolClient> {
@@ -179,9 +176,9 @@ export class Transaction {
     throw error;
   };
 
-  #release(client: PoolClient, failure?: Error): void {
+  #release(client: PoolClient): void {
     this.#isOver = true;
     this.#client = undefined;
-    this.database.release(client, failure);
+    this.database.release(client);
   }
 }
