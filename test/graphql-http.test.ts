@@ -269,6 +269,20 @@ describe("GraphQL over HTTP", () => {
       expect(answer.body).to.deep.equal({ data: { groups: { nodes: [{ id: w().defaultOrganization }] } } });
     });
 
+    it("reject variables named like a member of every object, which would have its value", async () => {
+      for (const name of ["toString", "valueOf", "constructor", "__proto__"])
+        for (const query of [
+          `query($${name}: Int = 1) { groups(first: $${name}) { totalCount } }`,
+          `query($${name}: [UUID!]) { groups(filter: { ids: $${name} }) { totalCount } }`,
+        ]) {
+          const { status, body } = await ask({ query });
+          expect([status, body.errors?.[0]?.message], query).to.deep.equal([
+            400,
+            `Variable "$${name}" must have another name.`,
+          ]);
+        }
+    });
+
     it("ask only for what the operation at hand needs", async () => {
       const query = "query Open { serverInfo { version } } query Closed { me { id } }";
       expect((await w().nobody.post("/graphql", { query, operationName: "Open" })).body).to.not.have.property("errors");

@@ -3,6 +3,7 @@ import {
   type FragmentDefinitionNode,
   getArgumentValues,
   getNamedType,
+  GraphQLError,
   type GraphQLField,
   type GraphQLInputType,
   type GraphQLNamedType,
@@ -55,9 +56,17 @@ const introspectionDepth = -8;
 
 const tooMuch = (message: string) => new DomainError("BAD_USER_INPUT", message);
 
+/** Rejects variables named like a member of every object: graphql-js reads that member where the variable is absent. */
+const noInheritedNames: ValidationRule = (context) => ({
+  VariableDefinition({ variable: { name } }) {
+    if (name.value in Object.prototype)
+      context.reportError(new GraphQLError(`Variable "$${name.value}" must have another name.`, { nodes: name }));
+  },
+});
+
 /** What documents must keep to besides the rules of GraphQL itself. */
 export const rulesFor = ({ graphqlIntrospection }: Pick<Config, "graphqlIntrospection">): ValidationRule[] =>
-  graphqlIntrospection ? [] : [NoSchemaIntrospectionCustomRule];
+  graphqlIntrospection ? [noInheritedNames] : [noInheritedNames, NoSchemaIntrospectionCustomRule];
 
 /** Throws when the text of a document is too large to be looked at. */
 export function checkSize(text: unknown): void {
