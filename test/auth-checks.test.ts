@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Context } from "../src/context.js";
 import { checkPermissions } from "../src/domain/auth-checks.js";
 import { newId } from "../src/domain/ids.js";
+import { makeProxy } from "./support/proxies.js";
 import { type Person, world } from "./support/world.js";
 
 const path = "/api/v2/authcheck";
@@ -194,6 +195,34 @@ describe("questions of permission", () => {
         expect(answers, `${permission} ${JSON.stringify(hidden)}`).to.deep.equal({ hidden: false, absent: false });
       }
     }
+  });
+
+  it("about what was deleted are those about what never was", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const [ada, gone, kept] = [await w.user("ada"), await w.organization(), await w.organization()];
+    const groups = { gone: await w.group(undefined, { organization: gone.id }), kept: await w.group() };
+    const proxies = { gone: await makeProxy(w, "gone"), kept: await makeProxy(w, "kept") };
+    const bob = await w.user("bob");
+    await owner.graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { __typename } }`);
+    await owner.graphql(`mutation { deleteOrganization(input: { organization: "${gone.id}" }) { __typename } }`);
+    await owner.delete(`/api/v2/workspaceproxies/${proxies.gone.id}`);
+    const asked = (user: string, organization: { id: string; name: string }, group: string, proxy: string) => ({
+      user: check("user:read", { resource_id: user }),
+      owner: check("workspace:read", { owner_id: user }),
+      organization: check("organization:read", { resource_id: organization.id }),
+      "organization by id": check("group:create", { organization_id: organization.id }),
+      "organization by name": check("group:create", { organization_id: organization.name }),
+      group: check("group:read", { resource_id: group }),
+      proxy: check("workspace_proxy:read", { resource_id: proxy }),
+    });
+    const [absent, present] = [
+      await ask(w.owner, asked(ada.id, gone, groups.gone.id, proxies.gone.id)),
+      await ask(w.owner, asked(bob.id, kept, groups.kept.id, proxies.kept.id)),
+    ];
+    const all = (value: boolean) => Object.fromEntries(Object.keys(present).map((key) => [key, value]));
+    expect(present).to.deep.equal(all(true));
+    expect(absent).to.deep.equal(all(false));
   });
 
   it("count the scopes of the credential, which always suffice to ask", async () => {

@@ -29,13 +29,12 @@ const users = statement<Stored<"user">>(`
 const organizations = statement<Stored<"organization">>(`
   select id, id as "organizationId" from organizations where id = any($1::uuid[]) and deleted_at is null`);
 
-// Everyone has the id of its organisation, and no rows of members.
+// Everyone has the id of its organization, and no rows of members. Groups end with their organization.
 const groups = statement<Stored<"group">>(`
   select g.id, g.organization_id as "organizationId", case when g.id = g.organization_id
     then exists (select from organization_members m where m.organization_id = g.id and m.user_id = $2)
     else exists (select from group_members m where m.group_id = g.id and m.user_id = $2) end as "isMember"
-  from groups g join organizations o on o.id = g.organization_id
-  where g.id = any($1::uuid[]) and o.deleted_at is null`);
+  from groups g where g.id = any($1::uuid[])`);
 
 const proxies = statement<Stored<"workspace_proxy">>(`
   select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
