@@ -88,6 +88,32 @@ describe("scopes", () => {
       expect((await client.get(`/api/v2/groups/${group.id}`)).body.members[0]).to.include({ email: ada.email });
     });
 
+    it("are needed wherever a fragment is spread, also where another field has led to it first", async () => {
+      const group = await the().group(undefined, { members: [await the().user("ada")] });
+      const client = await keyOf(the().owner, "group:read");
+      const own = "me { ...Roles }";
+      const others = `group(group: "${group.id}") { members { nodes { account { ...Roles } } } }`;
+      const fragment = "fragment Roles on User { roles { name } }";
+      expect(await missing(client, `{ ${own} } ${fragment}`)).to.equal(undefined);
+      for (const both of [`${own} ${others}`, `${others} ${own}`])
+        expect(await missing(client, `{ ${both} } ${fragment}`), both).to.deep.equal(["user:read"]);
+    });
+
+    it("narrow what a key does, not to which accounts", async () => {
+      const w = the();
+      const [admin, userAdmin, ada] = await w.users("admin", "user-admin", "ada");
+      await w.grant(admin!, "organization-admin");
+      await w.grant(userAdmin!, "user-admin");
+      await w.grant(ada!, "organization-user-admin");
+      const quietHours = await keyOf(userAdmin!, "user:update_personal");
+      const path = `/api/v2/users/${ada!.id}/quiet-hours`;
+      expect(await quietHours.put(path, { schedule: "0 1 * * *" })).to.include({ status: 200 });
+      const remover = await keyOf(admin!, "organization_member:delete");
+      await remover.graphql(
+        `mutation { removeOrganizationMember(input: { organization: "default", user: "${ada!.id}" }) { __typename } }`,
+      );
+    });
+
     it("are not needed for one's own user, nor for what the request itself has made", async () => {
       const ada = await the().user("ada");
       const own = await keyOf(ada, "user:update_personal");
