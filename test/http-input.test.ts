@@ -129,6 +129,25 @@ describe("a request", () => {
       expect((await owner().post("/api/v2/authcheck", checks)).body).to.deep.equal({ toString: true });
     });
 
+    it("that cannot name another object than its path", async () => {
+      const [named, other] = [await w().group(), await w().group()];
+      const change = { group: other.id, organization: newId(), display_name: "changed" };
+      expect((await owner().patch(`/api/v2/groups/${named.id}`, change)).body).to.include({
+        id: named.id,
+        display_name: "changed",
+      });
+      expect((await owner().get(`/api/v2/groups/${other.id}`)).body).to.include({ display_name: "" });
+    });
+
+    it("with any text as the keys of a map, which come back as they were", async () => {
+      const keys = ['"', "\\", "\n\t\u0001", "\u2028 é 😀", "</script>"];
+      const object = { resource_type: "group", organization_id: "default" };
+      const checks = Object.fromEntries(keys.map((key) => [key, { action: "read", object }]));
+      expect((await owner().post("/api/v2/authcheck", { checks })).body).to.deep.equal(
+        Object.fromEntries(keys.map((key) => [key, true])),
+      );
+    });
+
     it("in which null is absent, and nothing becomes another type", async () => {
       const { id, name } = await w().group();
       const path = `/api/v2/groups/${id}`;
