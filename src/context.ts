@@ -166,7 +166,7 @@ export class Context {
   }
 
   /** Drops what `load` has read, so that later reads see what was written since. */
-  forgetLoaded(): void {
+  private forgetLoaded(): void {
     this.loaders = undefined;
   }
 

@@ -3,7 +3,6 @@ import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { checkArguments, requireDeclaredScopes } from "./needs.js";
 import { limitTries } from "./rate-limits.js";
 import { resolvers } from "./resolvers.js";
-import { reloadAfterVerbs } from "./transaction.js";
 
 /** The one schema behind every surface. */
 export function createSchema(): GraphQLSchema {
@@ -20,7 +19,6 @@ export function createSchema(): GraphQLSchema {
   });
   requireDeclaredScopes(schema);
   resolveTypesByName(schema);
-  reloadAfterVerbs(schema);
   checkArguments(schema);
   limitTries(schema);
   return schema;

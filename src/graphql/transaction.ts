@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql";
+import { type ExecutionResult, GraphQLError } from "graphql";
 import type { Context } from "../context.js";
 
 type Result = ExecutionResult<Record<string, unknown>>;
@@ -41,16 +41,3 @@ export async function inTransaction(ctx: Context, execute: () => Result | Promis
 }
 
 const asGraphqlError = (error: Error) => new GraphQLError(error.message, { originalError: error });
-
-/** Lets the payload of every mutation see what its verb wrote: values that were loaded before are loaded again. */
-export function reloadAfterVerbs(schema: GraphQLSchema): void {
-  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    const { resolve } = field;
-    if (!resolve) continue;
-    field.resolve = async (root, args, ctx: Context, info) => {
-      const payload: unknown = await resolve(root, args, ctx, info);
-      ctx.forgetLoaded();
-      return payload;
-    };
-  }
-}
