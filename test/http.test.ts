@@ -137,6 +137,11 @@ describe("every request", () => {
       expect(await member.patch(everyone(), '{"broken')).to.include({ status: 400 });
       expect(await member.patch(everyone(), { quota_allowance: "many" })).to.include({ status: 400 });
       expect(await member.patch(everyone(), { quota_allowance: -1, name: "-" })).to.include({ status: 403 });
+      const { createApiKey } = await w()
+        .as(w().owner)
+        .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["file:read"] }) { token } }`);
+      const narrow = await w().as(createApiKey).patch(everyone(), '{"broken');
+      expect(narrow.headers.get("www-authenticate"), "scopes come before the body").to.match(/insufficient_scope/);
     });
 
     it("and cannot tell what is missing from what is not for it", async () => {
@@ -234,7 +239,13 @@ describe("every request", () => {
         const { headers } = await client.get(path, named);
         expect(headers.get("access-control-allow-origin"), path).to.equal(named.Origin);
         expect(headers.get("access-control-allow-credentials"), path).to.equal(null);
-        expect((await client.get(path, foreign)).headers.get("access-control-allow-origin"), path).to.equal(null);
+        expect(headers.get("vary"), path).to.equal("Origin");
+        // Caches must not show the response to one origin to another.
+        for (const origin of [foreign.Origin, `${named.Origin}.evil.example`, `${named.Origin}:8443`, "null"]) {
+          const refused = await client.get(path, { Origin: origin });
+          expect(refused.headers.get("access-control-allow-origin"), `${path} ${origin}`).to.equal(null);
+          expect(refused.headers.get("vary"), `${path} ${origin}`).to.equal("Origin");
+        }
       }
       expect(await client.request("OPTIONS", "/api/v2/groups", undefined, { ...foreign, ...preflight })).to.include({
         status: 405,

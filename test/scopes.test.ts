@@ -158,7 +158,10 @@ describe("scopes", () => {
           method,
           pattern.replace(/:\w+/g, () => newId()),
         );
-        const [, scopes = ""] = /scope="([^"]*)"/.exec(answer.headers.get("www-authenticate") ?? "") ?? [];
+        const challenge = answer.headers.get("www-authenticate") ?? "";
+        // RFC 6750, section 3.1: no error where no credential was sent.
+        expect(challenge, name).to.not.include("error=");
+        const [, scopes = ""] = /scope="([^"]*)"/.exec(challenge) ?? [];
         const described = openApi.paths[pattern.replace(/:(\w+)/g, "{$1}")][method.toLowerCase()].security;
         const bearer = (described as Array<{ bearer?: string[] }>).flatMap(({ bearer: each = [] }) => each);
         expect(scopes.split(" ").filter(Boolean), name).to.deep.equal(bearer);
@@ -181,9 +184,12 @@ describe("scopes", () => {
         "all",
       ]);
       expect(await missing(client, "{ assignableRoles { name } }")).to.deep.equal(["user:read"]);
-      expect(await missing(client, `{ assignableRoles(organization: "default") { name } }`)).to.deep.equal([
-        "organization_member:read",
-      ]);
+      // Scopes come before any object is looked up.
+      for (const organization of ["default", "no-such-organization"])
+        expect(
+          await missing(client, `{ assignableRoles(organization: "${organization}") { name } }`),
+          organization,
+        ).to.deep.equal(["organization_member:read"]);
     });
   });
 
