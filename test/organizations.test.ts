@@ -255,6 +255,44 @@ describe("members of organisations", () => {
     await w.as(userAdmin!).graphql(removeMember, { organization, user: bob!.id });
   });
 
+  it("has each change at once, for credentials that were used a moment ago", async () => {
+    const w = the();
+    const organization = (await w.organization()).id;
+    const bob = await w.user("bob");
+    const [owner, client] = [w.as(w.owner), w.as(bob)];
+    const isThere = async () => (await client.graphql("{ organizations { id } }")).organizations.length === 2;
+    const mayWrite = async () =>
+      (
+        await client.graphql(`{ assignableRoles(organization: "${organization}") { assignable } }`)
+      ).assignableRoles.every(({ assignable }: { assignable: boolean }) => assignable);
+    expect(await isThere()).to.equal(false);
+    await owner.graphql(addMember, { organization, user: bob.id });
+    expect([await isThere(), await mayWrite()], "added").to.deep.equal([true, false]);
+    await owner.graphql(setRoles, { organization, user: bob.id, roles: ["ORGANIZATION_ADMIN"] });
+    expect(await mayWrite(), "promoted").to.equal(true);
+    await owner.graphql(removeMember, { organization, user: bob.id });
+    expect(await isThere(), "removed").to.equal(false);
+  });
+
+  it("are no identities of the system", async () => {
+    const w = the();
+    const owner = w.as(w.owner);
+    const organization = (await w.organization()).id;
+    const { pool } = w.app.services.database;
+    const { rows } = await pool.query(
+      `insert into users (id, created_at, updated_at, email, username, login_type, is_system)
+       values (gen_random_uuid(), now(), now(), 'engine@system', 'engine', 'none', true) returning id`,
+    );
+    const member = { organization, user: rows[0].id as string };
+    expect(await code(owner, addMember, member)).to.equal("FORBIDDEN");
+    await pool.query("insert into organization_members (organization_id, user_id, created_at) values ($1, $2, now())", [
+      organization,
+      member.user,
+    ]);
+    for (const document of [setRoles, removeMember])
+      expect(await code(owner, document, { ...member, roles: [] })).to.equal("FORBIDDEN");
+  });
+
   it("unknown roles, site roles and missing roles are refused", async () => {
     const w = the();
     const [bob] = await w.users("bob");
