@@ -1,8 +1,10 @@
 // What a document of the caller's own may cost, by what it really selects, and how large its response may be.
 import { expect } from "chai";
-import { getIntrospectionQuery } from "graphql";
+import { getIntrospectionQuery, GraphQLError } from "graphql";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { DomainError } from "../src/domain/errors.js";
+import { isLarger } from "../src/graphql/response-size.js";
 import { world } from "./support/world.js";
 
 describe("the limits of foreign documents", () => {
@@ -69,6 +71,40 @@ describe("the limits of foreign documents", () => {
     const query = `query($checks: [AuthCheckInput!]!) { ${repeated(60, "authCheck(checks: $checks) { allowed }")} }`;
     await accepted(query, { checks: [check] });
     await tooCostly(query, { checks });
+  });
+
+  it("count again where other variables may cost more, also in a document that came before", async () => {
+    const shown =
+      "{ fields { args { type { name ofType { name } } } type { ofType { fields { args { name } type { name ofType { name } } } } } } }";
+    const byName = `query($name: String!) { ${repeated(90, `__type(name: $name) ${shown}`)} }`;
+    await accepted(byName, { name: "UUID" });
+    await tooCostly(byName, { name: "Query" });
+    // Null has no place there: the executor refuses the field, and it costs nothing.
+    const members = repeated(60, "group(group: $group) { members(first: 1000) { nodes { addedAt } } }");
+    const byDefault = `query($group: String = "${w().defaultOrganization}") { ${members} }`;
+    expect((await run(byDefault, { group: null })).status).to.equal(200);
+    await tooCostly(byDefault);
+  });
+
+  it("count pages from the end like those from the start", async () => {
+    const pages = (count: string) =>
+      `query($n: Int) { groups(${count}: $n) { nodes { members(${count}: $n) { nodes { addedAt } } } } }`;
+    for (const count of ["first", "last"]) {
+      await accepted(pages(count), { n: 10 });
+      await tooCostly(pages(count), { n: 1000 });
+    }
+  });
+
+  it("measure a response by the bytes of its texts, its names and its errors", () => {
+    const text = "x".repeat(1000);
+    expect(isLarger({ data: { text } }, 1500)).to.equal(false);
+    expect(isLarger({ data: { text: "é".repeat(1000) } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { lists: [[{ text }, { text }]] } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { [text]: 1, [`${text}2`]: null } }, 1500)).to.equal(true);
+    expect(isLarger({ data: { numbers: Array.from({ length: 1000 }, () => 12345) } }, 4500)).to.equal(true);
+    expect(isLarger({ data: null, errors: [new GraphQLError(text), new GraphQLError(text)] }, 1500)).to.equal(true);
+    const originalError = new DomainError("BAD_USER_INPUT", "x", { validations: [{ field: "a", detail: text }] });
+    expect(isLarger({ data: null, errors: [new GraphQLError("x", { originalError })] }, 500)).to.equal(true);
   });
 
   it("let a default page of default pages through, with all that its nodes tell of themselves", async () => {
