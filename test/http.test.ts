@@ -25,6 +25,8 @@ describe("every request", () => {
         ["POST", "/healthz", "GET, HEAD"],
         ["DELETE", "/openapi.json", "GET, HEAD"],
         ["POST", "/docs", "GET, HEAD"],
+        ["PUT", "/login/oidc", "GET, HEAD"],
+        ["PUT", "/login/oidc/callback", "GET, HEAD"],
       ] as const) {
         const answer = await w().nobody.request(method, path);
         expect(answer, `${method} ${path}`).to.include({ status: 405 });
