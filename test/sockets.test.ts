@@ -1,0 +1,125 @@
+// What both kinds of WebSockets have in common, whatever they carry.
+import { once } from "node:events";
+import { mock } from "node:test";
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import type { App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { deliver } from "./support/inbox.js";
+import { eventually, transports } from "./support/watchers.js";
+import { Client, type Person, world } from "./support/world.js";
+
+const watch = "/api/v2/notifications/inbox/watch";
+
+/** How each kind is opened, up to the first sign that its session is known. */
+const kinds = {
+  async "GraphQL sockets"(url: string, { token }: Person) {
+    const socket = new WebSocket(`${url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    await once(socket, "open");
+    socket.send(JSON.stringify({ type: "connection_init", payload: { sessionToken: token } }));
+    await once(socket, "message");
+    return socket;
+  },
+  async "sockets of the live inbox"(url: string, { token }: Person) {
+    const headers = { "Service-Session-Token": token };
+    const socket = new WebSocket(url.replace("http", "ws") + watch, { headers });
+    await once(socket, "open");
+    return socket;
+  },
+};
+
+describe("sockets", () => {
+  const the = world();
+  let app: App;
+  let ada: Person;
+  before(async () => {
+    app = await startServer(the().database.url, {}, { patience: 200 });
+    ada = await the().user("ada");
+  });
+  after(() => app.close());
+  afterEach(() => mock.restoreAll());
+
+  for (const [name, open] of Object.entries(kinds)) {
+    describe(name, () => {
+      it("stay open while their clients answer pings", async () => {
+        const socket = await open(app.url, ada);
+        let pings = 0;
+        let isClosed = false;
+        socket.on("ping", () => pings++);
+        socket.on("close", () => (isClosed = true));
+        await eventually(() => isClosed || pings === 6, "more pings than may stay without a pong");
+        expect(isClosed).to.equal(false);
+        socket.close();
+      });
+
+      it("are not pinged any more once they are closed, and the others are", async () => {
+        const [gone, stays] = [await open(app.url, ada), await open(app.url, ada)];
+        gone.close();
+        await once(gone, "close");
+        // The server notices the end a little later than the client.
+        await once(stays, "ping");
+        const spy = mock.method(WebSocket.prototype, "ping");
+        for (let count = 0; count < 2; count++) await once(stays, "ping");
+        const { calls } = spy.mock;
+        expect(calls).to.not.have.length(0);
+        expect(calls.filter((call) => (call.this as WebSocket).readyState === WebSocket.CLOSED)).to.have.length(0);
+        stays.close();
+      });
+
+      it("are closed with 1009 when a message is too large, and the server goes on", async () => {
+        const socket = await open(app.url, ada);
+        socket.send("x".repeat(2 * 1024 ** 2));
+        const [code] = (await once(socket, "close")) as [number];
+        expect(code).to.equal(1009);
+        expect((await new Client(app.url).get("/healthz")).status).to.equal(200);
+      });
+
+      it("leave nothing behind that watches their session", async () => {
+        const { credentials } = app.services;
+        const start = credentials.watch.bind(credentials);
+        let watched = 0;
+        mock.method(credentials, "watch", (...args: Parameters<typeof start>) => {
+          const stop = start(...args);
+          watched++;
+          return () => {
+            watched--;
+            stop();
+          };
+        });
+        const socket = await open(app.url, ada);
+        expect(watched).to.equal(1);
+        socket.close();
+        await eventually(() => watched === 0, "the session is not watched any more");
+      });
+    });
+  }
+});
+
+describe("streams", () => {
+  const the = world();
+
+  it("keep nothing of what they have sent", async () => {
+    const ada = await the().user("ada");
+    const watcher = await transports.SSE(the().url, ada.token);
+    await eventually(() => watcher.unread.length === 1, "it has begun");
+    const spies = (["addEventListener", "removeEventListener"] as const).map((name) =>
+      mock.method(EventTarget.prototype, name),
+    );
+    try {
+      await deliver(
+        the().app,
+        ada.id,
+        Array.from({ length: 20 }, (_, n) => `n${n}`),
+      );
+      await eventually(() => watcher.items.length === 20, "all are told");
+      const [added, removed] = spies.map(
+        ({ mock: { calls } }) => calls.filter((call) => call.this instanceof AbortSignal).length,
+      );
+      expect(added).to.be.at.least(20);
+      expect(removed).to.equal(added);
+    } finally {
+      mock.restoreAll();
+      watcher.close();
+    }
+  });
+});
