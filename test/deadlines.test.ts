@@ -1,4 +1,6 @@
 // A request that cannot be carried out in time.
+import { mock } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { Client } from "pg";
 import { eventually } from "./support/watchers.js";
@@ -36,5 +38,23 @@ describe("a request that takes too long", () => {
       [id],
     );
     expect(rows).to.deep.equal([{ name: "in-time" }]);
+  });
+
+  it("is answered by what it came to once its commit is under way", async () => {
+    const { database } = the().app.services;
+    const begin = database.transaction.bind(database);
+    const slow = mock.method(database, "transaction", () => {
+      const transaction = begin();
+      const commit = transaction.commit.bind(transaction);
+      transaction.commit = () => delay(1_500).then(commit);
+      return transaction;
+    });
+    try {
+      const made = await the().as(the().owner).post("/api/v2/organizations/default/groups", { name: "slow" });
+      expect(made).to.include({ status: 201 });
+      expect(slow.mock.callCount()).to.equal(1);
+    } finally {
+      slow.mock.restore();
+    }
   });
 });
