@@ -272,6 +272,11 @@ describe("the live inbox", () => {
         ),
       "places become free",
     );
+    const more = await watching("NDJSON", ada!).then(
+      () => "accepted",
+      (error: Error) => error.message,
+    );
+    expect(more, "each has given its place back once").to.equal("Refused with 429.");
   });
 });
 
