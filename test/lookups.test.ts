@@ -96,6 +96,16 @@ describe("lookups", () => {
     expect(await database.query(value, [])).to.deep.equal([{ value: 7 }]);
   });
 
+  it("see when a migration has renamed a column", async () => {
+    await pool.query("create table renamed as select 7 as value");
+    const all = lookup("select * from renamed");
+    expect(await database.query(all, [])).to.deep.equal([{ value: 7 }]);
+    await pool.query("alter table renamed rename value to number");
+    const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
+    for (const client of idle) client.release(true);
+    expect(await database.query(all, [])).to.deep.equal([{ number: 7 }]);
+  });
+
   it("leave other statements to connections of their own", async () => {
     const slow = statement<{ pid: number }>("select pg_backend_pid() as pid from pg_sleep(0.05)");
     const processes = await Promise.all([database.query(slow, []), database.query(slow, [])]);
