@@ -222,6 +222,24 @@ describe("GraphQL over WebSocket", () => {
       await eventually(() => messages.filter(({ type }) => type === "complete").length === 50, "all come", 20_000);
     });
 
+    it("runs nothing of what waits for its turn once the client is gone", async () => {
+      const [ada] = await w().users("ada");
+      const content = "x".repeat(64 * 1024);
+      await deliver(w().app, ada!.id, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], { content });
+      const { say, socket } = await paused(ada!);
+      const query = "{ inboxNotifications { nodes { content } } }";
+      const send = (title: string) =>
+        `mutation { sendCustomNotification(input: { content: { title: "${title}" } }) { __typename } }`;
+      for (let id = 1; id <= 20; id++) say({ type: "subscribe", id: String(id), payload: { query } });
+      say({ type: "subscribe", id: "21", payload: { query: send("too late") } });
+      await eventually(async () => (await unreadBytes()) > 9 * 10 * content.length, "results wait", 20_000);
+      socket.terminate();
+      await eventually(async () => (await unreadBytes()) === 0, "the client is gone");
+      await w().as(ada!).graphql(send("in time"));
+      const { inboxNotifications } = await w().as(ada!).graphql("{ inboxNotifications(first: 2) { nodes { title } } }");
+      expect(inboxNotifications.nodes.map(({ title }: { title: string }) => title)).to.not.include("too late");
+    });
+
     it("cuts the socket when it is to carry too much, such as pongs for pings", async () => {
       const { closed, say, socket } = await paused(w().owner);
       for (let n = 0; n < 600; n++) say({ type: "ping", payload: { padding: "x".repeat(64 * 1024) } });
