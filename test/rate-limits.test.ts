@@ -370,4 +370,17 @@ describe("wrong passwords", () => {
       await app.close();
     }
   });
+
+  it("hide a right one from a replica that has seen none of them, too", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await guess(ada!.email, 10);
+    const app = await startServer(w.database.url, { ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
+    try {
+      const client = new Client(app.url);
+      expect(await login(ada!.email, passwordOf(ada!), elsewhere(), client)).to.include({ status: 429 });
+    } finally {
+      await app.close();
+    }
+  });
 });
