@@ -157,9 +157,10 @@ describe("the pages of signing in", () => {
     expect(await heading()).to.equal("Hello, Nina Novák");
     await picture("home-provider");
     const [nina] = await sql(
-      "select id, username, email, login_type, status from users where lower(email) = 'nina.novak@new.example.com'",
+      `select id, username, login_type, status, last_seen_at is not null as "isSeen"
+       from users where lower(email) = 'nina.novak@new.example.com'`,
     );
-    expect(nina).to.include({ username: "nina-novak", login_type: "oidc", status: "active" });
+    expect(nina).to.include({ username: "nina-novak", login_type: "oidc", status: "active", isSeen: true });
     expect(await sql("select provider, issuer, subject from user_links where user_id = $1", nina.id)).to.deep.equal([
       { provider: "oidc", issuer: oidc.issuer, subject: "nina" },
     ]);
@@ -256,6 +257,23 @@ describe("the pages of signing in", () => {
     await visit.clearCookies();
     await throughOidc("ada-c");
     expect(await heading()).to.equal(`Hello, ${ada.username}`);
+  });
+
+  it("do not convert by a conversion whose time is over, but by another one after it", async () => {
+    const ada = await w.user("ada");
+    oidc.subjects.set("ada-l", { email: ada.email, email_verified: true });
+    const late = await conversionOf(ada, "oidc");
+    await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada.id);
+    await open("/login");
+    await fill(ada.email, passwordOf(ada));
+    await throughOidc("ada-l", `/login/oidc?state=${late}`);
+    expect(await heading()).to.contain("The conversion has ended.");
+    expect(await loginTypeOf(ada)).to.equal("password");
+
+    await sql("update login_conversions set used_at = now() where user_id = $1", ada.id);
+    await throughOidcAgain(`/login/oidc?state=${await conversionOf(ada, "oidc")}`);
+    expect(await page.locator("main").innerText()).to.contain("OpenID Connect");
+    expect(await loginTypeOf(ada)).to.equal("oidc");
   });
 
   it("convert an account by a session with all scopes alone", async () => {
