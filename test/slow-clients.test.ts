@@ -1,8 +1,10 @@
 // Peers that take their time, so as to hold what others need.
 import { expect } from "chai";
-import { connect } from "node:net";
+import { EventEmitter } from "node:events";
+import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createListener, hangUp, listen } from "../src/http/listener.js";
+import { Unread } from "../src/http/unread.js";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
@@ -83,6 +85,21 @@ describe("slow clients", () => {
     } finally {
       hangUp(server);
     }
+  });
+
+  it("are cut off when they do not take the goodbye of their protocol either", async () => {
+    const unreadBytes = new Unread({ perConnection: 100, inTotal: 100, patience: 50, bytesPerSecond: 1_000_000 });
+    let goodbyes = 0;
+    const socket = Object.assign(new EventEmitter(), {
+      writableLength: 10,
+      bytesWritten: 10,
+      destroyed: false,
+      destroy: () => (socket.destroyed = true),
+    });
+    unreadBytes.wrote(socket as unknown as Socket, () => goodbyes++);
+    await eventually(() => socket.destroyed, "the connection is cut");
+    expect(goodbyes).to.equal(1);
+    expect(unreadBytes.bytes).to.equal(0);
   });
 
   describe("of the server", () => {
