@@ -1,6 +1,7 @@
 import argon2 from "argon2";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
+import { deleteOldAddresses } from "../src/domain/login/failures.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
@@ -240,6 +241,16 @@ describe("login", () => {
     } finally {
       await replica.close();
     }
+  });
+
+  it("is remembered with its address for 90 days", async () => {
+    const [ada, bob] = await the().users("ada", "bob");
+    const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
+    expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
+    expect(await sql(age, bob!.id, "89 days")).to.have.length(1);
+    await deleteOldAddresses(the().app.services);
+    const left = await sql("select user_id from login_addresses where user_id = any($1)", [ada!.id, bob!.id]);
+    expect(left).to.deep.equal([{ user_id: bob!.id }]);
   });
 
   it("is refused where the deployment has no passwords", async () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { anonymous, Context } from "../src/context.js";
 import type { DomainError } from "../src/domain/errors.js";
 import { newId } from "../src/domain/ids.js";
-import { sendCustomNotification } from "../src/domain/notifications/custom.js";
+import { deleteOldIdempotencyKeys, sendCustomNotification } from "../src/domain/notifications/custom.js";
 import { deliver } from "./support/inbox.js";
 import { world } from "./support/world.js";
 
@@ -104,6 +104,22 @@ describe("notifications", () => {
       );
       expect((await send("other", "key-1")).status).to.equal(204);
       expect(await count()).to.equal(5);
+    });
+
+    it("are remembered by their idempotency keys for 24 hours", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      for (const key of ["old", "recent"]) {
+        const sent = await w.as(ada!).post(custom, { content: { title: key } }, { "Idempotency-Key": key });
+        expect(sent.status).to.equal(204);
+      }
+      const { pool } = w.app.services.database;
+      const age = "update idempotency_keys set created_at = created_at - $2::interval where user_id = $1 and key = $3";
+      await pool.query(age, [ada!.id, "24 hours", "old"]);
+      await pool.query(age, [ada!.id, "23 hours", "recent"]);
+      await deleteOldIdempotencyKeys(w.app.services);
+      const { rows } = await pool.query("select key from idempotency_keys where user_id = $1", [ada!.id]);
+      expect(rows).to.deep.equal([{ key: "recent" }]);
     });
 
     it("are 20 a minute at most, however parallel, and a refused one leaves no trace", async () => {
