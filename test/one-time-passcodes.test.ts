@@ -120,6 +120,15 @@ describe("one-time passcodes", () => {
     await w.login(ada.email, passwordOf(ada));
   });
 
+  it("have tries of their own: those of the code before do not count", async () => {
+    const ada = await w.user("ada");
+    await codeFor(ada);
+    for (let n = 0; n < 5; n++) expect(await change(ada.email, "2345678923")).to.include({ status: 400 });
+    await wait(ada, "61 seconds");
+    await request(ada.email);
+    expect(await change(ada.email, codeIn(await mailbox.letter(ada.email, 2)))).to.include({ status: 204 });
+  });
+
   it("are good for one of 200 uses at once", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
