@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
 import { Client } from "pg";
@@ -204,6 +205,20 @@ describe("the live inbox", () => {
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watching("NDJSON", ada!)));
     for (const watcher of watchers) watcher.close();
     await eventually(() => events.subscriptions === before, "nobody is subscribed any more");
+  });
+
+  it("keeps nothing of a HEAD whose caller leaves the connection half open", async () => {
+    const w = the();
+    const { events } = w.app.services;
+    const [ada] = await w.users("ada");
+    const before = events.subscriptions;
+    const caller = connect({ port: Number(new URL(w.url).port), host: "127.0.0.1", allowHalfOpen: true });
+    const headers = ["Host: x", `Service-Session-Token: ${ada!.token}`, "Connection: Upgrade", "Upgrade: websocket"];
+    caller.write([`HEAD ${watch} HTTP/1.1`, ...headers, "", ""].join("\r\n"));
+    const [response] = (await once(caller, "data")) as [Buffer];
+    expect(response.toString()).to.match(/^HTTP\/1\.1 200 /);
+    await eventually(() => events.subscriptions === before, "nothing is subscribed any more");
+    caller.destroy();
   });
 
   it("answers pings, but does not pile up answers that are not taken", async () => {
