@@ -108,8 +108,9 @@ describe("embedded Postgres", () => {
     expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("starts a Postgres that died again, at the same address", async () => {
-    const { url } = await start();
+  it("starts a Postgres that died again, at the same address, and stops that one", async () => {
+    const cluster = await start();
+    const { url } = cluster;
     await query(url, "create table kept as select 42 answer");
     for (let round = 0; round < 2; round++) {
       const pid = (await postmaster(directory))!;
@@ -117,6 +118,9 @@ describe("embedded Postgres", () => {
       await until(async () => !isAlive(pid) && (await postmaster(directory)) !== pid);
       await until(() => query(url, "select answer from kept").then(([row]) => row?.answer === 42));
     }
+    const last = (await postmaster(directory))!;
+    await cluster.stop();
+    expect(isAlive(last)).to.equal(false);
   });
 
   it("leaves Postgres alone while there is no file descriptor to look at it, and starts it once there is one", async () => {

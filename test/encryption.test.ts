@@ -322,6 +322,20 @@ describe("encryption", function () {
       expect(stderr).to.not.match(/value-\d/);
     });
 
+    it("and counts only what it has replaced: a value that is being written is left", async () => {
+      await start(withKeys(`${k2},${k1}`));
+      await store(pool, k1, await ownerId(), 20);
+      const writer = await pool.connect();
+      try {
+        await writer.query("begin");
+        await writer.query("select from user_secrets where name = '5' for update");
+        const { stdout } = await run(`${k2},${k1}`, "rotate");
+        expect(stdout).to.match(/^19 values are encrypted with k2 now; 1 /);
+      } finally {
+        writer.release(true);
+      }
+    });
+
     it("nothing with a key that no server has, or that is not what its name says, or without any", async () => {
       const app = await start(withKeys(k1));
       await store(pool, k1, await ownerId(), 3);
