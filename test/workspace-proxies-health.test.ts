@@ -6,8 +6,11 @@ import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
 import type { App } from "../src/app.js";
+import type { Database } from "../src/domain/database.js";
 import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
+import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
 import { deleteSilentReplicas } from "../src/domain/workspace-proxies/registration.js";
+import { takenParts } from "../src/domain/workspace-proxies/sites.js";
 import { startServer } from "./support/app.js";
 import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
 import { eventually } from "./support/watchers.js";
@@ -244,6 +247,38 @@ describe("a workspace proxy that registers", () => {
     expect((await second.heartbeat()).errors![0].extensions.code).to.equal("NOT_FOUND");
     await owner().delete(`${proxiesPath}/${id}`);
     expect((await pool().query(stored, [id])).rows).to.deep.equal([]);
+  });
+
+  it("has a hundred processes at most, each of which may register again", async () => {
+    const { id, token, standIn } = await registered("crowded");
+    await pool().query(
+      `insert into workspace_proxy_replicas (proxy_id, id, hostname, version, created_at, last_seen_at)
+       select $1, gen_random_uuid(), '', '', now(), now() from generate_series(1, 99)`,
+      [id],
+    );
+    expect((await standIn.register()).errors).to.equal(undefined);
+    const another = await start(the().url, token);
+    const refused = await another.register({ accessUrl: standIn.url });
+    expect(refused.errors![0].extensions.code).to.equal("CONFLICT");
+  });
+
+  it("while others are looked for is looked for once more", async () => {
+    const { config: given, log } = the().app.services;
+    const config = { ...given, proxyHealthInterval: 60_000 };
+    const gate = Promise.withResolvers<void>();
+    let looks = 0;
+    const query = async () => {
+      looks++;
+      await gate.promise;
+      return [{ milliseconds: 60_000 }];
+    };
+    const health = new ProxyHealth({ config, log, database: { query } as unknown as Database });
+    health.soon();
+    health.soon();
+    expect(looks).to.equal(1);
+    gate.resolve();
+    await eventually(() => looks === 2, "it looks again");
+    await health.close();
   });
 
   it("writes an audit event when it says something new of itself, and none for signs of life", async () => {
@@ -545,5 +580,14 @@ describe("addresses inside", () => {
     expect(may("192.168.1.1", { only })).to.equal(false);
     expect(may("169.254.169.254", { only })).to.equal(false);
     expect(may("127.0.0.1", { only, loopback: true })).to.equal(false);
+  });
+});
+
+describe("two sites", () => {
+  it("share a host whether or not a dot ends its name", () => {
+    const site = (accessUrl: string) => ({ accessUrl, wildcardHostname: "" });
+    const [plain, dotted] = [site("https://a.example.com"), site("https://a.example.com.")];
+    expect([takenParts(plain, dotted), takenParts(dotted, plain)]).to.deep.equal([["accessUrl"], ["accessUrl"]]);
+    expect(takenParts(plain, site("https://b.example.com."))).to.deep.equal([]);
   });
 });
