@@ -88,7 +88,7 @@ describe("slow clients", () => {
   });
 
   it("are cut off when they do not take the goodbye of their protocol either", async () => {
-    const unreadBytes = new Unread({ perConnection: 100, inTotal: 100, patience: 50, bytesPerSecond: 1_000_000 });
+    const counter = new Unread({ perConnection: 100, inTotal: 100, patience: 50, bytesPerSecond: 1_000_000 });
     let goodbyes = 0;
     const socket = Object.assign(new EventEmitter(), {
       writableLength: 10,
@@ -96,10 +96,10 @@ describe("slow clients", () => {
       destroyed: false,
       destroy: () => (socket.destroyed = true),
     });
-    unreadBytes.wrote(socket as unknown as Socket, () => goodbyes++);
+    counter.wrote(socket as unknown as Socket, () => goodbyes++);
     await eventually(() => socket.destroyed, "the connection is cut");
     expect(goodbyes).to.equal(1);
-    expect(unreadBytes.bytes).to.equal(0);
+    expect(counter.bytes).to.equal(0);
   });
 
   describe("of the server", () => {
