@@ -120,9 +120,15 @@ export const isIncluded = (node: SelectionNode, variables: Variables): boolean =
   getDirectiveValues(GraphQLSkipDirective, node, variables)?.if !== true &&
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if !== false;
 
-/** Whether a field's arguments have variables in them. */
-export function usesVariables({ arguments: args = [] }: FieldNode): boolean {
-  let found = false;
-  for (const argument of args) visit(argument, { Variable: () => void (found = true) });
+const withVariables = new WeakMap<FieldNode, boolean>();
+
+/** Whether a field's arguments have variables in them. The same for every request of an operation, so it is kept. */
+export function usesVariables(node: FieldNode): boolean {
+  let found = withVariables.get(node);
+  if (found === undefined) {
+    found = false;
+    for (const argument of node.arguments ?? []) visit(argument, { Variable: () => void (found = true) });
+    withVariables.set(node, found);
+  }
   return found;
 }
