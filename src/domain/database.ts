@@ -57,7 +57,7 @@ export class Database {
   /** Statements sent so far. */
   executed = 0;
   readonly availability: Availability;
-  readonly #lookups: Lookups;
+  readonly lookups: Lookups;
   /** Transactions may wait for locks: a quarter of the connections is left to reads and probes. */
   readonly #transactions: Slots;
 
@@ -67,7 +67,7 @@ export class Database {
     log: Pick<Logger, "error" | "info">,
   ) {
     this.availability = new Availability(log);
-    this.#lookups = new Lookups(pool, this.availability);
+    this.lookups = new Lookups(pool, this.availability);
     this.#transactions = new Slots(Math.max(2, Math.floor(pool.options.max * 0.75)));
   }
 
@@ -75,7 +75,7 @@ export class Database {
     this.executed++;
     const query = prepared(wanted, values);
     return (
-      wanted.isLookup ? this.#lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail)
+      wanted.isLookup ? this.lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail)
     ) as Promise<Row[]>;
   }
 
@@ -127,7 +127,9 @@ export class Transaction {
   async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     const client = await this.#connection();
     this.database.executed++;
-    const { rows } = await client.query(prepared(wanted, values)).catch(this.#fail);
+    const query = prepared(wanted, values);
+    if (wanted.isLookup) return (await this.database.lookups.rowsOn(client, query)) as Row[];
+    const { rows } = await client.query(query).catch(this.#fail);
     return rows as Row[];
   }
 
@@ -141,10 +143,12 @@ export class Transaction {
     const client = await this.#connection();
     this.database.executed += this.#last.length;
     // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.
-    const results = await Promise.allSettled([
-      ...this.#last.map(([wanted, values]) => client.query(prepared(wanted, values))),
-      client.query("commit"),
-    ]);
+    const results = await Promise.allSettled(
+      inOneWrite(client, () => [
+        ...this.#last.map(([wanted, values]) => client.query(prepared(wanted, values))),
+        client.query("commit"),
+      ]),
+    );
     const failure = results.find((result) => result.status === "rejected");
     if (failure) this.#fail(failure.reason);
     this.#release(client);
@@ -164,7 +168,11 @@ export class Transaction {
   async #connection(): Promise<PoolClient> {
     if (this.#isOver) throw new Error("The transaction is over.");
     this.#client ??= this.database.connect().then((client) => {
-      // Not awaited: the connection pipelines it with the first statement, whose failure says enough.
+      const { stream } = client.connection;
+      // The first statement follows before the next tick. They share a write: each one wakes a process of Postgres.
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+      // Not awaited: the failure of the first statement says enough.
       client.query("begin").catch(() => {});
       return client;
     });
@@ -180,5 +188,15 @@ export class Transaction {
     this.#isOver = true;
     this.#client = undefined;
     this.database.release(client);
+  }
+}
+
+/** Sends the statements that `send` queues on a connection together. */
+function inOneWrite<Result>({ connection: { stream } }: PoolClient, send: () => Result): Result {
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
   }
 }

@@ -1,5 +1,5 @@
 import type { Availability } from "./availability.js";
-import { type CustomTypesConfig, type FieldDef, type Pool, Query, type QueryConfig } from "pg";
+import { type CustomTypesConfig, type FieldDef, type Pool, type PoolClient, Query, type QueryConfig } from "pg";
 
 /** The columns of a statement, as Postgres last described them. */
 interface Columns {
@@ -34,6 +34,13 @@ export class Lookups {
     return new Promise((resolve, reject) => {
       if (this.#wanted.length === 0) setImmediate(() => this.#sendAll());
       this.#wanted.push({ query, resolve, reject });
+    });
+  }
+
+  /** Sends a lookup on a connection of the caller's: one with a transaction. */
+  rowsOn(client: PoolClient, query: Wanted["query"]): Promise<object[]> {
+    return new Promise((resolve, reject) => {
+      client.query(new Lookup({ query, resolve, reject }, this.#columns, this.availability, () => {}));
     });
   }
 
