@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type Koa from "koa";
-import { statement } from "./domain/database.js";
+import { statement } from "./domain/kernel/database.js";
 import { hasAllKeys } from "./domain/encryption/keys.js";
-import type { Services } from "./context.js";
+import type { Services } from "./domain/kernel/context.js";
 import { json, methodNotAllowed, send, TransportError } from "./http/answers.js";
 import type { Http, State } from "./http/baseline.js";
 import { isWithin, loopback } from "./http/facts.js";

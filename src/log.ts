@@ -1,7 +1,7 @@
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
-import type { Config } from "./config.js";
-import { isLogged } from "./domain/availability.js";
+import type { Config } from "./config/config.js";
+import { isLogged } from "./domain/kernel/availability.js";
 
 /** Headers and fields that hold secrets never reach the log, whoever logs them. */
 const secrets = ["password", "token", "authorization", "cookie", "secret"].flatMap((name) => [

@@ -3,7 +3,14 @@ import "./node-version.js";
 import "./compile-cache.js";
 import "reflect-metadata";
 import type { App } from "./app.js";
-import { type Config, ConfigError, type Environment, exposedFiles, readConfig, unknownSettings } from "./config.js";
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  exposedFiles,
+  readConfig,
+  unknownSettings,
+} from "./config/config.js";
 import { createLog } from "./log.js";
 
 const config = settings(process.env);

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
-import type { Services } from "./context.js";
+import type { Services } from "./domain/kernel/context.js";
 
 /** What operators see of a replica, in Prometheus form. Labels never hold user data. */
 export class Metrics {

@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { isObjectType } from "graphql";
 import { newToken, type TokenKind } from "../src/domain/tokens/text.js";
-import { createSchema } from "../src/graphql/index.js";
+import { createSchema } from "../src/graphql/schema.js";
 import { areas } from "../src/rest/index.js";
 import { makeProxy } from "./support/proxies.js";
 import {

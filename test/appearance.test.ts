@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ConfigError, readConfig } from "../src/config.js";
+import { ConfigError, readConfig } from "../src/config/config.js";
 import { settings } from "../src/config/settings.js";
 import { enter, type Part } from "./support/stage.js";
 import { type Client, startWorld, type World, world } from "./support/world.js";

@@ -1,6 +1,6 @@
 // What a proxy is told before it lets somebody in.
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { makeProxy } from "./support/proxies.js";
 import { Client, type Person, type World, world } from "./support/world.js";

@@ -19,11 +19,11 @@ import {
   parse,
   printSchema,
 } from "graphql";
-import { type Actor, anonymous, Context, type Services } from "../src/context.js";
-import { DomainError } from "../src/domain/errors.js";
-import { createSchema } from "../src/graphql/index.js";
-import { prepare } from "../src/graphql/execute.js";
-import { requireDeclaredScopes } from "../src/graphql/needs.js";
+import { type Actor, anonymous, Context, type Services } from "../src/domain/kernel/context.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
+import { createSchema } from "../src/graphql/schema.js";
+import { prepare } from "../src/graphql/engine/execute.js";
+import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
 
 const root = new URL("..", import.meta.url).pathname;
 const files = (folder: string, ending: string) =>
@@ -37,14 +37,14 @@ describe("the layers", () => {
   /** Who may import whom, by the folder below `src` or the name of a file that lies there. The rest may import all. */
   const layers: Record<string, string[]> = {
     entities: ["entities"],
-    domain: ["domain", "entities", "context", "config", "program-files"],
-    graphql: ["graphql", "domain", "http", "context", "config"],
-    rest: ["rest", "graphql", "domain", "http", "context", "config", "program-files"],
-    http: ["http", "domain", "context", "config", "metrics"],
-    context: ["domain", "config"],
+    domain: ["domain", "entities", "config", "program-files"],
+    graphql: ["graphql", "domain", "http", "config"],
+    rest: ["rest", "pages", "graphql", "domain", "http", "config", "program-files"],
+    pages: ["pages", "rest", "graphql", "domain", "http", "config", "program-files"],
+    http: ["http", "domain", "config", "metrics"],
     config: ["config", "domain"],
-    metrics: ["context"],
-    health: ["domain", "http", "context", "config", "metrics"],
+    metrics: ["domain"],
+    health: ["domain", "http", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
     log: ["config", "domain"],
     "compile-cache": ["program-files"],
@@ -78,9 +78,9 @@ describe("the layers", () => {
     const foreign: Record<string, RegExp> = {
       entities: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
       domain: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
-      graphql: /^(koa|@koa|pg\b|kysely|@mikro-orm)|domain\/database/,
-      rest: /^(type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/database/,
-      http: /^(graphql|type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/database/,
+      graphql: /^(koa|@koa|pg\b|kysely|@mikro-orm)|domain\/kernel\/database/,
+      rest: /^(type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/kernel\/database/,
+      http: /^(graphql|type-graphql|@apollo|pg\b|kysely|@mikro-orm)|domain\/kernel\/database/,
     };
     const wrong = sources.flatMap((path) => {
       const pattern = foreign[layerOf(path)];

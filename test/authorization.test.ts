@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Actor } from "../src/context.js";
+import type { Actor } from "../src/domain/kernel/context.js";
 import {
   assignableRoles,
   authorize,
@@ -18,8 +18,8 @@ import {
   scopeCatalogue,
   siteRoles,
   type Target,
-} from "../src/domain/authorization.js";
-import { DomainError } from "../src/domain/errors.js";
+} from "../src/domain/authorization/authorization.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
 
 // The table once more, in another form: what each role may do to other people's objects, C R U D or by name.
 const matrix = `

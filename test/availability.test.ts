@@ -1,7 +1,7 @@
 // What the log says while the database comes and goes.
 import { mock } from "node:test";
 import { expect } from "chai";
-import { Availability } from "../src/domain/availability.js";
+import { Availability } from "../src/domain/kernel/availability.js";
 
 describe("the availability of the database", () => {
   afterEach(() => mock.restoreAll());

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { type Config, readConfig } from "../src/config.js";
-import { Context, type Services } from "../src/context.js";
-import { createAdministrator, recoverAccess, systemActor } from "../src/domain/administrators.js";
-import { type BootServices, firstBoot } from "../src/domain/boot.js";
-import { newId } from "../src/domain/ids.js";
-import { Database } from "../src/domain/database.js";
+import { type Config, readConfig } from "../src/config/config.js";
+import { Context, type Services } from "../src/domain/kernel/context.js";
+import { createAdministrator, recoverAccess, systemActor } from "../src/domain/deployment/administrators.js";
+import { type BootServices, firstBoot } from "../src/domain/deployment/boot.js";
+import { newId } from "../src/domain/kernel/ids.js";
+import { Database } from "../src/domain/kernel/database.js";
 import { createPasswords } from "../src/domain/outside/passwords.js";
 import { Vault } from "../src/domain/outside/vault.js";
 import { migrations } from "../src/entities/migrations/index.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { deleteOldConnectionLogs } from "../src/domain/connection-logs/retention.js";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { machineHint } from "../src/domain/tokens/machines.js";
 import { startServer } from "./support/app.js";
 import {

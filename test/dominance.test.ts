@@ -1,7 +1,7 @@
 // The rule of dominance: callers change only accounts of which they may give every role.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { newToken, randomText } from "../src/domain/tokens/text.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "./support/holders.js";

@@ -6,10 +6,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { Client } from "pg";
 import { pino } from "pino";
-import type { Events, Hint } from "../src/domain/events.js";
+import type { Events, Hint } from "../src/domain/kernel/events.js";
 import { InProcessEvents } from "../src/domain/outside/in-process-events.js";
 import { PostgresEvents } from "../src/domain/outside/postgres-events.js";
-import { wakeups } from "../src/domain/wakeups.js";
+import { wakeups } from "../src/domain/kernel/wakeups.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { eventually } from "./support/watchers.js";
 

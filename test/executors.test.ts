@@ -1,10 +1,10 @@
 // The compiler that runs queries answers as the reference implementation of GraphQL does.
 import { expect } from "chai";
 import { Kind, OperationTypeNode } from "graphql";
-import { Context } from "../src/context.js";
-import { newId } from "../src/domain/ids.js";
-import { prepare, type Variables } from "../src/graphql/execute.js";
-import { createSchema } from "../src/graphql/index.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { newId } from "../src/domain/kernel/ids.js";
+import { prepare, type Variables } from "../src/graphql/engine/execute.js";
+import { createSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/rest/engine/operation.js";
 import { areas } from "../src/rest/index.js";
 import { connect, reported } from "./support/connections.js";

@@ -1,9 +1,9 @@
 // E-mails and usernames are told apart alike, whatever the locale of the database.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { anonymous, Context } from "../src/context.js";
-import { newId } from "../src/domain/ids.js";
-import { signInThroughProvider } from "../src/domain/provider-sign-in.js";
+import { anonymous, Context } from "../src/domain/kernel/context.js";
+import { newId } from "../src/domain/kernel/ids.js";
+import { signInThroughProvider } from "../src/domain/sign-in/providers.js";
 import { createUser, fields, goodPassword } from "./support/accounts.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase } from "./support/cluster.js";

@@ -3,9 +3,9 @@
 import { expect } from "chai";
 import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
-import type { Actor } from "../src/context.js";
-import { takes } from "../src/graphql/access.js";
-import { createSchema } from "../src/graphql/index.js";
+import type { Actor } from "../src/domain/kernel/context.js";
+import { takes } from "../src/graphql/engine/access.js";
+import { createSchema } from "../src/graphql/schema.js";
 import { logged, ownerPassword } from "./support/app.js";
 import { makeProxy } from "./support/proxies.js";
 import { type JsonForm, Random } from "./support/random.js";

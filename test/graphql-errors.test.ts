@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { buildSchema, parse } from "graphql";
-import type { Context } from "../src/context.js";
-import { translate } from "../src/graphql/errors.js";
-import { prepare } from "../src/graphql/execute.js";
+import type { Context } from "../src/domain/kernel/context.js";
+import { translate } from "../src/graphql/engine/errors.js";
+import { prepare } from "../src/graphql/engine/execute.js";
 
 describe("what goes wrong in GraphQL", () => {
   const schema = buildSchema(

@@ -3,8 +3,8 @@ import { expect } from "chai";
 import { getIntrospectionQuery, GraphQLError } from "graphql";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
-import { DomainError } from "../src/domain/errors.js";
-import { isLarger } from "../src/graphql/response-size.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
+import { isLarger } from "../src/graphql/engine/response-size.js";
 import { world } from "./support/world.js";
 
 describe("the limits of foreign documents", () => {

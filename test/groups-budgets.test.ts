@@ -1,6 +1,6 @@
 // What groups allow: AI budgets and what is spent of them, workspace quota.
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { world } from "./support/world.js";
 
 const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;

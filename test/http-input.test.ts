@@ -1,6 +1,6 @@
 // What callers send to rows: bodies and query strings, and how their faults are reported.
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { type Answer, world } from "./support/world.js";
 

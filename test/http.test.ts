@@ -1,7 +1,7 @@
 // What holds for every request, whatever it asks for: routes, credentials, headers, health.
 import { expect } from "chai";
-import { csrfTokenOf } from "../src/rest/engine/credentials.js";
-import { newId } from "../src/domain/ids.js";
+import { csrfTokenOf } from "../src/http/credentials.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { startServer } from "./support/app.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { Client, world } from "./support/world.js";

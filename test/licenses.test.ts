@@ -1,6 +1,6 @@
 // Licences where nothing asks for them, and how they are checked where something does.
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { goodClaims, madeUp, now, trusting, Vendor } from "./support/licensing.js";
 import { type Person, type World, world } from "./support/world.js";
 

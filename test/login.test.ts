@@ -1,7 +1,7 @@
 import argon2 from "argon2";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
-import { deleteOldAddresses } from "../src/domain/login/failures.js";
+import { deleteOldAddresses } from "../src/domain/sign-in/failures.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";

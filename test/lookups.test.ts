@@ -2,8 +2,8 @@
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Pool } from "pg";
-import { Database, lookup, statement } from "../src/domain/database.js";
-import { Lookups } from "../src/domain/lookups.js";
+import { Database, lookup, statement } from "../src/domain/kernel/database.js";
+import { Lookups } from "../src/domain/kernel/lookups.js";
 import { createOrm } from "../src/entities/orm.js";
 import { cloneDatabase } from "./support/cluster.js";
 

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Client } from "pg";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { anonymous, Context } from "../src/context.js";
-import type { DomainError } from "../src/domain/errors.js";
-import { newId } from "../src/domain/ids.js";
+import { anonymous, Context } from "../src/domain/kernel/context.js";
+import type { DomainError } from "../src/domain/kernel/errors.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { deleteOldIdempotencyKeys, sendCustomNotification } from "../src/domain/notifications/custom.js";
 import { deliver } from "./support/inbox.js";
 import { world } from "./support/world.js";

@@ -1,6 +1,13 @@
 import { expect } from "chai";
-import { DomainError, Problems } from "../src/domain/errors.js";
-import { cursor, invalidQuery, type OrderKey, type PageArguments, pageOf, readRange } from "../src/domain/paging.js";
+import { DomainError, Problems } from "../src/domain/kernel/errors.js";
+import {
+  cursor,
+  invalidQuery,
+  type OrderKey,
+  type PageArguments,
+  pageOf,
+  readRange,
+} from "../src/domain/kernel/paging.js";
 
 const id = "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a";
 

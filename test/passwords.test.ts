@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { DomainError } from "../src/domain/errors.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
 import { createPasswords } from "../src/domain/outside/passwords.js";
-import { checkPassword } from "../src/domain/passwords.js";
+import { checkPassword } from "../src/domain/sign-in/passwords.js";
 
 describe("the password rule", () => {
   it("wants what is hard to guess, and says what would be better", async () => {

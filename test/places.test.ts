@@ -1,6 +1,6 @@
 // A row that the caller may not read marks no place in a list: it is as good as one that does not exist.
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { connect, minutesAgo, reported } from "./support/connections.js";
 import { type Client, type Person, world } from "./support/world.js";
 

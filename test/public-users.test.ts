@@ -1,8 +1,8 @@
 // Records refer to users by what everyone may know of them; the whole user is there by permission alone.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
-import { createSchema } from "../src/graphql/index.js";
-import { selectionOf } from "../src/graphql/needs.js";
+import { createSchema } from "../src/graphql/schema.js";
+import { selectionOf } from "../src/graphql/engine/needs.js";
 
 const schema = createSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));

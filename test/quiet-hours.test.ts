@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ConfigError, readConfig } from "../src/config.js";
+import { ConfigError, readConfig } from "../src/config/config.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const quietHours = `query($user: String) { quietHours(user: $user) { rawSchedule time timezone next userSet userCanSet } }`;

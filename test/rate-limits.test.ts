@@ -6,7 +6,7 @@ import type { App } from "../src/app.js";
 import { LocalCounters } from "../src/domain/rate-limits/local.js";
 import { deleteExpiredCounts, SharedCounters } from "../src/domain/rate-limits/shared.js";
 import { quotaOf, roomIn } from "../src/domain/rate-limits/window.js";
-import { networkOf } from "../src/domain/rate-limits.js";
+import { networkOf } from "../src/domain/rate-limits/rate-limits.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";

@@ -1,7 +1,7 @@
 // What narrow keys reach: no more than their scopes name, in payloads and nested objects as well.
 import { expect } from "chai";
-import { scopeCatalogue } from "../src/domain/authorization.js";
-import { newId } from "../src/domain/ids.js";
+import { scopeCatalogue } from "../src/domain/authorization/authorization.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { areas } from "../src/rest/index.js";
 import { goodPassword } from "./support/accounts.js";

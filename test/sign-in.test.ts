@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { App } from "../src/app.js";
-import { deleteEndedSignIns } from "../src/domain/provider-sign-in.js";
+import { deleteEndedSignIns } from "../src/domain/sign-in/providers.js";
 import { startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";

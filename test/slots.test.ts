@@ -2,8 +2,8 @@
 import { expect } from "chai";
 import { mock } from "node:test";
 import { Pool } from "pg";
-import { Database, statement } from "../src/domain/database.js";
-import { Slots } from "../src/domain/slots.js";
+import { Database, statement } from "../src/domain/kernel/database.js";
+import { Slots } from "../src/domain/kernel/slots.js";
 import { world } from "./support/world.js";
 
 describe("slots", () => {

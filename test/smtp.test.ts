@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { readConfig } from "../src/config.js";
+import { readConfig } from "../src/config/config.js";
 import { createMailer, isRefusedForGood, type Mail } from "../src/domain/outside/smtp.js";
 import { Mailbox } from "./support/mailbox.js";
 

@@ -1,7 +1,7 @@
 // How long a credential counts on a replica that hears nothing of its end.
 import { expect } from "chai";
-import type { Actor } from "../src/context.js";
-import type { Events } from "../src/domain/events.js";
+import type { Actor } from "../src/domain/kernel/context.js";
+import type { Events } from "../src/domain/kernel/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";
 import { at } from "./support/clock.js";

@@ -11,7 +11,7 @@ import {
   textProblem,
   urlProblem,
   utcMoment,
-} from "../src/domain/text.js";
+} from "../src/domain/kernel/text.js";
 
 type Problem = (text: string) => string | undefined;
 

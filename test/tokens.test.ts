@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deleteExpiredKeys } from "../src/domain/tokens.js";
+import { deleteExpiredKeys } from "../src/domain/tokens/tokens.js";
 import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";

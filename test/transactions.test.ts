@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Client } from "pg";
-import { Context } from "../src/context.js";
-import { statement } from "../src/domain/database.js";
-import { newId } from "../src/domain/ids.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { statement } from "../src/domain/kernel/database.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { logged } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";

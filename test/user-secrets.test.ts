@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { type Answer, type Person, world } from "./support/world.js";

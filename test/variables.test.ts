@@ -1,8 +1,8 @@
 // Variables mean the same to both executors, and to every run of an operation.
 import { expect } from "chai";
 import { execute, type ExecutionResult, parse, validate } from "graphql";
-import type { Context } from "../src/context.js";
-import { prepare } from "../src/graphql/execute.js";
+import type { Context } from "../src/domain/kernel/context.js";
+import { prepare } from "../src/graphql/engine/execute.js";
 import { echoSchema, RandomDocument } from "./support/documents.js";
 import { Random } from "./support/random.js";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DomainError, StartRefused } from "../src/domain/errors.js";
+import { DomainError, StartRefused } from "../src/domain/kernel/errors.js";
 import { makeKeyFile, readKeyFile } from "../src/domain/outside/key-file.js";
 import {
   type EncryptionKey,

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
 import type { App } from "../src/app.js";
-import type { Database } from "../src/domain/database.js";
+import type { Database } from "../src/domain/kernel/database.js";
 import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
 import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
 import { deleteSilentReplicas } from "../src/domain/workspace-proxies/registration.js";

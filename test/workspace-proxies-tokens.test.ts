@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";
 import type { App } from "../src/app.js";
-import { newId } from "../src/domain/ids.js";
+import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { startServer } from "./support/app.js";
 import { trusting, Vendor } from "./support/licensing.js";

@@ -10,7 +10,7 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
 const result = join(project, "dist");
 /** What is started by itself: the server, the command line, and a thread. */
-const programs = ["main", "cli", "domain/outside/password-strength/worker"];
+const programs = ["main", "cli/main", "domain/outside/password-strength-worker"];
 /** Native code, what brings threads of its own, and optional parts of packages that nobody here uses. */
 const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
 /** Inside dist: the fingerprint of what it was made from. */

@@ -2,7 +2,7 @@
 import "reflect-metadata";
 import { writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
-import { createSchema } from "../src/graphql/index.js";
+import { createSchema } from "../src/graphql/schema.js";
 
 writeFileSync(
   new URL("../schema.graphql", import.meta.url),

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { text as everything } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { featureNames } from "../domain/entitlements/features.js";
-import { quote } from "../domain/errors.js";
-import { newId } from "../domain/ids.js";
+import { quote } from "../domain/kernel/errors.js";
+import { newId } from "../domain/kernel/ids.js";
 import { claimFaults, type LicenseClaims } from "../domain/licenses/claims.js";
 import { newLicenseKey, signLicense } from "../domain/licenses/issuing.js";
 import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
-import { utcMoment } from "../domain/text.js";
+import { utcMoment } from "../domain/kernel/text.js";
 import { BadNews, type Command, requireOptions, UsageError } from "./command.js";
 
 const string = { type: "string" } as const;

@@ -1,15 +1,20 @@
 // Commands for the people who operate a server. They use its environment.
 import { parseArgs } from "node:util";
 import { type Closer, explainsItself, openServices } from "../app.js";
-import { readConfig, settingsManual } from "../config.js";
-import { Context, type Services } from "../context.js";
-import { newId } from "../domain/ids.js";
-import { type Administrator, createAdministrator, recoverAccess, systemActor } from "../domain/administrators.js";
-import { migrate } from "../domain/boot.js";
+import { readConfig, settingsManual } from "../config/config.js";
+import { Context, type Services } from "../domain/kernel/context.js";
+import { newId } from "../domain/kernel/ids.js";
+import {
+  type Administrator,
+  createAdministrator,
+  recoverAccess,
+  systemActor,
+} from "../domain/deployment/administrators.js";
+import { migrate } from "../domain/deployment/boot.js";
 import { configuredKeys } from "../domain/encryption/keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/status.js";
-import { DomainError, StartRefused } from "../domain/errors.js";
+import { DomainError, StartRefused } from "../domain/kernel/errors.js";
 import { BadNews, type Command, requireOptions, UsageError } from "./command.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { folded } from "../domain/folding.js";
-import { truthOf } from "../domain/text.js";
+import { folded } from "../domain/kernel/folding.js";
+import { truthOf } from "../domain/kernel/text.js";
 import { isLocal, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 

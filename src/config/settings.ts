@@ -3,7 +3,7 @@ import { readSupportLinks, type SupportLink, supportLinksRule } from "../domain/
 import { type LicenseKeys, licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
 import { type EncryptionKey, keysRule, readKeys } from "../domain/outside/vault.js";
-import { emailProblem, nameProblem, urlProblem } from "../domain/text.js";
+import { emailProblem, nameProblem, urlProblem } from "../domain/kernel/text.js";
 import {
   cidr,
   dailySchedule,

@@ -1,5 +1,5 @@
 import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import {
   type Appearance,
   type Banner,
@@ -8,10 +8,10 @@ import {
   type UpdateAppearance,
   updateAppearance,
   type UpdatedAppearance,
-} from "../domain/appearance.js";
+} from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
-import { AnyScope, Needs, OpenTo } from "./access.js";
-import { Url } from "./scalars.js";
+import { AnyScope, Needs, OpenTo } from "./engine/access.js";
+import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A message that clients show to everybody." })
 class BannerType implements Banner {

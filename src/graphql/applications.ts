@@ -1,8 +1,12 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { applicationsHost, type CreateApplicationRedirect, createApplicationRedirect } from "../domain/applications.js";
-import { AnyScope, Needs, OpenTo } from "./access.js";
-import { Url } from "./scalars.js";
+import type { Context } from "../domain/kernel/context.js";
+import {
+  applicationsHost,
+  type CreateApplicationRedirect,
+  createApplicationRedirect,
+} from "../domain/applications/applications.js";
+import { AnyScope, Needs, OpenTo } from "./engine/access.js";
+import { Url } from "./engine/scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
 class CreateApplicationRedirectInput implements CreateApplicationRedirect {

@@ -11,15 +11,15 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
-import type { Context } from "../context.js";
-import { AuditAction, type Diff } from "../domain/audit.js";
+import type { Context } from "../domain/kernel/context.js";
+import { AuditAction, type Diff } from "../domain/audit/audit.js";
 import { type AuditEventFilter, type AuditEventRow, listAuditEvents } from "../domain/audit/log.js";
-import type { Page } from "../domain/page.js";
-import { type UserRow, usersById } from "../domain/users.js";
-import { Needs, ReadWith } from "./access.js";
-import { connectionOf } from "./connections.js";
-import { DateTime, JSONObject, UUID } from "./scalars.js";
-import { PublicUserType } from "./users.js";
+import type { Page } from "../domain/kernel/page.js";
+import { type UserRow, usersById } from "../domain/users/users.js";
+import { Needs, ReadWith } from "./engine/access.js";
+import { connectionOf } from "./engine/connections.js";
+import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
+import { PublicUserType } from "./users/users.js";
 
 registerEnumType(AuditAction, {
   name: "AuditAction",

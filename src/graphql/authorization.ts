@@ -1,8 +1,13 @@
 import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { type AuthCheck, type CheckedObject, checkPermissions, type PermissionCheck } from "../domain/auth-checks.js";
-import { scopeCatalogue } from "../domain/authorization.js";
-import { AnyScope, CountsAs, EntryKey, Open } from "./access.js";
+import type { Context } from "../domain/kernel/context.js";
+import {
+  type AuthCheck,
+  type CheckedObject,
+  checkPermissions,
+  type PermissionCheck,
+} from "../domain/auth-checks/auth-checks.js";
+import { scopeCatalogue } from "../domain/authorization/authorization.js";
+import { AnyScope, CountsAs, EntryKey, Open } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes there are." })
 export class AuthScopes {

@@ -13,19 +13,19 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import { type ConnectionLogRow, ConnectionType } from "../domain/connection-logs/connections.js";
 import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/events.js";
 import { countCap, listConnectionLogs } from "../domain/connection-logs/list.js";
 import { type RecordedConnections, recordConnections } from "../domain/connection-logs/recording.js";
-import { type OrganizationRow, organizationsById } from "../domain/organizations.js";
-import type { Page } from "../domain/page.js";
-import { type UserRow, usersById } from "../domain/users.js";
-import { Needs, OpenTo, ReadWith } from "./access.js";
-import { connectionOf, PageArgs } from "./connections.js";
+import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
+import type { Page } from "../domain/kernel/page.js";
+import { type UserRow, usersById } from "../domain/users/users.js";
+import { Needs, OpenTo, ReadWith } from "./engine/access.js";
+import { connectionOf, PageArgs } from "./engine/connections.js";
 import { OrganizationType } from "./organizations.js";
-import { DateTime, UUID } from "./scalars.js";
-import { PublicUserType } from "./users.js";
+import { DateTime, UUID } from "./engine/scalars.js";
+import { PublicUserType } from "./users/users.js";
 
 registerEnumType(ConnectionType, {
   name: "ConnectionType",

@@ -1,8 +1,8 @@
 import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { readServerInfo, type ServerInfo } from "../domain/deployment.js";
-import { Open } from "./access.js";
-import { Url, UUID } from "./scalars.js";
+import type { Context } from "../domain/kernel/context.js";
+import { readServerInfo, type ServerInfo } from "../domain/deployment/deployment.js";
+import { Open } from "./engine/access.js";
+import { Url, UUID } from "./engine/scalars.js";
 
 @ObjectType("ServerInfo", { simpleResolvers: true, description: "What anybody may know of this server." })
 class ServerInfoType implements ServerInfo {

@@ -1,5 +1,5 @@
 import { Ctx, Field, Int, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import { encryptedColumns } from "../domain/encryption/columns.js";
 import {
   type EncryptedRows,
@@ -7,7 +7,7 @@ import {
   type EncryptionStatus,
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
-import { CountsAs, Needs, ReadWith } from "./access.js";
+import { CountsAs, Needs, ReadWith } from "./engine/access.js";
 
 @ObjectType("EncryptedRows", { simpleResolvers: true, description: "How much of a table is encrypted with a key." })
 class EncryptedRowsType implements EncryptedRows {

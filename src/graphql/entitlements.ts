@@ -1,9 +1,9 @@
 import { Ctx, Field, Int, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements.js";
+import type { Context } from "../domain/kernel/context.js";
+import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import type { FeatureState, UsagePeriod } from "../domain/entitlements/set.js";
-import { AnyScope, EntryKey } from "./access.js";
-import { DateTime } from "./scalars.js";
+import { AnyScope, EntryKey } from "./engine/access.js";
+import { DateTime } from "./engine/scalars.js";
 
 registerEnumType(Entitlement, {
   name: "Entitlement",

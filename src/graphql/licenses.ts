@@ -1,10 +1,16 @@
 import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { type EntitlementSet, readEntitlements } from "../domain/entitlements.js";
-import { addLicense, deleteLicense, type License, listLicenses, refreshEntitlements } from "../domain/licenses.js";
-import { Covers, Needs, ReadWith } from "./access.js";
+import type { Context } from "../domain/kernel/context.js";
+import { type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
+import {
+  addLicense,
+  deleteLicense,
+  type License,
+  listLicenses,
+  refreshEntitlements,
+} from "../domain/licenses/licenses.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
-import { DateTime, JSONObject, UUID } from "./scalars.js";
+import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 
 @ReadWith("license:read", "id", "uuid")
 @ObjectType("License", {

@@ -14,7 +14,7 @@ import {
   Root,
   Subscription,
 } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import { sendCustomNotification } from "../domain/notifications/custom.js";
 import {
   countUnread,
@@ -25,11 +25,11 @@ import {
   ReadStatus,
 } from "../domain/notifications/inbox.js";
 import { markAllInboxNotificationsRead, markInboxNotification } from "../domain/notifications/marks.js";
-import type { Page } from "../domain/page.js";
+import type { Page } from "../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../domain/notifications/watch.js";
-import { CountsAs, Covers, Needs, ReadWith } from "./access.js";
-import { connectionOf, PageArgs } from "./connections.js";
-import { DateTime, UUID } from "./scalars.js";
+import { CountsAs, Covers, Needs, ReadWith } from "./engine/access.js";
+import { connectionOf, PageArgs } from "./engine/connections.js";
+import { DateTime, UUID } from "./engine/scalars.js";
 
 registerEnumType(ReadStatus, {
   name: "InboxReadStatus",

@@ -1,12 +1,12 @@
 import { Arg, Args, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
-import type { Context } from "../context.js";
-import type { OrganizationRole } from "../domain/authorization.js";
+import type { Context } from "../domain/kernel/context.js";
+import type { OrganizationRole } from "../domain/authorization/authorization.js";
 import {
   findOrganization,
   listOrganizations,
   type OrganizationRow,
   organizationsById,
-} from "../domain/organizations.js";
+} from "../domain/organizations/organizations.js";
 import {
   createOrganization,
   deleteOrganization,
@@ -23,13 +23,13 @@ import {
   removeOrganizationMember,
   setOrganizationMemberRoles,
 } from "../domain/organizations/members.js";
-import type { Page } from "../domain/page.js";
-import { onlyReference } from "../domain/references.js";
+import type { Page } from "../domain/kernel/page.js";
+import { onlyReference } from "../domain/kernel/references.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../domain/users/roles.js";
-import { ByArguments, CountsAs, Covers, Needs, ReadWith } from "./access.js";
-import { connectionOf, PageArgs } from "./connections.js";
-import { DateTime, Url, UUID } from "./scalars.js";
-import { UserRoleType, UserType } from "./users.js";
+import { ByArguments, CountsAs, Covers, Needs, ReadWith } from "./engine/access.js";
+import { connectionOf, PageArgs } from "./engine/connections.js";
+import { DateTime, Url, UUID } from "./engine/scalars.js";
+import { UserRoleType, UserType } from "./users/users.js";
 
 @ReadWith("organization:read", "id", "name", "displayName", "icon")
 @ObjectType("Organization", {

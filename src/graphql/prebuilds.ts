@@ -1,5 +1,5 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import {
   type PrebuildsSettings,
   readPrebuildsSettings,
@@ -7,7 +7,7 @@ import {
   type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds.js";
-import { AnyScope, Needs } from "./access.js";
+import { AnyScope, Needs } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,

@@ -1,8 +1,13 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
-import { type QuietHours, readQuietHours, type SetQuietHours, setQuietHours } from "../domain/quiet-hours.js";
-import { Covers, Needs, ReadWith } from "./access.js";
-import { DateTime } from "./scalars.js";
+import type { Context } from "../domain/kernel/context.js";
+import {
+  type QuietHours,
+  readQuietHours,
+  type SetQuietHours,
+  setQuietHours,
+} from "../domain/quiet-hours/quiet-hours.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { DateTime } from "./engine/scalars.js";
 
 @ReadWith("user:read_personal")
 @ObjectType("QuietHours", {

@@ -12,8 +12,8 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
-import type { Context } from "../context.js";
-import { logout, revokeSessions } from "../domain/tokens.js";
+import type { Context } from "../domain/kernel/context.js";
+import { logout, revokeSessions } from "../domain/tokens/tokens.js";
 import {
   type ApiKeyRow,
   apiKeysByIds,
@@ -25,10 +25,10 @@ import {
   updateApiKey,
 } from "../domain/tokens/keys.js";
 import { TokenKind } from "../domain/tokens/text.js";
-import { usersById } from "../domain/users.js";
-import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./access.js";
-import { DateTime } from "./scalars.js";
-import { PublicUserType } from "./users.js";
+import { usersById } from "../domain/users/users.js";
+import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./engine/access.js";
+import { DateTime } from "./engine/scalars.js";
+import { PublicUserType } from "./users/users.js";
 
 registerEnumType(TokenKind, {
   name: "ApiKeyKind",

@@ -1,5 +1,5 @@
 import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../context.js";
+import type { Context } from "../domain/kernel/context.js";
 import {
   type CreateUserSecret,
   createUserSecret,
@@ -10,10 +10,10 @@ import {
   type UpdateUserSecret,
   updateUserSecret,
   type UserSecretRow,
-} from "../domain/user-secrets.js";
+} from "../domain/user-secrets/user-secrets.js";
 import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
-import { Covers, Needs, ReadWith } from "./access.js";
-import { DateTime, UUID } from "./scalars.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { DateTime, UUID } from "./engine/scalars.js";
 
 @ReadWith("user_secret:read", "id", "name")
 @ObjectType("UserSecret", {

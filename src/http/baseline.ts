@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
-import { type Context, type RequestFacts, type Services } from "../context.js";
+import { type Context, type RequestFacts, type Services } from "../domain/kernel/context.js";
 import { type Answered, json, TransportError, transportFailure } from "./answers.js";
 import { factsOf } from "./facts.js";
 import type { Metrics } from "../metrics.js";

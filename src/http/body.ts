@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
-import { quote } from "../domain/errors.js";
+import { quote } from "../domain/kernel/errors.js";
 import { TransportError } from "./answers.js";
 import { faultIn } from "./json-fault.js";
 

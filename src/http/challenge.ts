@@ -1,4 +1,4 @@
-import type { DomainError } from "../domain/errors.js";
+import type { DomainError } from "../domain/kernel/errors.js";
 
 export interface ChallengeFacts {
   accessUrl: string;

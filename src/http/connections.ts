@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Config } from "../config.js";
-import { networkOf } from "../domain/rate-limits.js";
+import type { Config } from "../config/config.js";
+import { networkOf } from "../domain/rate-limits/rate-limits.js";
 import { isWithin, loopback, plain } from "./facts.js";
 
 /** Connections at most, however many file descriptors there are. */

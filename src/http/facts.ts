@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
-import type { Cidr, Config } from "../config.js";
-import type { RequestFacts } from "../context.js";
-import { newId } from "../domain/ids.js";
+import type { Cidr, Config } from "../config/config.js";
+import type { RequestFacts } from "../domain/kernel/context.js";
+import { newId } from "../domain/kernel/ids.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
 

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Config } from "../config.js";
-import { StartRefused } from "../domain/errors.js";
+import type { Config } from "../config/config.js";
+import { StartRefused } from "../domain/kernel/errors.js";
 import { upgrades } from "./baseline.js";
 
 /** An HTTP server that bounds how much a peer may send before it says what it wants, and how long that may take. */

@@ -1,6 +1,6 @@
 import type Koa from "koa";
-import { anonymous, type RequestFacts, type Services } from "../context.js";
-import { DomainError } from "../domain/errors.js";
+import { anonymous, type RequestFacts, type Services } from "../domain/kernel/context.js";
+import { DomainError } from "../domain/kernel/errors.js";
 import { TransportError } from "./answers.js";
 import type { State } from "./baseline.js";
 

@@ -1,4 +1,4 @@
-import type { DomainError, ErrorCode } from "../domain/errors.js";
+import type { DomainError, ErrorCode } from "../domain/kernel/errors.js";
 
 const statuses: Record<ErrorCode, number> = {
   BAD_USER_INPUT: 400,

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { UnreadLimits } from "../config.js";
+import type { UnreadLimits } from "../config/config.js";
 
 /** What waits for one client. */
 interface Wait {

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
-import type { Services } from "../context.js";
-import { version } from "../domain/deployment.js";
+import type { Services } from "../domain/kernel/context.js";
+import { version } from "../domain/deployment/deployment.js";
 import { json, send, type TransportError } from "../http/answers.js";
 import type { ContextOf, Http } from "../http/baseline.js";
 import type { Area } from "./engine/area.js";
@@ -15,11 +15,11 @@ import authorization from "./authorization.js";
 import connectionLogs from "./connection-logs.js";
 import groups from "./groups.js";
 import licenses from "./licenses.js";
-import login from "./login.js";
+import signIn from "./sign-in.js";
 import notifications from "./notifications.js";
-import { routePages } from "./pages/index.js";
-import { redirectWith } from "./pages/redirects.js";
-import { showFailure } from "./pages/visit.js";
+import { routePages } from "../pages/index.js";
+import { redirectWith } from "../pages/redirects.js";
+import { showFailure } from "../pages/visit.js";
 import prebuilds from "./prebuilds.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
@@ -28,7 +28,7 @@ import workspaceProxies from "./workspace-proxies.js";
 /** Every area of the contract. */
 export const areas: readonly Area[] = [
   authorization,
-  login,
+  signIn,
   appearance,
   connectionLogs,
   groups,
@@ -47,7 +47,7 @@ export function restRoutes(services: Services, schema: GraphQLSchema, contextOf:
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
   for (const { name, rows } of areas) {
-    const operations = storedOperations(schema, name);
+    const operations = storedOperations(schema, `rest/${name}`);
     const unused = new Set(operations.keys());
     const endpoints: Endpoint[] = [];
     for (const row of rows) {

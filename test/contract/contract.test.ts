@@ -1,6 +1,6 @@
 // Every row that is mounted keeps to the contract: its status and shape, what it writes, and what it refuses.
 import { expect } from "chai";
-import { newId } from "../../src/domain/ids.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { type Answer, world } from "../support/world.js";
 import { answerOf, contract, mounted, wrongFields, wrongLeaves } from "./contract.js";
 import { examples } from "./examples.js";

@@ -1,6 +1,6 @@
 // One successful call of every row, with a look at what it wrote.
 import { expect } from "chai";
-import { newId } from "../../src/domain/ids.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { ownerPassword } from "../support/app.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";

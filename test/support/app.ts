@@ -1,7 +1,7 @@
 // The real server on a database of its own, one for each test file.
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
-import { type Config, readConfig } from "../../src/config.js";
+import { type Config, readConfig } from "../../src/config/config.js";
 import { hooks } from "../../src/log.js";
 import { createTemplate } from "./cluster.js";
 

@@ -1,5 +1,5 @@
 // Connections as agents and proxies report them.
-import { newId } from "../../src/domain/ids.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import type { Agent, Answer, World } from "./world.js";
 
 export const logPath = "/api/v2/connectionlog";

@@ -1,5 +1,5 @@
-import { Context } from "../../src/context.js";
-import { newId } from "../../src/domain/ids.js";
+import { Context } from "../../src/domain/kernel/context.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { addToInbox } from "../../src/domain/notifications/inbox.js";
 import type { App } from "../../src/app.js";
 

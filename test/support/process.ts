@@ -51,7 +51,7 @@ export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
 
 /** Starts a command of the command line. */
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
-  spawnProgram("dist/cli.js", words, settings);
+  spawnProgram("dist/cli/main.js", words, settings);
 
 function spawnProgram(
   script: string,

@@ -1,6 +1,6 @@
 // Somebody with given roles in a small organisation of their own, written straight into the tables: hundreds of them
 // cost no password hash, and nothing that one of them does is in another's way.
-import { newId } from "../../src/domain/ids.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { newToken, randomText } from "../../src/domain/tokens/text.js";
 import type { Client, World } from "./world.js";
 

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
-import { Database, Transaction } from "../../src/domain/database.js";
+import { Database, Transaction } from "../../src/domain/kernel/database.js";
 import { Recent } from "../../src/domain/tokens/recent.js";
 
 interface Count {

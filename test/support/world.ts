@@ -1,6 +1,6 @@
 // A world to tell stories in: flat verbs over real HTTP.
 import type { App } from "../../src/app.js";
-import { newId } from "../../src/domain/ids.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { ownerPassword, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";

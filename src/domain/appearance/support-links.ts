@@ -1,4 +1,4 @@
-import { iconProblem, isStorable, proseProblem, urlProblem } from "../text.js";
+import { iconProblem, isStorable, proseProblem, urlProblem } from "../kernel/text.js";
 
 /** A link that clients show to people who look for help. */
 export interface SupportLink {

@@ -1,8 +1,8 @@
-import type { Actor, Context } from "../../context.js";
-import { may } from "../authorization.js";
-import { statement } from "../database.js";
-import { DomainError, notFound } from "../errors.js";
-import { foldedSql } from "../folding.js";
+import type { Actor, Context } from "../kernel/context.js";
+import { may } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { DomainError, notFound } from "../kernel/errors.js";
+import { foldedSql } from "../kernel/folding.js";
 import { parseToken } from "../tokens/text.js";
 import { reportingProxy } from "../workspace-proxies/registration.js";
 

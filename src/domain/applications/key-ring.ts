@@ -1,9 +1,9 @@
 import { hkdfSync, randomBytes } from "node:crypto";
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
 import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
-import { newId } from "../ids.js";
+import { newId } from "../kernel/ids.js";
 import type { Sealed } from "../outside/vault.js";
 
 /** A key of the ring as one recipient gets it: good for what is sent to that recipient, and for nothing else. */

@@ -1,6 +1,6 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
-import { unauthenticated } from "../errors.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { unauthenticated } from "../kernel/errors.js";
 import { keyHint } from "../tokens/credentials.js";
 import { newToken } from "../tokens/text.js";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from "jose";
-import type { Context } from "../../context.js";
-import { isUuid } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { isUuid } from "../kernel/text.js";
 import { parseToken } from "../tokens/text.js";
 import { openingKey, sealingKey } from "./key-ring.js";
 

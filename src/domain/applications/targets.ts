@@ -1,6 +1,6 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
-import { readServerInfo } from "../deployment.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { readServerInfo } from "../deployment/deployment.js";
 import { primarySite } from "../workspace-proxies/primary.js";
 import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
 

@@ -1,14 +1,14 @@
-import type { Context } from "../../context.js";
-import type { AuditAction, Diff } from "../audit.js";
-import { requireAnyReach } from "../authorization.js";
-import { plannedEachTime } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { Problems } from "../errors.js";
-import { findOrganization } from "../organizations.js";
-import type { Page } from "../page.js";
-import { cursor, type PageArguments, pageOf, readRange } from "../paging.js";
-import { isUuid } from "../text.js";
-import { findUser } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import type { AuditAction, Diff } from "./audit.js";
+import { requireAnyReach } from "../authorization/authorization.js";
+import { plannedEachTime } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { Problems } from "../kernel/errors.js";
+import { findOrganization } from "../organizations/organizations.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { isUuid } from "../kernel/text.js";
+import { findUser } from "../users/users.js";
 
 /** Something that happened, as readers of the log see it. */
 export interface AuditEventRow {

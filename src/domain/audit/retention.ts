@@ -1,5 +1,5 @@
-import type { Services } from "../../context.js";
-import { statement } from "../database.js";
+import type { Services } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
 
 const deleteOldest = statement<{ id: string }>(`
   delete from audit_events where id in (

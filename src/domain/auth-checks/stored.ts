@@ -1,7 +1,14 @@
-import type { Context } from "../../context.js";
-import { type Action, type ObjectOf, type Permission, type Resource, seesOn, type Target } from "../authorization.js";
-import { statement } from "../database.js";
-import { isUuid } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import {
+  type Action,
+  type ObjectOf,
+  type Permission,
+  type Resource,
+  seesOn,
+  type Target,
+} from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { isUuid } from "../kernel/text.js";
 
 /** A resource whose objects can be asked about by their ids. */
 export type StoredResource =

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Actor } from "../../context.js";
-import { Problems } from "../errors.js";
+import type { Actor } from "../kernel/context.js";
+import { Problems } from "../kernel/errors.js";
 import { type ConnectionType, sessionTypes, webTypes } from "./connections.js";
 
 /** What is reported of a connection: that a session began or ended, or a visit. */

@@ -1,10 +1,10 @@
-import type { Context } from "../../context.js";
-import { type Reach, requireAnyReach } from "../authorization.js";
-import { plannedEachTime } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { Problems } from "../errors.js";
-import type { Page } from "../page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
+import type { Context } from "../kernel/context.js";
+import { type Reach, requireAnyReach } from "../authorization/authorization.js";
+import { plannedEachTime } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { Problems } from "../kernel/errors.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import type { ConnectionLogRow } from "./connections.js";
 import { readConnectionSearch } from "./search.js";
 import { type Selection, selectionOf } from "./selection.js";

@@ -1,8 +1,8 @@
-import type { Context } from "../../context.js";
-import { type Statement, statement } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { Problems } from "../errors.js";
-import { newId } from "../ids.js";
+import type { Context } from "../kernel/context.js";
+import { type Statement, statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
 import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireSound, timeOf } from "./events.js";
 
 const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,

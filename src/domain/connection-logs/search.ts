@@ -1,4 +1,4 @@
-import { anyText, moment, oneOf, parseSearch, uuid } from "../search.js";
+import { anyText, moment, oneOf, parseSearch, uuid } from "../kernel/search.js";
 import { ConnectionType } from "./connections.js";
 
 const keys = {

@@ -1,7 +1,7 @@
-import type { Actor } from "../../context.js";
-import { type Reach, reach as reachOf } from "../authorization.js";
-import { foldedSql } from "../folding.js";
-import { isUuid } from "../text.js";
+import type { Actor } from "../kernel/context.js";
+import { type Reach, reach as reachOf } from "../authorization/authorization.js";
+import { foldedSql } from "../kernel/folding.js";
+import { isUuid } from "../kernel/text.js";
 import { type ConnectionType, sessionTypes } from "./connections.js";
 import type { ConnectionSearch } from "./search.js";
 

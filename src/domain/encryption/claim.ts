@@ -1,4 +1,4 @@
-import { StartRefused } from "../errors.js";
+import { StartRefused } from "../kernel/errors.js";
 
 /**
  * Throws `StartRefused` if the database has encryption keys and this server has none of them: another server has

@@ -1,4 +1,4 @@
-import { statement } from "../database.js";
+import { statement } from "../kernel/database.js";
 import type { Place, Sealed } from "../outside/vault.js";
 
 /** A column whose values are encrypted, as three columns of its table: key id, nonce and ciphertext. */

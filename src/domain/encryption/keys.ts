@@ -1,6 +1,6 @@
-import type { Context, Services } from "../../context.js";
-import { statement } from "../database.js";
-import { StartRefused, unavailable } from "../errors.js";
+import type { Context, Services } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { StartRefused, unavailable } from "../kernel/errors.js";
 import { isOpenToOthers } from "../outside/file-modes.js";
 import { makeKeyFile, ownKeyFile, readKeyFile } from "../outside/key-file.js";
 import type { EncryptionKey } from "../outside/vault.js";

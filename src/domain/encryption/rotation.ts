@@ -1,5 +1,5 @@
-import type { Services } from "../../context.js";
-import { conflict } from "../errors.js";
+import type { Services } from "../kernel/context.js";
+import { conflict } from "../kernel/errors.js";
 import { SealBroken } from "../outside/vault.js";
 import { type EncryptedColumn, encryptedColumns, type SealedRow } from "./columns.js";
 import { readRegisteredKeys, refuseWrongKeys } from "./keys.js";

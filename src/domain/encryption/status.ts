@@ -1,6 +1,6 @@
-import type { Context, Services } from "../../context.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
+import type { Context, Services } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
 import { encryptedColumns } from "./columns.js";
 import { readRegisteredKeys } from "./keys.js";
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import type { Config } from "../../config.js";
-import type { Database } from "../database.js";
-import type { Events, Subscription } from "../events.js";
+import type { Config } from "../../config/config.js";
+import type { Database } from "../kernel/database.js";
+import type { Events, Subscription } from "../kernel/events.js";
 import { StoredLicenses } from "../licenses/stored.js";
 import type { Feature, FeatureName } from "./features.js";
 import { Entitlement, nextChange } from "./grants.js";

@@ -1,4 +1,4 @@
-import { type Database, statement } from "../database.js";
+import { type Database, statement } from "../kernel/database.js";
 import type { Feature } from "./features.js";
 
 /** A time span, in milliseconds since the epoch. */

@@ -1,9 +1,9 @@
-import type { Context } from "../../context.js";
-import { may } from "../authorization.js";
-import { statement } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { notFound, Problems } from "../errors.js";
-import { wholeNumber } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { may } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { notFound, Problems } from "../kernel/errors.js";
+import { wholeNumber } from "../kernel/text.js";
 import { budgetColumns, findGroup, type GroupAiBudgetRow, type GroupRow, lockGroup } from "./groups.js";
 
 /** A budget and whose it is. */

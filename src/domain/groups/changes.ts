@@ -1,11 +1,11 @@
-import type { Context } from "../../context.js";
-import { newId } from "../ids.js";
-import { type Diff, diffOf } from "../audit.js";
-import { statement } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../errors.js";
-import { lockOrganization } from "../organizations.js";
-import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { type Diff, diffOf } from "../audit/audit.js";
+import { statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../kernel/errors.js";
+import { lockOrganization } from "../organizations/organizations.js";
+import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { findGroup, type GroupRow, lockGroup } from "./groups.js";
 import { isEveryone, keepPages, type MembersQuery } from "./members.js";
 

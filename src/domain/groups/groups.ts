@@ -1,11 +1,11 @@
-import type { Context } from "../../context.js";
-import { authorize, reach, sight } from "../authorization.js";
-import { type Statement, statement } from "../database.js";
-import { conflict, notFound } from "../errors.js";
-import { jsonOf } from "../json.js";
-import { findOrganization, organizationColumns, type OrganizationRow } from "../organizations.js";
-import type { Page } from "../page.js";
-import { isUuid } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { authorize, reach, sight } from "../authorization/authorization.js";
+import { type Statement, statement } from "../kernel/database.js";
+import { conflict, notFound } from "../kernel/errors.js";
+import { jsonOf } from "../kernel/json.js";
+import { findOrganization, organizationColumns, type OrganizationRow } from "../organizations/organizations.js";
+import type { Page } from "../kernel/page.js";
+import { isUuid } from "../kernel/text.js";
 import { plainById } from "./plain.js";
 import {
   firstMembers,

@@ -1,11 +1,11 @@
-import type { Context } from "../../context.js";
-import { plannedEachTime } from "../database.js";
-import { DomainError, Problems } from "../errors.js";
-import { findOrganization } from "../organizations.js";
-import type { Page } from "../page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../paging.js";
-import { isUuid } from "../text.js";
-import { findUser } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import { plannedEachTime } from "../kernel/database.js";
+import { DomainError, Problems } from "../kernel/errors.js";
+import { findOrganization } from "../organizations/organizations.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { isUuid } from "../kernel/text.js";
+import { findUser } from "../users/users.js";
 import {
   countGroups,
   type GroupRow,

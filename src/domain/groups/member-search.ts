@@ -1,5 +1,5 @@
-import { siteRoles } from "../authorization.js";
-import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../search.js";
+import { siteRoles } from "../authorization/authorization.js";
+import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
 
 const keys = {
   name: anyText,

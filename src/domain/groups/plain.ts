@@ -1,7 +1,7 @@
-import type { Context } from "../../context.js";
-import { sees } from "../authorization.js";
-import { lookup, statement } from "../database.js";
-import type { OrganizationRow } from "../organizations.js";
+import type { Context } from "../kernel/context.js";
+import { sees } from "../authorization/authorization.js";
+import { lookup, statement } from "../kernel/database.js";
+import type { OrganizationRow } from "../organizations/organizations.js";
 import type { GroupRow } from "./groups.js";
 import { isEveryone, memberCount, membersAtOnce } from "./members.js";
 

@@ -1,8 +1,8 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
-import { notFound } from "../errors.js";
-import { findOrganization, type OrganizationRow } from "../organizations.js";
-import { findUser, type FoundUser } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { notFound } from "../kernel/errors.js";
+import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
+import { findUser, type FoundUser } from "../users/users.js";
 import { memberships } from "./members.js";
 
 /** What a user may use for workspaces in an organization, and does use. */

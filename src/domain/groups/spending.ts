@@ -1,9 +1,9 @@
-import type { Context } from "../../context.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
-import { badInput, Problems } from "../errors.js";
-import { findOrganization } from "../organizations.js";
-import { wholeNumber } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { badInput, Problems } from "../kernel/errors.js";
+import { findOrganization } from "../organizations/organizations.js";
+import { wholeNumber } from "../kernel/text.js";
 import { memberships } from "./members.js";
 import { findMembership } from "./quota.js";
 

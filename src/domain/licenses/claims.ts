@@ -1,5 +1,5 @@
-import { quote } from "../errors.js";
-import { emailProblem } from "../text.js";
+import { quote } from "../kernel/errors.js";
+import { emailProblem } from "../kernel/text.js";
 
 /** What a licence says. Times are seconds since the epoch. */
 export interface LicenseClaims {

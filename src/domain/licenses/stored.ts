@@ -1,4 +1,4 @@
-import { type Database, statement } from "../database.js";
+import { type Database, statement } from "../kernel/database.js";
 import type { LicenseClaims } from "./claims.js";
 import type { LicenseKeys } from "./keys.js";
 import { isFor, type Verdict, verifyLicense } from "./verification.js";

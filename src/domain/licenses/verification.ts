@@ -1,5 +1,5 @@
 import { compactVerify } from "jose";
-import { quote } from "../errors.js";
+import { quote } from "../kernel/errors.js";
 import { claimFaults, isTime, type LicenseClaims } from "./claims.js";
 import type { LicenseKeys } from "./keys.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";

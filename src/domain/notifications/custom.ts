@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Context, Services } from "../../context.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
-import { conflict, DomainError, forbidden, Problems } from "../errors.js";
-import { proseProblem } from "../text.js";
+import type { Context, Services } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { conflict, DomainError, forbidden, Problems } from "../kernel/errors.js";
+import { proseProblem } from "../kernel/text.js";
 import { addToInbox } from "./inbox.js";
 
 /** What a user wants to be told. One of the two is enough. */

@@ -1,9 +1,9 @@
-import type { Context } from "../../context.js";
-import { newId } from "../ids.js";
-import { statement } from "../database.js";
-import { badInput, forbidden, notFound, Problems } from "../errors.js";
-import type { Page } from "../page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
+import type { Context } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { statement } from "../kernel/database.js";
+import { badInput, forbidden, notFound, Problems } from "../kernel/errors.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 
 /** A notification as its owner finds it in the inbox. */
 export interface InboxNotification {

@@ -1,5 +1,5 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
 import { inboxOwner, readInboxNotification } from "./inbox.js";
 
 // The count moves by what was marked and is never set: items may arrive between this statement's snapshot and its lock.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Services } from "../../context.js";
-import { newId } from "../ids.js";
+import type { Services } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
 import { isRefusedForGood, type Mail } from "../outside/smtp.js";
 
 /** The code with which somebody gets a new password. */

@@ -1,10 +1,10 @@
-import type { Context, Services } from "../../context.js";
-import { boundedPool } from "../bounded-pool.js";
-import { statement } from "../database.js";
-import { badInput, DomainError, Problems } from "../errors.js";
-import { invalidQuery } from "../paging.js";
-import { isUuid } from "../text.js";
-import { wakeups } from "../wakeups.js";
+import type { Context, Services } from "../kernel/context.js";
+import { boundedPool } from "../kernel/bounded-pool.js";
+import { statement } from "../kernel/database.js";
+import { badInput, DomainError, Problems } from "../kernel/errors.js";
+import { invalidQuery } from "../kernel/paging.js";
+import { isUuid } from "../kernel/text.js";
+import { wakeups } from "../kernel/wakeups.js";
 import {
   filterCondition,
   filterValues,

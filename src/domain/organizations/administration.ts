@@ -1,12 +1,12 @@
-import type { Context } from "../../context.js";
-import { newId } from "../ids.js";
-import { diffOf } from "../audit.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { conflict, DomainError, Problems, violatedUnique } from "../errors.js";
-import { lockOrganization, type OrganizationRow } from "../organizations.js";
-import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { conflict, DomainError, Problems, violatedUnique } from "../kernel/errors.js";
+import { lockOrganization, type OrganizationRow } from "./organizations.js";
+import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 
 /** What people write about an organisation. What is left out stays, or is empty at first; the name is required then. */

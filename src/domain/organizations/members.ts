@@ -1,12 +1,19 @@
-import type { Context } from "../../context.js";
-import { authorize, mayAssign, organizationRoles, type OrganizationRole, reach, sees } from "../authorization.js";
-import { plannedEachTime, statement } from "../database.js";
-import { conflict, forbidden, notFound, Problems } from "../errors.js";
-import { foldedSql } from "../folding.js";
-import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
-import type { Page } from "../page.js";
-import { type PageArguments, readRange } from "../paging.js";
-import { isUuid } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import {
+  authorize,
+  mayAssign,
+  organizationRoles,
+  type OrganizationRole,
+  reach,
+  sees,
+} from "../authorization/authorization.js";
+import { plannedEachTime, statement } from "../kernel/database.js";
+import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
+import { foldedSql } from "../kernel/folding.js";
+import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
+import type { Page } from "../kernel/page.js";
+import { type PageArguments, readRange } from "../kernel/paging.js";
+import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import {
   type FoundUser,
@@ -16,7 +23,7 @@ import {
   userColumns,
   type UserRow,
   userTarget,
-} from "../users.js";
+} from "../users/users.js";
 import { inOrderOfNames, pageByName, searchProblem } from "../users/listing.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
 

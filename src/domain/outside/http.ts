@@ -4,7 +4,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Cidr } from "../../config.js";
+import type { Cidr } from "../../config/config.js";
 
 /** Calls other servers by the signature of the Fetch Standard. Answers are complete when it resolves. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;

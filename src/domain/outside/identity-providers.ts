@@ -18,8 +18,8 @@ import {
   randomState,
   ResponseBodyError,
 } from "openid-client";
-import type { Config } from "../../config.js";
-import { DomainError, forbidden } from "../errors.js";
+import type { Config } from "../../config/config.js";
+import { DomainError, forbidden } from "../kernel/errors.js";
 import { type Fetch, outsideFetch } from "./http.js";
 
 /** How people sign in through a provider. */

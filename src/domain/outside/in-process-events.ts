@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Events, Hint, Subscription, Topic } from "../events.js";
+import type { Events, Hint, Subscription, Topic } from "../kernel/events.js";
 
 /** Hints within one process: all a single replica needs, and the last step of those that come from elsewhere. */
 export class InProcessEvents implements Events {

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import type { Cidr } from "../../config.js";
+import type { Cidr } from "../../config/config.js";
 
 /** Which addresses of the operator's own networks may be called. */
 export interface InsideRules {

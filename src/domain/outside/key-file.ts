@@ -1,6 +1,6 @@
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { StartRefused } from "../errors.js";
+import { StartRefused } from "../kernel/errors.js";
 import { randomText } from "../tokens/text.js";
 import { type EncryptionKey, keysRule, newKeyText, readKeys } from "./vault.js";
 

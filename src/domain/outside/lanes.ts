@@ -1,5 +1,5 @@
-import { type BoundedPool, boundedPools } from "../bounded-pool.js";
-import { unavailable } from "../errors.js";
+import { type BoundedPool, boundedPools } from "../kernel/bounded-pool.js";
+import { unavailable } from "../kernel/errors.js";
 
 /** Who causes work on a password: a caller who is signed in, or anyone who asks for a public operation. */
 export type Lane = "signedIn" | "stranger";

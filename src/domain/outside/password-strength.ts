@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { programFile } from "../../program-files.js";
-import { unavailable } from "../errors.js";
+import { unavailable } from "../kernel/errors.js";
 import { type Lane, passwordLanes } from "./lanes.js";
 
 /** A password to be guessed at, and texts that whoever guesses knows. */
@@ -25,7 +25,7 @@ const room = { signedIn: 250, stranger: 250 };
 /** Milliseconds for one estimate, with the dictionaries read at the first. */
 const patience = 10_000;
 
-const program = programFile(`domain/outside/password-strength/worker${extname(import.meta.url)}`);
+const program = programFile(`domain/outside/password-strength-worker${extname(import.meta.url)}`);
 const lanes = passwordLanes(1, room);
 let worker: Worker | undefined;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { reasonOf } from "../availability.js";
-import type { Hint, Topic } from "../events.js";
+import { reasonOf } from "../kernel/availability.js";
+import type { Hint, Topic } from "../kernel/events.js";
 import { InProcessEvents } from "./in-process-events.js";
 import { PostgresChannel } from "./postgres-channel.js";
 

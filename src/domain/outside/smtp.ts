@@ -1,5 +1,5 @@
 import { createTransport } from "nodemailer";
-import type { Config } from "../../config.js";
+import type { Config } from "../../config/config.js";
 
 /** A message to one person, in two forms that say the same. */
 export interface Mail {

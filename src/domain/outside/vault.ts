@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { unavailable } from "../errors.js";
+import { unavailable } from "../kernel/errors.js";
 
 /** A key under the name that everything it has encrypted remembers. */
 export interface EncryptionKey {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Services } from "../../context.js";
-import { type Database, statement } from "../database.js";
+import type { Services } from "../kernel/context.js";
+import { type Database, statement } from "../kernel/database.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
 interface CountRow extends Count {

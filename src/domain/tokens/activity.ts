@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Database, statement } from "../database.js";
+import { type Database, statement } from "../kernel/database.js";
 import type { Snapshot } from "./snapshots.js";
 
 /** How long sessions live, in milliseconds. */

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
-import type { Actor } from "../../context.js";
-import type { Database } from "../database.js";
-import { unauthenticated } from "../errors.js";
-import type { Events, Subscription } from "../events.js";
+import type { Actor } from "../kernel/context.js";
+import type { Database } from "../kernel/database.js";
+import { unauthenticated } from "../kernel/errors.js";
+import type { Events, Subscription } from "../kernel/events.js";
 import { Activity, type SessionLife } from "./activity.js";
 import { proxies } from "../workspace-proxies/tokens.js";
 import { agents, Machines } from "./machines.js";

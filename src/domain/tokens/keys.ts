@@ -1,9 +1,9 @@
-import type { Context } from "../../context.js";
-import { type Action, authorize, isScope, narrowed, scopeCatalogue, sees } from "../authorization.js";
-import { statement } from "../database.js";
-import { conflict, forbidden, notFound, Problems, quote, unauthenticated, violatedUnique } from "../errors.js";
-import { displayNameProblem } from "../text.js";
-import { type FoundUser, findUser, lockUser, userTarget } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import { type Action, authorize, isScope, narrowed, scopeCatalogue, sees } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { conflict, forbidden, notFound, Problems, quote, unauthenticated, violatedUnique } from "../kernel/errors.js";
+import { displayNameProblem } from "../kernel/text.js";
+import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./credentials.js";
 import { newToken, type TokenKind } from "./text.js";
 

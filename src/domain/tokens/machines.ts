@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import type { Actor } from "../../context.js";
-import { type Database, type Statement, statement } from "../database.js";
-import { unauthenticated } from "../errors.js";
+import type { Actor } from "../kernel/context.js";
+import { type Database, type Statement, statement } from "../kernel/database.js";
+import { unauthenticated } from "../kernel/errors.js";
 import { Recent } from "./recent.js";
 import { hashSecret } from "./text.js";
 import { Watches } from "./watches.js";

@@ -1,6 +1,6 @@
-import type { Actor } from "../../context.js";
-import type { OrganizationRole, SiteRole } from "../authorization.js";
-import { type Database, lookup, statement } from "../database.js";
+import type { Actor } from "../kernel/context.js";
+import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
+import { type Database, lookup, statement } from "../kernel/database.js";
 import { Recent } from "./recent.js";
 import type { TokenKind } from "./text.js";
 

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Database, Statement } from "../database.js";
+import type { Database, Statement } from "../kernel/database.js";
 
 /** Milliseconds after which open streams of an ended key are closed at the latest. */
 const interval = 5_000;

@@ -1,5 +1,5 @@
-import { Problems } from "../errors.js";
-import { proseProblem, textProblem } from "../text.js";
+import { Problems } from "../kernel/errors.js";
+import { proseProblem, textProblem } from "../kernel/text.js";
 
 /** What a user says of a secret. */
 export interface SecretFields {

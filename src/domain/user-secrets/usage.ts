@@ -1,8 +1,8 @@
-import type { Context } from "../../context.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
-import { conflict, Problems } from "../errors.js";
-import { findUser, userTarget } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { conflict, Problems } from "../kernel/errors.js";
+import { findUser, userTarget } from "../users/users.js";
 
 /** How much of what a user may store is used. Bytes are those of plain values. */
 interface Used {

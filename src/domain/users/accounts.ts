@@ -1,15 +1,15 @@
-import type { Context } from "../../context.js";
-import { foldedSql } from "../folding.js";
-import { newId } from "../ids.js";
-import { diffOf } from "../audit.js";
-import { authorize } from "../authorization.js";
-import { statement } from "../database.js";
-import { badInput, conflict, Problems, type Validation, violatedUnique } from "../errors.js";
-import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations.js";
-import { passwordProblem } from "../passwords.js";
-import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { foldedSql } from "../kernel/folding.js";
+import { newId } from "../kernel/ids.js";
+import { diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { badInput, conflict, Problems, type Validation, violatedUnique } from "../kernel/errors.js";
+import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
+import { passwordProblem } from "../sign-in/passwords.js";
+import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
-import { authorizeOn, findUser, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "../users.js";
+import { authorizeOn, findUser, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
 
 export interface CreateUser {

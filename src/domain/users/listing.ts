@@ -1,13 +1,13 @@
-import type { Context } from "../../context.js";
+import type { Context } from "../kernel/context.js";
 import type { Role } from "../authorization/roles.js";
-import { plannedEachTime, type Statement } from "../database.js";
-import { Problems } from "../errors.js";
-import { folded, foldedSql } from "../folding.js";
-import { findOrganization } from "../organizations.js";
-import type { Page } from "../page.js";
-import { cursor, type PageArguments, pageOf, type Range, readRange } from "../paging.js";
-import { proseProblem } from "../text.js";
-import { type LoginType, userColumns, type UserRow, type UserStatus } from "../users.js";
+import { plannedEachTime, type Statement } from "../kernel/database.js";
+import { Problems } from "../kernel/errors.js";
+import { folded, foldedSql } from "../kernel/folding.js";
+import { findOrganization } from "../organizations/organizations.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import { proseProblem } from "../kernel/text.js";
+import { type LoginType, userColumns, type UserRow, type UserStatus } from "./users.js";
 import { isReadable, readableUsers } from "./readable.js";
 
 /** Which users are wanted. What is absent does not narrow. */

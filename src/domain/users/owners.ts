@@ -1,7 +1,7 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
-import { conflict } from "../errors.js";
-import type { UserRow } from "../users.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { conflict } from "../kernel/errors.js";
+import type { UserRow } from "./users.js";
 
 const lockOwners = statement("select pg_advisory_xact_lock(hashtext('steward.owners'))");
 

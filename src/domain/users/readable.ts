@@ -1,5 +1,5 @@
-import type { Context } from "../../context.js";
-import { reach } from "../authorization.js";
+import type { Context } from "../kernel/context.js";
+import { reach } from "../authorization/authorization.js";
 
 /** Whether the caller may read the user `u`, by the values of `readableUsers` from parameter `first` on. */
 export const isReadable = (u: string, first: number): string => `(

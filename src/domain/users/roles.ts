@@ -1,5 +1,5 @@
-import type { Context } from "../../context.js";
-import { diffOf } from "../audit.js";
+import type { Context } from "../kernel/context.js";
+import { diffOf } from "../audit/audit.js";
 import {
   authorize,
   mayAssign,
@@ -8,13 +8,13 @@ import {
   roleNames,
   type SiteRole,
   siteRoles,
-} from "../authorization.js";
+} from "../authorization/authorization.js";
 import type { Role } from "../authorization/roles.js";
-import { statement } from "../database.js";
-import { badInput, Problems } from "../errors.js";
-import { findOrganization } from "../organizations.js";
+import { statement } from "../kernel/database.js";
+import { badInput, Problems } from "../kernel/errors.js";
+import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/credentials.js";
-import { identified, lockUser, membershipsOf, refuseSystemIdentity, type UserRow } from "../users.js";
+import { identified, lockUser, membershipsOf, refuseSystemIdentity, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
 
 /** Every role by the name that GraphQL gives it. */

@@ -1,19 +1,19 @@
-import type { Context } from "../../context.js";
-import { type Diff, diffOf } from "../audit.js";
-import { authorize, may } from "../authorization.js";
-import { statement } from "../database.js";
-import { requireFeature } from "../entitlements.js";
-import { conflict, DomainError, notFound, Problems, violatedUnique } from "../errors.js";
-import { newId } from "../ids.js";
-import { replaceSiteSetting } from "../site-settings.js";
-import { displayNameProblem, iconProblem, nameProblem } from "../text.js";
+import type { Context } from "../kernel/context.js";
+import { type Diff, diffOf } from "../audit/audit.js";
+import { authorize, may } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { conflict, DomainError, notFound, Problems, violatedUnique } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { replaceSiteSetting } from "../deployment/site-settings.js";
+import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
 import {
   findWorkspaceProxy,
   lockWorkspaceProxy,
   readWorkspaceProxy,
   type WorkspaceProxyRow,
-} from "../workspace-proxies.js";
+} from "./workspace-proxies.js";
 import { isNamedPrimary, primaryRegion } from "./primary.js";
 import { newProxyToken } from "./tokens.js";
 

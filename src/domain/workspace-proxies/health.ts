@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Config } from "../../config.js";
-import { type Database, statement } from "../database.js";
+import type { Config } from "../../config/config.js";
+import { type Database, statement } from "../kernel/database.js";
 import { type Fetch, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
 import { diagnose } from "./diagnosis.js";

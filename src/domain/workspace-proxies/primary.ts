@@ -1,8 +1,8 @@
-import type { Context } from "../../context.js";
-import { statement } from "../database.js";
-import { version } from "../deployment.js";
-import { readSiteSetting, siteSetting } from "../site-settings.js";
-import type { WorkspaceProxyRow } from "../workspace-proxies.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { version } from "../deployment/deployment.js";
+import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
+import type { WorkspaceProxyRow } from "./workspace-proxies.js";
 import type { Site } from "./sites.js";
 
 /** The name of the deployment itself among the proxies. */

@@ -1,4 +1,4 @@
-import { statement } from "../database.js";
+import { statement } from "../kernel/database.js";
 import type { MachineKind } from "../tokens/machines.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 

@@ -1,7 +1,7 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
-import type { Context } from "../../context.js";
+import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
-import { LoginType, type UserRow, usersById } from "../../domain/users.js";
+import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
 import {
   type AccountChange,
   activateUser,
@@ -14,9 +14,9 @@ import {
   updateUser,
 } from "../../domain/users/accounts.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
-import { ByArguments, Covers, Needs, OpenTo } from "../access.js";
-import { EmailAddress, Url, UUID } from "../scalars.js";
-import { UserType } from "../users.js";
+import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
+import { EmailAddress, Url, UUID } from "../engine/scalars.js";
+import { UserType } from "./users.js";
 
 @InputType({ description: "A new user." })
 class CreateUserInput implements CreateUser {

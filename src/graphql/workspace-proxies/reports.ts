@@ -1,5 +1,5 @@
 import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { Context } from "../../context.js";
+import type { Context } from "../../domain/kernel/context.js";
 import {
   type ApplicationReference,
   type ApplicationTarget,
@@ -14,9 +14,9 @@ import {
   registerWorkspaceProxy,
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
-import { OpenTo } from "../access.js";
-import { DateTime, Url, UUID } from "../scalars.js";
-import { ChangedWorkspaceProxy } from "../workspace-proxies.js";
+import { OpenTo } from "../engine/access.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
   simpleResolvers: true,

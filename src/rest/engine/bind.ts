@@ -10,8 +10,8 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from "graphql";
-import { Problems } from "../../domain/errors.js";
-import { truthOf } from "../../domain/text.js";
+import { Problems } from "../../domain/kernel/errors.js";
+import { truthOf } from "../../domain/kernel/text.js";
 import {
   argumentPaths,
   entryKeyOf,
@@ -19,7 +19,7 @@ import {
   rulesOfVariables,
   type Variables,
   variableReader,
-} from "../../graphql/variables.js";
+} from "../../graphql/engine/variables.js";
 import type { Row } from "./area.js";
 import type { StoredOperation } from "./operation.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";

@@ -1,4 +1,4 @@
-import type { DomainError } from "../../domain/errors.js";
+import type { DomainError } from "../../domain/kernel/errors.js";
 import { type Answered, json } from "../../http/answers.js";
 import { type ChallengeFacts, challengeOf } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";

@@ -8,8 +8,8 @@ import {
   isNonNullType,
   OperationTypeNode,
 } from "graphql";
-import { scopesOf } from "../../domain/authorization.js";
-import { entryKeyOf } from "../../graphql/variables.js";
+import { scopesOf } from "../../domain/authorization/authorization.js";
+import { entryKeyOf } from "../../graphql/engine/variables.js";
 import { answerOf, eventShapes, type Field, type Shape, unmodifiedBy } from "./render.js";
 import type { Endpoint } from "./respond.js";
 import { snakeCase } from "./spelling.js";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, Source, validate } from "graphql";
-import { type Operation, prepare } from "../../graphql/execute.js";
+import { type Operation, prepare } from "../../graphql/engine/execute.js";
 import { programFile } from "../../program-files.js";
 
 /** An operation that the program brings along: validated at boot, run as often as its row is asked for. */
@@ -10,17 +10,17 @@ export interface StoredOperation extends Operation {
   readonly description: string | undefined;
 }
 
-/** Reads the operations of an area. The program does not start with an invalid one. */
-export function storedOperations(schema: GraphQLSchema, area: string): Map<string, StoredOperation> {
-  const text = readFileSync(programFile(`rest/${area}.graphql`), "utf8");
-  const document = parse(new Source(text, `${area}.graphql`), { noLocation: false });
+/** Reads the operations of a file below `src`, such as `rest/groups`. The program does not start with an invalid one. */
+export function storedOperations(schema: GraphQLSchema, path: string): Map<string, StoredOperation> {
+  const text = readFileSync(programFile(`${path}.graphql`), "utf8");
+  const document = parse(new Source(text, `${path}.graphql`), { noLocation: false });
   const faults = validate(schema, document);
-  if (faults.length > 0) throw new Error(`${area}.graphql: ${faults.map(String).join("\n")}`);
+  if (faults.length > 0) throw new Error(`${path}.graphql: ${faults.map(String).join("\n")}`);
   const operations = new Map<string, StoredOperation>();
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
     const name = definition.name?.value;
-    if (!name) throw new Error(`${area}.graphql: every operation needs a name.`);
+    if (!name) throw new Error(`${path}.graphql: every operation needs a name.`);
     operations.set(name, { ...prepare(schema, document, name), name, description: descriptionOf(schema, definition) });
   }
   return operations;

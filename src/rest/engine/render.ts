@@ -13,7 +13,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
-import { entryKeyOf } from "../../graphql/variables.js";
+import { entryKeyOf } from "../../graphql/engine/variables.js";
 import type { StoredOperation } from "./operation.js";
 
 /** The spelling of an answer, read off an operation: what to write for which part of its result. */

@@ -1,4 +1,4 @@
-import type { Spelling } from "../../graphql/variables.js";
+import type { Spelling } from "../../graphql/engine/variables.js";
 
 /** `displayName` → `display_name`. */
 export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

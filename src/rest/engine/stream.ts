@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import type { GraphQLSchema } from "graphql";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Context, Services } from "../../context.js";
-import type { Result } from "../../graphql/execute.js";
+import type { Context, Services } from "../../domain/kernel/context.js";
+import type { Result } from "../../graphql/engine/execute.js";
 import { send } from "../../http/answers.js";
 import { type Http, upgrades } from "../../http/baseline.js";
 import type { End } from "../../http/lifetimes.js";

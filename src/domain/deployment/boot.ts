@@ -1,0 +1,164 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { MikroORM } from "@mikro-orm/postgresql";
+import { ConfigError } from "../../config/config.js";
+import { Context, type Services } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { migrations } from "../../entities/migrations/index.js";
+import { type Administrator, createAdministrator, systemActor } from "./administrators.js";
+import { statement } from "../kernel/database.js";
+import { ensurePageKey } from "./deployment.js";
+import { unlockVault } from "../encryption/keys.js";
+import { DomainError, StartRefused } from "../kernel/errors.js";
+import { storeConfiguredLicense } from "../licenses/licenses.js";
+
+export type { Administrator } from "./administrators.js";
+
+/** What there is before the first request: everything but the bus and those who listen on it. */
+export type BootServices = Pick<Services, "config" | "database" | "passwords" | "vault" | "log">;
+
+/**
+ * Makes the database ready for this program: waits for it, migrates it, checks the encryption keys, and fills an empty
+ * database. Servers that start at once take turns. Gives the first administrator, if this start made one.
+ */
+export async function firstBoot(services: BootServices): Promise<Administrator | undefined> {
+  await migrate(services);
+  // No hints are sent: whoever could listen is still waiting here, too.
+  const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
+  return ctx.transactional(async () => {
+    await ctx.rows(waitForever);
+    await ctx.rows(lockBoot);
+    await unlockVault(ctx);
+    await createDeployment(ctx);
+    await ensurePageKey(ctx);
+    await storeConfiguredLicense(ctx);
+    return createFirstAdministrator(ctx);
+  });
+}
+
+/** Brings the tables of the database to this program's version. */
+export async function migrate(services: BootServices): Promise<void> {
+  await waitForDatabase(services);
+  const { orm } = services.database;
+  await orm.em.fork().transactional(async (em) => {
+    await em.execute(waitForever.text);
+    await em.execute(lockBoot.text);
+    await refuseNewer(orm.migrator);
+    const done = await orm.migrator.up({ transaction: em.getTransactionContext() });
+    if (done.length > 0) services.log.info({ migrations: done.map(({ name }) => name) }, "The database was migrated.");
+  });
+}
+
+async function refuseNewer(migrator: MikroORM["migrator"]): Promise<void> {
+  const known = new Set(migrations.map(({ name }) => name));
+  const unknown = (await migrator.getExecuted()).filter(({ name }) => !known.has(name));
+  if (unknown.length === 0) return;
+  const newest = unknown.at(-1)!.name;
+  throw new StartRefused(
+    `The database is newer than this program: it has the migration ${newest}. Start the version that made it, or a later one.`,
+  );
+}
+
+/** Milliseconds to wait for a database that does not answer, and between tries. */
+const patience = 60_000;
+const pause = 500;
+
+const oldestPostgres = 14;
+
+const serverVersion = statement<{ version: number }>(
+  `select current_setting('server_version_num')::int / 10000 as version`,
+);
+
+async function waitForDatabase({ database, log }: BootServices): Promise<void> {
+  const deadline = performance.now() + patience;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const [server] = await database.query(serverVersion, []);
+      if (server!.version < oldestPostgres)
+        throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
+      return;
+    } catch (error) {
+      if (error instanceof StartRefused) throw error;
+      const { message } = error as Error;
+      if (isFirst) log.info({ reason: message }, "Waiting for the database.");
+      if (performance.now() > deadline) throw new StartRefused(`The database did not answer for a minute: ${message}`);
+      await delay(pause);
+    }
+  }
+}
+
+/** However long a boot takes, and however long those before it take: no time limit. */
+const waitForever = statement(
+  `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
+);
+
+const lockBoot = statement(`select pg_advisory_xact_lock(hashtext('steward.boot'))`);
+
+const insertDeployment = statement<{ id: string }>(`
+  insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);
+
+// The group Everyone has the id of its organisation.
+const insertDefaultOrganization = statement(`
+  with organization as (
+    insert into organizations (id, created_at, updated_at, name, display_name, is_default)
+    values ($1, now(), now(), $2, 'Default', true)
+    returning id
+  )
+  insert into groups (id, created_at, updated_at, organization_id, name) select id, now(), now(), id, 'Everyone' from organization`);
+
+const insertSystemIdentity = statement(`
+  insert into users (id, created_at, updated_at, email, username, name, login_type, is_system)
+  values ($1, now(), now(), $2, $3, $4, 'none', true)`);
+
+/** Identities that act for the system: nobody signs in as them. RFC 2606 keeps their addresses from existing. */
+const systemIdentities = [
+  { username: "system", name: "System" },
+  { username: "prebuilds", name: "Prebuilt workspaces" },
+];
+
+/** Fills an empty database with what every deployment has. */
+async function createDeployment(ctx: Context): Promise<void> {
+  const isNew = await ctx.row(insertDeployment, newId());
+  if (!isNew) return;
+  const id = newId();
+  const name = ctx.config.defaultOrganization;
+  await ctx.rows(insertDefaultOrganization, id, name);
+  ctx.audit({
+    action: "create",
+    resourceType: "organization",
+    resourceId: id,
+    resourceLabel: name,
+    organizationId: id,
+  });
+  for (const identity of systemIdentities) {
+    await ctx.rows(
+      insertSystemIdentity,
+      newId(),
+      `${identity.username}@steward.invalid`,
+      identity.username,
+      identity.name,
+    );
+  }
+}
+
+const hasUsers = statement<{ exists: boolean }>(`select exists (select from users where not is_system)`);
+
+/** Creates the administrator that the configuration names, unless there is or was any user. */
+async function createFirstAdministrator(ctx: Context): Promise<Administrator | undefined> {
+  const users = await ctx.row(hasUsers);
+  if (users?.exists) return undefined;
+  const { adminEmail: email, adminUsername: username, adminPassword: password } = ctx.config;
+  try {
+    return await createAdministrator(ctx, { email, username, password });
+  } catch (error) {
+    throw error instanceof DomainError ? new ConfigError(faultsOf(error)) : error;
+  }
+}
+
+const settings: Record<string, string> = {
+  email: "STEWARD_ADMIN_EMAIL",
+  username: "STEWARD_ADMIN_USERNAME",
+  password: "STEWARD_ADMIN_PASSWORD",
+};
+
+const faultsOf = ({ facts, message }: DomainError): string[] =>
+  facts.validations?.map(({ field, detail }) => `${settings[field]}: ${detail}`) ?? [message];

@@ -1,0 +1,98 @@
+import type { Context } from "../kernel/context.js";
+import { authorize, reach, sees } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { conflict, notFound } from "../kernel/errors.js";
+import { isUuid } from "../kernel/text.js";
+
+export interface OrganizationRow {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  name: string;
+  displayName: string;
+  description: string;
+  icon: string;
+  isDefault: boolean;
+}
+
+/** The columns of an `OrganizationRow`, for statements that call the table `o`. */
+export const organizationColumns = `o.id, o.created_at as "createdAt", o.updated_at as "updatedAt", o.name,
+  o.display_name as "displayName", o.description, o.icon, o.is_default as "isDefault"`;
+
+const select = (condition: string, more = "") =>
+  statement<OrganizationRow>(
+    `select ${organizationColumns} from organizations o where o.deleted_at is null and ${condition} ${more}`,
+  );
+
+const finders = {
+  byId: select("o.id = $1"),
+  byName: select("lower(o.name) = lower($1)"),
+  byDefault: select("o.is_default"),
+};
+
+// Not `for update`: rows that refer to the organisation may come and go meanwhile.
+const locking = select(
+  "(o.id = $1 or lower(o.name) = lower($2) or ($3 and o.is_default)) and ($4 or o.id = any($5::uuid[]))",
+  "for no key update",
+);
+
+/** The organisation that `ref` means: an id, a name in any letter case, or `default`. Throws if it is not readable. */
+export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
+  const organization = await lookUp(ctx, ref);
+  if (!organization || !sees(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
+  return organization;
+}
+
+/**
+ * The same for a caller who has a permission on it: no other transaction changes it, and nobody joins it, until this one
+ * ends. Throws for all other callers, and locks nothing for them.
+ */
+export async function lockOrganization(
+  ctx: Context,
+  ref: string,
+  permission: "organization:update" | "organization:delete" | "group:create",
+): Promise<OrganizationRow> {
+  const { everywhere, organizations } = reach(ctx.actor, permission);
+  const named = isUuid(ref) ? [ref, null] : [null, ref];
+  const mayHold = everywhere || organizations.length > 0;
+  const organization = mayHold && (await ctx.row(locking, ...named, ref === "default", everywhere, organizations));
+  if (organization) return organization;
+  authorize(ctx.actor, permission, { organizationId: (await findOrganization(ctx, ref)).id });
+  throw notFound();
+}
+
+function lookUp(ctx: Context, ref: string) {
+  const { byId, byName, byDefault } = finders;
+  if (isUuid(ref)) return ctx.row(byId, ref);
+  return ref === "default" ? ctx.row(byDefault) : ctx.row(byName, ref);
+}
+
+const organizationsByIds = statement<OrganizationRow>(
+  `select ${organizationColumns} from organizations o where o.id = any($1::uuid[])`,
+);
+
+/** Organisations by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
+export async function organizationsById(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<Array<OrganizationRow | undefined>> {
+  const organizations = new Map((await ctx.rows(organizationsByIds, ids)).map((each) => [each.id, each]));
+  return ids.map((id) => organizations.get(id));
+}
+
+const readableOrganizations = statement<OrganizationRow>(`
+  select ${organizationColumns} from organizations o
+  where o.deleted_at is null and ($1 or o.id = any($2::uuid[]))
+  order by lower(o.name)`);
+
+/** All organisations that the caller may read, by name. */
+export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
+  const { everywhere, organizations } = reach(ctx.actor, "organization:read");
+  return ctx.rows(readableOrganizations, everywhere, organizations);
+}
+
+/** How many organisations somebody may be in. */
+export const maxOrganizationsPerUser = 1000;
+
+export const tooManyOrganizations = () =>
+  conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organisations.`);

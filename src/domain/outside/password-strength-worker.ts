@@ -1,0 +1,23 @@
+// The thread that guesses at passwords.
+import { parentPort } from "node:worker_threads";
+import { ZxcvbnFactory } from "@zxcvbn-ts/core";
+import * as common from "@zxcvbn-ts/language-common";
+import * as english from "@zxcvbn-ts/language-en";
+import type { GuessedPassword, Strength } from "./password-strength.js";
+
+const estimator = new ZxcvbnFactory({
+  dictionary: { ...common.dictionary, ...english.dictionary },
+  graphs: common.adjacencyGraphs,
+  translations: english.translations,
+  // How many characters count; the time grows with the square of them.
+  maxLength: 128,
+  // Spellings with digits for letters that are looked up. The default of 100 takes a second at 128 characters.
+  l33tMaxSubstitutions: 8,
+});
+
+parentPort?.on("message", ({ password, known }: GuessedPassword) => {
+  const { score, feedback } = estimator.check(password, known);
+  const advice = [feedback.warning ?? "", ...feedback.suggestions].filter((text) => text !== "");
+  const strength: Strength = { score, advice };
+  parentPort?.postMessage(strength); // oxlint-disable-line unicorn/require-post-message-target-origin -- no window
+});

@@ -1,0 +1,96 @@
+import type { Context } from "../kernel/context.js";
+import { authorize } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { hasFeature, requireFeature } from "../entitlements/requirements.js";
+import { forbidden, Problems } from "../kernel/errors.js";
+import {
+  type DailySchedule,
+  nextStart,
+  scheduleOf,
+  scheduleProblem,
+  scheduleText,
+  timeOfDay,
+} from "./daily-schedule.js";
+import { authorizeOn, findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
+
+/** When a user's workspaces may be stopped and updated, since nobody works then. */
+export interface QuietHours {
+  /** As cron: `CRON_TZ=Europe/Berlin 30 2 * * *`. */
+  rawSchedule: string;
+  timezone: string;
+  /** `HH:MM` in that zone. */
+  time: string;
+  /** The first start after now. */
+  next: string;
+  /** Whether the user chose them. Otherwise they are the deployment's. */
+  userSet: boolean;
+  /** Whether users may choose. */
+  userCanSet: boolean;
+}
+
+const scheduleByUser = statement<{ schedule: string }>(`select schedule from user_quiet_hours where user_id = $1`);
+
+/** The quiet hours of a user. */
+export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHours> {
+  const user = await findUser(ctx, ref);
+  authorize(ctx.actor, "user:read_personal", userTarget(user));
+  const own = await ctx.row(scheduleByUser, user.id);
+  return quietHours(ctx, own && scheduleOf(own.schedule));
+}
+
+export interface SetQuietHours {
+  user: string;
+  /** Null, empty or blank goes back to the default. */
+  cron?: string | null;
+}
+
+const storeSchedule = statement<{ former: string | null }>(`
+  with former as (select schedule from user_quiet_hours where user_id = $1),
+  dropped as (delete from user_quiet_hours where user_id = $1 and $2::text is null),
+  stored as (
+    insert into user_quiet_hours (user_id, schedule) select $1, $2 where $2 is not null
+    on conflict (user_id) do update set schedule = excluded.schedule
+  )
+  select (select schedule from former) as former`);
+
+/** Gives a user quiet hours of their own, or the default ones again. */
+export async function setQuietHours(ctx: Context, { user: ref, cron }: SetQuietHours): Promise<QuietHours> {
+  const user = await lockUser(ctx, ref, "user:update_personal");
+  authorizeOn(ctx, "user:update_personal", user);
+  const text = cron?.trim() || undefined;
+  const isReset = cron !== undefined && text === undefined;
+  if (!isReset) requireFeature(ctx, "advanced_template_scheduling");
+  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Quiet hours are the same for everybody here.");
+  const problems = new Problems();
+  problems.add("cron", cron === undefined ? "Is required." : text && scheduleProblem(text));
+  problems.throwIfAny();
+
+  const own = text ? scheduleOf(text) : undefined;
+  const schedule = own && scheduleText(own);
+  const { former } = (await ctx.row(storeSchedule, user.id, schedule))!;
+  recordChange(ctx, user, former ?? undefined, schedule);
+  return quietHours(ctx, own);
+}
+
+function recordChange(ctx: Context, { id, username }: FoundUser, old?: string, chosen?: string): void {
+  if (old === chosen) return;
+  const action = old === undefined ? "create" : chosen === undefined ? "delete" : "update";
+  const diff = { schedule: { old, new: chosen } };
+  ctx.audit({ action, resourceType: "quiet_hours", resourceId: id, resourceLabel: username, diff });
+}
+
+/** What counts for a user with this schedule, or with none. */
+function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
+  const { config } = ctx;
+  const userCanSet = config.quietHoursAllowCustom && hasFeature(ctx, "advanced_template_scheduling");
+  const chosen = userCanSet ? own : undefined;
+  const schedule = chosen ?? config.quietHoursDefault;
+  return {
+    rawSchedule: scheduleText(schedule),
+    timezone: schedule.zone,
+    time: timeOfDay(schedule),
+    next: new Date(nextStart(schedule, Date.now())).toISOString(),
+    userSet: chosen !== undefined,
+    userCanSet,
+  };
+}

@@ -1,0 +1,193 @@
+import { timingSafeEqual } from "node:crypto";
+import { Context } from "../kernel/context.js";
+import { systemActor } from "../deployment/administrators.js";
+import { statement } from "../kernel/database.js";
+import { DomainError, forbidden, Problems } from "../kernel/errors.js";
+import { type Account, accountById, identified, readAccount, refused } from "./accounts.js";
+import { rememberAddress } from "./failures.js";
+import { deliverPasscode } from "../notifications/passcodes.js";
+import { foldedSql } from "../kernel/folding.js";
+import { passwordProblem } from "./passwords.js";
+import { emailProblem } from "../kernel/text.js";
+import { userHint } from "../tokens/credentials.js";
+import { hashSecret, randomText } from "../tokens/text.js";
+
+export interface RequestOneTimePasscode {
+  email?: string | null;
+}
+
+export interface ChangePasswordWithPasscode {
+  email?: string | null;
+  oneTimePasscode?: string | null;
+  /** The new one. */
+  password?: string | null;
+}
+
+/** Capital letters and digits that nobody mistakes for each other; ten of them are 49 bits. */
+const alphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
+const codeLength = 10;
+
+/** Tries that a code stands, right and wrong ones. */
+const triesPerCode = 5;
+
+/** Codes of a user within an hour, and seconds between two of them. */
+const codesPerHour = 5;
+const pause = 60;
+
+/** Accounts `u` that choose new passwords by passcode. */
+const mayReset = `u.status = 'active' and u.login_type = 'password' and u.deleted_at is null and not u.is_system`;
+
+/**
+ * Sends a passcode to the holder of an account, if there is such an account. Nothing that happens before the answer
+ * depends on it: whoever asks learns nothing, not even by the time it takes.
+ */
+export async function requestOneTimePasscode(ctx: Context, { email }: RequestOneTimePasscode): Promise<true> {
+  requirePasswords(ctx);
+  const address = email ?? "";
+  const problems = new Problems();
+  problems.add("email", emailProblem(address));
+  problems.throwIfAny();
+  const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
+  ctx.services.errands.run("one-time passcode", (signal) => sendPasscode(asSystem, address, signal));
+  return true;
+}
+
+async function sendPasscode(ctx: Context, email: string, signal: AbortSignal): Promise<void> {
+  const code = randomText(codeLength, alphabet);
+  const user = await ctx.transactional(() => storePasscode(ctx, email, hashSecret(code)));
+  if (!user) return;
+  const message = { email: user.email, username: user.username, code, lifetime: ctx.config.passcodeLifetime };
+  const isValid = async () => (await ctx.row(isCurrent, user.id, hashSecret(code))) !== undefined;
+  await deliverPasscode(ctx.services, message, isValid, signal);
+}
+
+type Addressee = Pick<Account, "id" | "email" | "username">;
+
+const upsertPasscode = statement<Addressee>(`
+  with made as (
+    insert into one_time_passcodes as p (user_id, code_hash, expires_at, requested_at)
+    select u.id, $2, now() + make_interval(secs => $3), array[now()]
+    from users u where ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset}
+    on conflict (user_id) do update
+    set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0,
+      requested_at = array(select at from unnest(p.requested_at) at where at > now() - interval '1 hour') || now()
+    where p.requested_at[cardinality(p.requested_at)] < now() - interval '${pause} s'
+      and (select count(*) from unnest(p.requested_at) at where at > now() - interval '1 hour') < ${codesPerHour}
+    returning user_id
+  )
+  select u.id, u.email, u.username from users u join made on made.user_id = u.id`);
+
+const isCurrent = statement(`
+  select from one_time_passcodes where user_id = $1 and code_hash = $2 and expires_at > now()`);
+
+/** Replaces the user's passcode, unless it is too soon for another. Gives the user whom it was made for. */
+async function storePasscode(ctx: Context, email: string, codeHash: Buffer): Promise<Addressee | undefined> {
+  const user = await ctx.row(upsertPasscode, email, codeHash, ctx.config.passcodeLifetime / 1000);
+  if (user) ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
+  return user;
+}
+
+/** Gives an account a new password, for whoever has the code that was sent to its holder. All sessions and tokens end. */
+export async function changePasswordWithPasscode(ctx: Context, input: ChangePasswordWithPasscode): Promise<true> {
+  requirePasswords(ctx);
+  const { email, oneTimePasscode: code, password } = withoutNulls(input);
+  const problems = new Problems();
+  problems.add("email", emailProblem(email));
+  problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
+  problems.add("password", password === "" ? "Is required." : await passwordProblem(password, { email }, "stranger"));
+  problems.throwIfAny();
+
+  const passcode = await tryCode(ctx, email, code);
+  try {
+    await spend(ctx, passcode, password);
+  } catch (error) {
+    // After any other failure the transaction may still hold the row that this would wait for.
+    if (error instanceof DomainError) await ctx.services.database.query(giveTryBack, [passcode.id, passcode.codeHash]);
+    throw error;
+  }
+  await rememberAddress(ctx, passcode.id);
+  return true;
+}
+
+const withoutNulls = ({ email, oneTimePasscode, password }: ChangePasswordWithPasscode) => ({
+  email: email ?? "",
+  oneTimePasscode: oneTimePasscode ?? "",
+  password: password ?? "",
+});
+
+function requirePasswords({ config }: Context): void {
+  if (!config.passwordAuth) throw forbidden("Password authentication is disabled.");
+}
+
+/** A passcode that is tried, and whose it is. */
+interface Passcode {
+  id: string;
+  username: string;
+  codeHash: Buffer;
+}
+
+// The condition is checked again on the row as it is once others have let go of it, so that no more tries than these
+// are counted, however many come at once. A commit that waits for the disk would tell that there is a code: this one
+// does not, and only a crash of Postgres could forget it.
+const countTry = statement<Passcode | { id: null }>(`
+  with unawaited as (select set_config('synchronous_commit', 'off', true)),
+  tried as (
+    update one_time_passcodes p set attempts = p.attempts + 1 from users u
+    where u.id = p.user_id and ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset}
+      and p.code_hash is not null and p.attempts < ${triesPerCode} and p.expires_at > now()
+    returning u.id, u.username, p.code_hash
+  )
+  select tried.id, tried.username, tried.code_hash as "codeHash" from unawaited left join tried on true`);
+
+const giveTryBack = statement(`
+  update one_time_passcodes set attempts = attempts - 1 where user_id = $1 and code_hash = $2`);
+
+/**
+ * Gives the passcode if this is it. The try counts before anything is compared, and outside the transaction of the
+ * request: whatever becomes of that, it was a try.
+ */
+async function tryCode(ctx: Context, email: string, code: string): Promise<Passcode> {
+  const [tried] = await ctx.services.database.query(countTry, [email]);
+  if (!tried || tried.id === null) throw wrongCode();
+  const given = hashSecret(code.trim().toUpperCase());
+  if (!timingSafeEqual(given, tried.codeHash)) throw refused(ctx, tried, wrongCode());
+  return tried;
+}
+
+/** One answer to all that can be wrong with a code and an e-mail. */
+const wrongCode = () => new DomainError("BAD_USER_INPUT", "Incorrect email or one-time passcode.");
+
+// A login that is under way commits its session before, or finds the password changed.
+const lockUser = statement(`select from users where id = $1 for no key update`);
+
+const changePassword = statement<{ id: string }>(`
+  with changed as (
+    update users u set password_hash = $4, updated_at = now() from one_time_passcodes p
+    where u.id = $1 and p.user_id = u.id and p.code_hash = $2 and p.expires_at > now()
+      and u.password_hash is not distinct from $3 and ${mayReset}
+    returning u.id
+  ), spent as (
+    update one_time_passcodes p set code_hash = null from changed where p.user_id = changed.id
+  ), ended as (
+    delete from api_keys k using changed where k.user_id = changed.id
+  )
+  select id from changed`);
+
+/** Changes the password and spends the code, once. A password that is refused leaves the code as it is. */
+async function spend(ctx: Context, { id, codeHash }: Passcode, password: string): Promise<void> {
+  const account = await readAccount(ctx, accountById, id);
+  if (!account) throw wrongCode();
+  const { passwords } = ctx.services;
+  const problems = new Problems();
+  problems.add("password", await passwordProblem(password, account, "stranger"));
+  if (problems.isEmpty && (await passwords.verify(account.passwordHash ?? undefined, password, "stranger")))
+    problems.add("password", "Must differ from the current password.");
+  problems.throwIfAny();
+
+  const hash = await passwords.hash(password, "stranger");
+  await ctx.rows(lockUser, id);
+  if (!(await ctx.row(changePassword, id, codeHash, account.passwordHash, hash))) throw wrongCode();
+  const diff = { password: { old: "***", new: "***" } };
+  ctx.audit({ action: "update", actorId: id, ...identified(account), diff });
+  ctx.publish(userHint(id));
+}

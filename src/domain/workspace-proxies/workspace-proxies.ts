@@ -1,0 +1,104 @@
+import type { Context } from "../kernel/context.js";
+import { sees } from "../authorization/authorization.js";
+import { statement } from "../kernel/database.js";
+import { notFound } from "../kernel/errors.js";
+import { isUuid } from "../kernel/text.js";
+import { isNamedPrimary, readPrimary } from "./primary.js";
+
+/** What the last check of a proxy found. */
+export const ProxyStatus = {
+  OK: "ok",
+  UNHEALTHY: "unhealthy",
+  UNREACHABLE: "unreachable",
+  UNREGISTERED: "unregistered",
+} as const;
+export type ProxyStatus = (typeof ProxyStatus)[keyof typeof ProxyStatus];
+
+/** What a proxy says of itself, and what kept it from saying so. */
+export interface ProxyReport {
+  errors: string[];
+  warnings: string[];
+}
+
+export interface WorkspaceProxyStatus {
+  status: ProxyStatus | null;
+  checkedAt: string | null;
+  report: ProxyReport | null;
+}
+
+/** A server that carries the traffic of applications. The first of them is the deployment itself. */
+export interface WorkspaceProxyRow {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  name: string;
+  displayName: string;
+  icon: string;
+  /** Empty before it registers, as the wildcard and the version. */
+  pathAppUrl: string;
+  wildcardHostname: string;
+  derpEnabled: boolean;
+  derpOnly: boolean;
+  version: string;
+  healthy: boolean;
+  deleted: boolean;
+  /** Of a deleted proxy nothing is known. */
+  status: WorkspaceProxyStatus;
+}
+
+/** The columns of a `WorkspaceProxyRow`, for statements that call the table `p`. */
+const proxyColumns = `p.id, p.created_at as "createdAt", p.updated_at as "updatedAt", p.name,
+  p.display_name as "displayName", p.icon, p.access_url as "pathAppUrl", p.wildcard_hostname as "wildcardHostname",
+  p.derp_enabled as "derpEnabled", p.derp_only as "derpOnly", p.version, p.deleted_at is not null as deleted,
+  p.status as "lastStatus", p.checked_at as "checkedAt", p.errors, p.warnings`;
+
+type StoredProxy = Omit<WorkspaceProxyRow, "healthy" | "status"> &
+  ProxyReport & { lastStatus: ProxyStatus; checkedAt: string | null };
+
+function asRow({ lastStatus, checkedAt, errors, warnings, ...proxy }: StoredProxy): WorkspaceProxyRow {
+  const status = proxy.deleted
+    ? { status: null, checkedAt: null, report: null }
+    : { status: lastStatus, checkedAt, report: { errors, warnings } };
+  return { ...proxy, healthy: status.status === "ok", status };
+}
+
+const select = (condition: string, lock = "") =>
+  statement<StoredProxy>(`select ${proxyColumns} from workspace_proxies p where ${condition} ${lock}`);
+
+const byId = select("p.id = $1");
+const byName = select("lower(p.name) = lower($1) and p.deleted_at is null");
+
+/** One proxy: by id, also of a deleted one, by the name of a living one in any letter case, or `primary`. */
+export async function findWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
+  if (!sees(ctx.actor, "workspace_proxy:read")) throw notFound();
+  return readWorkspaceProxy(ctx, ref);
+}
+
+/** The same for whoever has been told of the proxy already. */
+export async function readWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
+  const proxy = isNamedPrimary(ref) ? undefined : await ctx.row(isUuid(ref) ? byId : byName, ref);
+  if (proxy) return asRow(proxy);
+  const primary = await readPrimary(ctx);
+  if (!isNamedPrimary(ref) && ref.toLowerCase() !== primary.id) throw notFound();
+  return primary;
+}
+
+const lock = "for no key update of p";
+const lockById = select("p.id = $1 and p.deleted_at is null", lock);
+const lockByName = select("lower(p.name) = lower($1) and p.deleted_at is null", lock);
+
+/** A living proxy that nobody else changes until this transaction ends; `undefined` if there is none. */
+export async function lockWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow | undefined> {
+  const proxy = await ctx.row(isUuid(ref) ? lockById : lockByName, ref);
+  return proxy && asRow(proxy);
+}
+
+const living = statement<StoredProxy>(`
+  select ${proxyColumns} from workspace_proxies p where p.deleted_at is null order by lower(p.name)`);
+
+/** The primary, then all living proxies by name. */
+export async function listWorkspaceProxies(ctx: Context): Promise<WorkspaceProxyRow[]> {
+  if (!sees(ctx.actor, "workspace_proxy:read")) throw notFound();
+  const [primary, proxies] = await Promise.all([readPrimary(ctx), ctx.rows(living)]);
+  return [primary, ...proxies.map(asRow)];
+}

@@ -1,0 +1,56 @@
+import { AppearanceResolver } from "../appearance.js";
+import { ApplicationsResolver } from "../applications.js";
+import { AuditResolver } from "../audit.js";
+import { AuthorizationResolver } from "../authorization.js";
+import { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection-logs.js";
+import { DeploymentResolver } from "../deployment.js";
+import { EncryptionResolver } from "../encryption.js";
+import { EntitlementsResolver } from "../entitlements.js";
+import { GroupBudgetsResolver } from "../groups/budgets.js";
+import { GroupsResolver } from "../groups/groups.js";
+import { LicensesResolver } from "../licenses.js";
+import { LoginResolver } from "../sign-in/login.js";
+import { LoginConversionsResolver } from "../sign-in/conversions.js";
+import { NotificationsResolver } from "../notifications.js";
+import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
+import { OrganizationsResolver } from "../organizations.js";
+import { PasswordsResolver } from "../sign-in/passwords.js";
+import { PrebuildsResolver } from "../prebuilds.js";
+import { QuietHoursResolver } from "../quiet-hours.js";
+import { TokensResolver } from "../tokens.js";
+import { UserSecretsResolver } from "../user-secrets.js";
+import { PublicUsersResolver, UsersResolver } from "../users/users.js";
+import { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
+import { ProxyReportsResolver } from "../workspace-proxies/reports.js";
+import { AccountsResolver } from "../users/accounts.js";
+
+/** Every resolver of the schema, by area. */
+export const resolvers: Function[] = [
+  AccountsResolver,
+  AppearanceResolver,
+  ApplicationsResolver,
+  AuditResolver,
+  AuthorizationResolver,
+  ConnectionLogsResolver,
+  ConnectionWebInfoResolver,
+  DeploymentResolver,
+  EncryptionResolver,
+  EntitlementsResolver,
+  GroupBudgetsResolver,
+  GroupsResolver,
+  LicensesResolver,
+  LoginConversionsResolver,
+  LoginResolver,
+  NotificationsResolver,
+  OneTimePasscodesResolver,
+  OrganizationsResolver,
+  PasswordsResolver,
+  PrebuildsResolver,
+  ProxyReportsResolver,
+  PublicUsersResolver,
+  QuietHoursResolver,
+  TokensResolver,
+  UserSecretsResolver,
+  UsersResolver,
+  WorkspaceProxiesResolver,
+];

@@ -1,0 +1,43 @@
+import { type ExecutionResult, GraphQLError } from "graphql";
+import type { Context } from "../../domain/kernel/context.js";
+
+type Result = ExecutionResult<Record<string, unknown>>;
+
+/** SQLSTATEs of a transaction that lost against a concurrent one and may pass now: serialization failure, deadlock. */
+const lostRace = new Set(["40001", "40P01"]);
+const attempts = 3;
+
+/** Rolls a transaction back because its operation has errors. */
+class Failed extends Error {
+  constructor(readonly result: Result) {
+    super("The operation failed.");
+  }
+
+  get isLostRace(): boolean {
+    return !!this.result.errors?.some(({ originalError }) => isLostRace(originalError));
+  }
+}
+
+const isLostRace = (error: unknown) => lostRace.has((error as { code?: string } | undefined)?.code ?? "");
+
+/**
+ * Runs a mutation in one transaction: the verb, every read of its payload, the audit events, the commit. A response with
+ * errors therefore means that nothing was stored, and has no data. Loses no race to a deadlock before the third attempt.
+ */
+export async function inTransaction(ctx: Context, execute: () => Result | Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ctx.transactional(async () => {
+        const result = await execute();
+        if (result.errors) throw new Failed(result);
+        return result;
+      });
+    } catch (error) {
+      const isFailed = error instanceof Failed;
+      if (attempt < attempts && (isFailed ? error.isLostRace : isLostRace(error))) continue;
+      return { data: null, errors: isFailed ? error.result.errors! : [asGraphqlError(error as Error)] };
+    }
+  }
+}
+
+const asGraphqlError = (error: Error) => new GraphQLError(error.message, { originalError: error });

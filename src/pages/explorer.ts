@@ -1,0 +1,130 @@
+import type { GraphQLSchema } from "graphql";
+import type { Services } from "../domain/kernel/context.js";
+import { graphqlPath } from "../graphql/engine/server.js";
+import type { Http } from "../http/baseline.js";
+import { cookieOf } from "../http/cookies.js";
+import { csrfTokenOf, sessionCookie } from "../http/credentials.js";
+import { type StoredOperation, storedOperations } from "../rest/engine/operation.js";
+import type { Handler, Routes } from "../rest/engine/routes.js";
+import { assetPath, sendAsset } from "./explorer-assets.js";
+import { type Html, html } from "./html.js";
+import { icon, logo } from "./layout.js";
+import { ownPath } from "./return-to.js";
+import { type Answer, perform, type Visit, visited } from "./visit.js";
+
+const referencePath = "/docs";
+
+/** Adds the API reference and the assets of both explorers. Everything comes from this server. */
+export function routeExplorer(routes: Routes, services: Services, signedIn: StoredOperation): void {
+  routes.register(referencePath, ["GET"], visited(services, explorer(reference, signedIn)));
+  routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.state.params.file!));
+}
+
+/** Tells browsers that navigate to GraphQL from its clients, which want JSON. */
+export const asksForGraphiql = (http: Http): boolean =>
+  (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
+
+/** Shows GraphiQL, which keeps its query in the address. */
+export function graphiqlPage(services: Services, schema: GraphQLSchema): Handler {
+  const show = explorer(graphiql, storedOperations(schema, "pages/login").get("SignedIn")!);
+  return visited(services, (visit) => {
+    services.limits.countCaller(visit.nobody());
+    return show(visit);
+  });
+}
+
+interface Explorer {
+  path: string;
+  name: string;
+  styles: string[];
+  scripts: string[];
+  /** Where on the page a token is entered. */
+  tokenPlace: string;
+  /** The text for browsers without JavaScript. */
+  withoutScript: string;
+}
+
+const graphiql: Explorer = {
+  path: graphqlPath,
+  name: "GraphQL",
+  styles: ["graphiql.css"],
+  scripts: ["graphiql.js", "start-graphiql.js"],
+  tokenPlace: "Headers",
+  withoutScript: "This page needs JavaScript. The schema is in schema.graphql.",
+};
+const reference: Explorer = {
+  path: referencePath,
+  name: "REST",
+  styles: ["swagger-ui.css"],
+  scripts: ["swagger-ui-bundle.js", "start-docs.js"],
+  tokenPlace: "Authorize",
+  withoutScript: "This page needs JavaScript. The same description is at /openapi.json.",
+};
+
+/** Scripts of our own only. Both tools write styles into elements; the editor starts its workers from blobs. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' blob:",
+  "worker-src 'self' blob:",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** Who uses an explorer: the user of the session cookie, with the token that their unsafe requests need. */
+interface User {
+  username: string;
+  csrfToken: string;
+}
+
+const explorer =
+  (page: Explorer, signedIn: StoredOperation): Answer =>
+  async (visit) => ({ policy, document: documentOf(page, visit, await userOf(visit, signedIn)) });
+
+async function userOf(visit: Visit, signedIn: StoredOperation): Promise<User | undefined> {
+  const session = cookieOf(visit.http.req, sessionCookie);
+  const ctx = await visit.context();
+  if (session === undefined || ctx.actor.kind !== "user") return undefined;
+  const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
+  return { username: me.username, csrfToken: csrfTokenOf(session) };
+}
+
+const documentOf = (page: Explorer, visit: Visit, user: User | undefined): Html =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${page.name} · Steward</title>
+        ${user && html`<meta name="csrf-token" content="${user.csrfToken}" />`}
+        <link rel="icon" href="${icon}" />
+        ${[...page.styles, "explorer.css"].map((file) => html`<link rel="stylesheet" href="${assetPath}${file}" />`)}
+        ${page.scripts.map((file) => html`<script src="${assetPath}${file}" defer></script>`)}
+      </head>
+      <body>
+        <header id="bar">
+          <a class="home" href="/">${logo}Steward</a>
+          <nav aria-label="Interfaces">${[graphiql, reference].map((each) => linkTo(each, page))}</nav>
+          <p>${user ? signedInAs(user, page) : signedOut(visit, page)}</p>
+        </header>
+        <div id="root"></div>
+        <noscript>${page.withoutScript}</noscript>
+      </body>
+    </html> `;
+
+const linkTo = ({ path, name }: Explorer, current: Explorer): Html =>
+  html`<a href="${path}" ${path === current.path ? html`aria-current="page"` : undefined}>${name}</a>`;
+
+const signedInAs = ({ username }: User, { tokenPlace }: Explorer): Html =>
+  html`Signed in as <a href="/">${username}</a>.
+    <span class="hint">A token under <strong>${tokenPlace}</strong> takes precedence.</span>`;
+
+function signedOut({ http }: Visit, { tokenPlace }: Explorer): Html {
+  const query = new URLSearchParams({ return_to: ownPath(http.originalUrl) }).toString();
+  return html`Not signed in. <a href="/login?${query}">Sign in</a>, or enter a token under
+    <strong>${tokenPlace}</strong>.`;
+}

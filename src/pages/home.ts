@@ -1,0 +1,59 @@
+import { forbidden } from "../domain/kernel/errors.js";
+import { cookieOf } from "../http/cookies.js";
+import { fromOurPages, sessionCookie } from "../http/credentials.js";
+import type { StoredOperation } from "../rest/engine/operation.js";
+import { html } from "./html.js";
+import { notice } from "./layout.js";
+import { type Answer, csrfField, perform } from "./visit.js";
+
+interface SignedIn {
+  me: { username: string; name: string; email: string; loginType: string };
+}
+
+/** How people know their way to sign in. */
+const ways: Record<string, string> = {
+  PASSWORD: "a password",
+  OIDC: "OpenID Connect",
+  GITHUB: "GitHub",
+};
+
+const notOurForm = () => forbidden("This form was not sent by a page of this server.");
+
+const converted = "You sign in through the provider from now on. Your password no longer works.";
+
+/** The front page: who is signed in, and where to go from here. */
+export function homePages(signedIn: StoredOperation, signOut: StoredOperation): { show: Answer; leave: Answer } {
+  return {
+    async show(visit) {
+      const ctx = await visit.context();
+      if (ctx.actor.kind !== "user") return { goTo: "/login?return_to=%2F" };
+      const { me } = await perform<SignedIn>(signedIn, ctx);
+      const token = cookieOf(visit.http.req, sessionCookie);
+      return {
+        title: `Hello, ${me.name || me.username}`,
+        main: html`${visit.query.has("converted") && me.loginType !== "PASSWORD" ? notice(converted) : undefined}
+          <dl>
+            <dt>Signed in as</dt>
+            <dd>${me.username}</dd>
+            <dt>E-mail</dt>
+            <dd>${me.email}</dd>
+            <dt>Signs in with</dt>
+            <dd>${ways[me.loginType] ?? "nothing"}</dd>
+          </dl>
+          <nav aria-label="Interfaces">
+            <a href="/docs">REST API reference</a>
+            <a href="/graphql">GraphQL explorer</a>
+          </nav>
+          ${token && html`<form method="post" action="/logout">${csrfField(token)}<button class="quiet">Sign out</button></form>`}`,
+      };
+    },
+
+    async leave(visit) {
+      const ctx = await visit.context();
+      if (ctx.actor.kind === "user") await perform(signOut, ctx);
+      else if (!fromOurPages(visit.http.req, visit.services.config.accessUrl)) throw notOurForm();
+      visit.endSession();
+      return { goTo: "/login?signed_out" };
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { programFile } from "../program-files.js";
+import { type Html, html } from "./html.js";
+
+export interface Page {
+  title: string;
+  main: Html;
+}
+
+/** A file of this folder, as text. */
+export const pageFile = (name: string): string => readFileSync(programFile(`pages/${name}`), "utf8");
+
+/** The colors of every page, light and dark. */
+export const colors = pageFile("colors.css");
+
+/** The style of the pages without script. */
+export const style = colors + pageFile("style.css");
+
+/** A short hash for addresses: browsers keep what is behind them, and a change makes a new one. */
+export const fingerprint = (...texts: string[]): string =>
+  createHash("sha256").update(texts.join("\0")).digest("hex").slice(0, 16);
+
+export const stylePath = `/assets/pages-${fingerprint(style)}.css`;
+
+/** A key, as stewards carry. */
+const mark = (paper: string, key: string): Html =>
+  html`<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
+    <rect width="24" height="24" rx="6" fill="${paper}" />
+    <path
+      d="M12.2 12H19M15.6 12v2.6M19 12v3.2M12.2 12a3.4 3.4 0 1 1-6.8 0 3.4 3.4 0 0 1 6.8 0Z"
+      fill="none"
+      stroke="${key}"
+      stroke-width="2"
+      stroke-linecap="round"
+    />
+  </svg>`;
+
+export const logo = mark("var(--accent)", "var(--on-accent)");
+/** Outside HTML an image names its namespace. */
+const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
+
+/** The whole document around what a page says. */
+export const documentOf = ({ title, main }: Page): Html =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} · Steward</title>
+        <link rel="icon" href="${icon}" />
+        <link rel="stylesheet" href="${stylePath}" />
+      </head>
+      <body>
+        <header><a href="/">${logo}Steward</a></header>
+        <main>
+          <h1>${title}</h1>
+          ${main}
+        </main>
+      </body>
+    </html> `;
+
+/** A message that tells what went wrong, read out by screen readers. */
+export const alarm = (message: string | undefined): Html | undefined =>
+  message === undefined ? undefined : html`<p class="alarm" role="alert">${message}</p>`;
+
+/** A message that tells what was done. */
+export const notice = (message: string): Html => html`<p class="notice" role="status">${message}</p>`;

@@ -1,0 +1,143 @@
+import { anonymous, Context, type Services } from "../domain/kernel/context.js";
+import { DomainError } from "../domain/kernel/errors.js";
+import { report, translate } from "../graphql/engine/errors.js";
+import type { Variables } from "../graphql/engine/execute.js";
+import { send, TransportError } from "../http/answers.js";
+import type { Http } from "../http/baseline.js";
+import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
+import { readForm } from "../http/form.js";
+import { statusOf } from "../http/statuses.js";
+import { actorOf, csrfTokenOf, sessionCookie } from "../http/credentials.js";
+import type { StoredOperation } from "../rest/engine/operation.js";
+import { type Html, html } from "./html.js";
+import { alarm, documentOf, type Page } from "./layout.js";
+
+/** A page that brings its own document and content security policy. */
+interface OwnDocument {
+  document: Html;
+  policy: string;
+}
+
+/** A page with its status, 200 by default. */
+export type StatusPage = Page & { status?: number };
+
+/** The result of a visit: a page or a redirect. */
+export type Outcome = StatusPage | OwnDocument | { goTo: string };
+
+export type Answer = (visit: Visit) => Promise<Outcome>;
+
+/** One request for a page by a browser. */
+export class Visit {
+  readonly query: URLSearchParams;
+
+  constructor(
+    readonly services: Services,
+    readonly http: Http,
+    /** The fields that were filled in. */
+    readonly form: URLSearchParams,
+  ) {
+    this.query = new URLSearchParams(http.querystring);
+  }
+
+  /** The context of nobody, for what is open to all. */
+  nobody = (): Context => this.#context(anonymous);
+
+  /** The context of whoever is signed in here; of nobody where the session has ended. Throws for a form of another page. */
+  async context(): Promise<Context> {
+    try {
+      const csrfToken = this.form.get("csrf_token") ?? undefined;
+      return this.#context(await actorOf(this.services, this.http.req, { csrfToken }));
+    } catch (error) {
+      if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return this.nobody();
+      throw error;
+    }
+  }
+
+  #context = (actor: Context["actor"]): Context =>
+    new Context(this.services, actor, this.http.state.facts, this.http.state.lifetime);
+
+  /** How cookies are left with this browser. */
+  get cookies(): CookieOptions {
+    return { secure: this.services.config.accessUrl.startsWith("https:") };
+  }
+
+  beginSession = (token: string): void => setCookie(this.http, sessionCookie, token, this.cookies);
+
+  endSession = (): void => clearCookie(this.http, sessionCookie, this.cookies);
+}
+
+/** What forms of a session carry, so that no other site can send them. */
+export const csrfField = (sessionToken: string) =>
+  html`<input type="hidden" name="csrf_token" value="${csrfTokenOf(sessionToken)}" />`;
+
+/** Runs an operation that a page needs. Throws what goes wrong. */
+export async function perform<Data>(
+  operation: StoredOperation,
+  ctx: Context,
+  variables: Variables = {},
+): Promise<Data> {
+  const { data, errors } = await operation.run(ctx, variables);
+  if (errors) throw translate(errors[0]);
+  return data as Data;
+}
+
+/** No script, no style but ours, nothing from elsewhere, and in nobody's frame. */
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "form-action 'self'",
+].join("; ");
+
+/** Answers requests with what a page comes to, or with what went wrong. */
+export function visited(services: Services, answer: Answer): (http: Http) => Promise<void> {
+  return async (http) => {
+    try {
+      const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
+      show(http, await answer(new Visit(services, http, form)));
+    } catch (error) {
+      fail(services, http, error);
+    }
+  };
+}
+
+/** Notes what went wrong with a visit, and shows it. */
+export function fail({ log }: Services, http: Http, error: unknown): void {
+  if (!(error instanceof TransportError)) report({ log, request: http.state.facts }, translate(error), error);
+  showFailure(http, error);
+}
+
+export function show(http: Http, outcome: Outcome): void {
+  http.state.headers["Cache-Control"] = "no-store";
+  if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
+  const isOwn = "document" in outcome;
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": isOwn ? outcome.policy : policy,
+  };
+  const status = isOwn ? 200 : (outcome.status ?? 200);
+  send(http, { status, headers, body: (isOwn ? outcome.document : documentOf(outcome)).text });
+}
+
+/** Status, message and request id: what somebody needs who asks for help. */
+export function showFailure(http: Http, thrown: unknown): void {
+  const { status, title, detail, headers } = described(thrown);
+  Object.assign(http.state.headers, headers);
+  const main = html`${alarm(detail)}
+    <p class="faint">Status ${status} · Request id <code>${http.state.facts.id}</code></p>
+    <a class="button" href="/">Back to Steward</a>`;
+  show(http, { status, title, main });
+}
+
+function described(thrown: unknown) {
+  if (thrown instanceof TransportError) {
+    const { status, message: title, detail, headers } = thrown;
+    return { status, title, detail, headers };
+  }
+  const failure = translate(thrown);
+  const { detail, retryAfter } = failure.facts;
+  const headers: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+  return { status: statusOf(failure), title: failure.message, detail, headers };
+}
