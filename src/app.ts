@@ -35,10 +35,12 @@ import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
 import { oneByOne } from "./http/pipelining.js";
 import { countVisitors } from "./http/quotas.js";
+import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./http/credentials.js";
-import { restRoutes } from "./rest/index.js";
+import { refuseRoute, routePages } from "./pages/index.js";
+import { routeRows } from "./rest/index.js";
 import { ApplicationHosts } from "./pages/application-hosts.js";
 import { asksForGraphiql, graphiqlPage } from "./pages/explorer.js";
 
@@ -153,7 +155,9 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = graphqlOverSockets(services, schema, documents, contextOf, unread);
-  const routes = restRoutes(services, schema, contextOf);
+  const routes = new Routes(refuseRoute);
+  routeRows(routes, services, schema, contextOf);
+  routePages(routes, services, schema);
   const graphiql = graphiqlPage(services, schema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
     asksForGraphiql(http) ? graphiql(http) : graphql.answer(http),

@@ -38,9 +38,9 @@ describe("the layers", () => {
   const layers: Record<string, string[]> = {
     entities: ["entities"],
     domain: ["domain", "entities", "config", "program-files"],
-    graphql: ["graphql", "domain", "http", "config"],
+    graphql: ["graphql", "domain", "http", "config", "program-files"],
     rest: ["rest", "pages", "graphql", "domain", "http", "config", "program-files"],
-    pages: ["pages", "rest", "graphql", "domain", "http", "config", "program-files"],
+    pages: ["pages", "graphql", "domain", "http", "config", "program-files"],
     http: ["http", "domain", "config", "metrics"],
     config: ["config", "domain"],
     metrics: ["domain"],

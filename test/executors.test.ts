@@ -5,7 +5,7 @@ import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { prepare, type Variables } from "../src/graphql/engine/execute.js";
 import { createSchema } from "../src/graphql/schema.js";
-import { storedOperations, type StoredOperation } from "../src/rest/engine/operation.js";
+import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
 import { connect, reported } from "./support/connections.js";
 import { world } from "./support/world.js";

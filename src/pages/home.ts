@@ -1,7 +1,7 @@
 import { forbidden } from "../domain/kernel/errors.js";
 import { cookieOf } from "../http/cookies.js";
 import { fromOurPages, sessionCookie } from "../http/credentials.js";
-import type { StoredOperation } from "../rest/engine/operation.js";
+import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
 import { type Answer, csrfField, perform } from "./visit.js";

@@ -1,17 +1,17 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { readPageKey } from "../domain/deployment/deployment.js";
-import { send } from "../http/answers.js";
+import { send, type TransportError } from "../http/answers.js";
 import type { Http } from "../http/baseline.js";
-import { storedOperations } from "../rest/engine/operation.js";
-import type { Routes } from "../rest/engine/routes.js";
+import { storedOperations } from "../graphql/engine/stored-operations.js";
+import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
 import { providerPages } from "./provider-login.js";
 import { Seals } from "./seals.js";
-import { type Answer, type Visit, visited } from "./visit.js";
+import { type Answer, showFailure, type Visit, visited } from "./visit.js";
 
 /** Adds the pages for browsers. */
 export function routePages(routes: Routes, services: Services, schema: GraphQLSchema): void {
@@ -33,6 +33,13 @@ export function routePages(routes: Routes, services: Services, schema: GraphQLSc
   for (const [method, path, answer] of pages) routes.register(path, [method], visited(services, answer));
   routeExplorer(routes, services, operation("SignedIn"));
   routes.register(stylePath, ["GET"], sendStyle);
+}
+
+/** Shows a page to a browser that asks for a route that does not exist; other clients get the failure as JSON. */
+export function refuseRoute(http: Http, failure: TransportError): void {
+  const isBrowsing = !http.path.startsWith("/api/") && http.accepts("json", "html") === "html";
+  if (!isBrowsing) throw failure;
+  showFailure(http, failure);
 }
 
 /** The key is read when the first visitor needs it: before, there may be no database. */

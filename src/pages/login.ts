@@ -3,7 +3,7 @@ import { type DomainError, forbidden } from "../domain/kernel/errors.js";
 import { translate } from "../graphql/engine/errors.js";
 import { cookieOf, setCookie } from "../http/cookies.js";
 import { statusOf } from "../http/statuses.js";
-import type { StoredOperation } from "../rest/engine/operation.js";
+import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html, type Part } from "./html.js";
 import { alarm, notice } from "./layout.js";
 import { ownPath } from "./return-to.js";

@@ -8,7 +8,7 @@ import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
 import { readForm } from "../http/form.js";
 import { statusOf } from "../http/statuses.js";
 import { actorOf, csrfTokenOf, sessionCookie } from "../http/credentials.js";
-import type { StoredOperation } from "../rest/engine/operation.js";
+import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
 

@@ -1,13 +1,13 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { version } from "../domain/deployment/deployment.js";
-import { json, send, type TransportError } from "../http/answers.js";
-import type { ContextOf, Http } from "../http/baseline.js";
+import { json, send } from "../http/answers.js";
+import type { ContextOf } from "../http/baseline.js";
 import type { Area } from "./engine/area.js";
-import { storedOperations } from "./engine/operation.js";
+import { storedOperations } from "../graphql/engine/stored-operations.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi.js";
 import { type Endpoint, endpointOf, respondWith } from "./engine/respond.js";
-import { type Handler, Routes } from "./engine/routes.js";
+import type { Handler, Routes } from "../http/routes.js";
 import { streamWith } from "./engine/stream.js";
 import applications from "./applications.js";
 import appearance from "./appearance.js";
@@ -17,9 +17,7 @@ import groups from "./groups.js";
 import licenses from "./licenses.js";
 import signIn from "./sign-in.js";
 import notifications from "./notifications.js";
-import { routePages } from "../pages/index.js";
-import { redirectWith } from "../pages/redirects.js";
-import { showFailure } from "../pages/visit.js";
+import { redirectWith } from "./engine/redirect.js";
 import prebuilds from "./prebuilds.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
@@ -41,9 +39,8 @@ export const areas: readonly Area[] = [
   workspaceProxies,
 ];
 
-/** Every row of every area, the description of all of them, and the pages. Throws at boot for what could not work later. */
-export function restRoutes(services: Services, schema: GraphQLSchema, contextOf: ContextOf): Routes {
-  const routes = new Routes(refuse);
+/** Adds every row of every area and the description of all of them. Throws at boot for what could not work later. */
+export function routeRows(routes: Routes, services: Services, schema: GraphQLSchema, contextOf: ContextOf): void {
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
   for (const { name, rows } of areas) {
@@ -67,19 +64,10 @@ export function restRoutes(services: Services, schema: GraphQLSchema, contextOf:
   }
   const description = JSON.stringify(openApiOf(schema, described, version, services.config.accessUrl));
   routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body: description }));
-  routePages(routes, services, schema);
-  return routes;
 }
 
 /** What answers the requests of a row. */
 function handlerOf(services: Services, schema: GraphQLSchema, endpoint: Endpoint): Handler {
   if (endpoint.operation.kind === OperationTypeNode.SUBSCRIPTION) return streamWith(schema, services, endpoint);
   return endpoint.row[4]?.redirects ? redirectWith(schema, services, endpoint) : respondWith(schema, endpoint);
-}
-
-/** Tells programs what is wrong with where they ask, and shows a page to people who lost their way. */
-function refuse(http: Http, failure: TransportError): void {
-  const isBrowsing = !http.path.startsWith("/api/") && http.accepts("json", "html") === "html";
-  if (!isBrowsing) throw failure;
-  showFailure(http, failure);
 }

@@ -21,7 +21,7 @@ import {
   variableReader,
 } from "../../graphql/engine/variables.js";
 import type { Row } from "./area.js";
-import type { StoredOperation } from "./operation.js";
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
 
 /** What a request brings, still in wire form. */

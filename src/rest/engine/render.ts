@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import { entryKeyOf } from "../../graphql/engine/variables.js";
-import type { StoredOperation } from "./operation.js";
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 
 /** The spelling of an answer, read off an operation: what to write for which part of its result. */
 export type Shape =

@@ -10,7 +10,7 @@ import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
 import { actorOf, sentCredential } from "../../http/credentials.js";
 import { apiFailure } from "./dialects.js";
-import type { StoredOperation } from "./operation.js";
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { answerOf, unmodifiedBy, type Write, writerOf } from "./render.js";
 
 /** A row that is ready to answer. */

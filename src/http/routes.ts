@@ -1,6 +1,6 @@
 import { Router } from "@koa/router";
-import { methodNotAllowed, TransportError } from "../../http/answers.js";
-import type { Http } from "../../http/baseline.js";
+import { methodNotAllowed, TransportError } from "./answers.js";
+import type { Http } from "./baseline.js";
 
 /** Answers a request whose path and method are its own. */
 export type Handler = (http: Http) => Promise<void> | void;

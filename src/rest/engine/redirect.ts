@@ -1,13 +1,13 @@
 import type { GraphQLSchema } from "graphql";
-import type { Services } from "../domain/kernel/context.js";
-import { translate } from "../graphql/engine/errors.js";
-import type { Variables } from "../graphql/engine/execute.js";
-import { send } from "../http/answers.js";
-import type { Http } from "../http/baseline.js";
-import { answerOf } from "../rest/engine/render.js";
-import type { Endpoint } from "../rest/engine/respond.js";
-import { ownPath } from "./return-to.js";
-import { fail, show } from "./visit.js";
+import type { Services } from "../../domain/kernel/context.js";
+import { translate } from "../../graphql/engine/errors.js";
+import type { Variables } from "../../graphql/engine/execute.js";
+import { send } from "../../http/answers.js";
+import type { Http } from "../../http/baseline.js";
+import { answerOf } from "./render.js";
+import type { Endpoint } from "./respond.js";
+import { ownPath } from "../../pages/return-to.js";
+import { fail, show } from "../../pages/visit.js";
 
 /** Answers a row's requests by sending whoever asks on to the address that its body is. People sign in first. */
 export function redirectWith(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, Source, validate } from "graphql";
-import { type Operation, prepare } from "../../graphql/engine/execute.js";
+import { type Operation, prepare } from "./execute.js";
 import { programFile } from "../../program-files.js";
 
 /** An operation that the program brings along: validated at boot, run as often as its row is asked for. */
