@@ -3,8 +3,8 @@ import type Koa from "koa";
 import { statement } from "./domain/kernel/database.js";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./domain/kernel/context.js";
-import { json, methodNotAllowed, send, TransportError } from "./http/answers.js";
-import type { Http, State } from "./http/baseline.js";
+import { json, methodNotAllowed, TransportError } from "./http/answers.js";
+import { send, type Http, type State } from "./http/exchange.js";
 import { isWithin, loopback } from "./http/facts.js";
 import type { Metrics } from "./metrics.js";
 

@@ -4,7 +4,7 @@ import { getIntrospectionQuery, GraphQLError } from "graphql";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import { isLarger } from "../src/graphql/engine/response-size.js";
+import { isLarger } from "../src/graphql/engine/result.js";
 import { world } from "./support/world.js";
 
 describe("the limits of foreign documents", () => {

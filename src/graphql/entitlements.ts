@@ -1,7 +1,7 @@
 import { Ctx, Field, Int, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { Entitlement, type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
-import type { FeatureState, UsagePeriod } from "../domain/entitlements/set.js";
+import type { FeatureState, UsagePeriod } from "../domain/entitlements/state.js";
 import { AnyScope, EntryKey } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 

@@ -1,5 +1,3 @@
-import type { Http } from "./baseline.js";
-
 /** A finished answer, whatever carries it. */
 export interface Answered {
   status: number;
@@ -30,8 +28,3 @@ export const transportFailure = ({ status, message, detail, headers }: Transport
   headers: { ...json, ...headers },
   body: JSON.stringify({ message, detail }),
 });
-
-/** Leaves the answer of a request to be written once everybody has had a say in its headers. */
-export function send({ state }: Http, answered: Answered): void {
-  state.answer = answered;
-}

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Http } from "./baseline.js";
+import type { Http } from "./exchange.js";
 
 /** The value of a cookie that the browser sent. */
 export const cookieOf = ({ headers }: IncomingMessage, name: string): string | undefined =>

@@ -1,6 +1,5 @@
 import type Koa from "koa";
-import { send } from "./answers.js";
-import type { State } from "./baseline.js";
+import { send, type State } from "./exchange.js";
 
 /** What scripts may send (Fetch Standard, CORS protocol). */
 const permission = {

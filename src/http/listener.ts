@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../config/config.js";
 import { StartRefused } from "../domain/kernel/errors.js";
-import { upgrades } from "./baseline.js";
+import { upgrades } from "./exchange.js";
 
 /** An HTTP server that bounds how much a peer may send before it says what it wants, and how long that may take. */
 export const createListener = (): Server =>

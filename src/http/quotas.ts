@@ -2,7 +2,7 @@ import type Koa from "koa";
 import { anonymous, type RequestFacts, type Services } from "../domain/kernel/context.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { TransportError } from "./answers.js";
-import type { State } from "./baseline.js";
+import type { State } from "./exchange.js";
 
 /** The limits that a request counted under, and what is left of them (draft-ietf-httpapi-ratelimit-headers-10). */
 export function quotaHeaders({ quotas }: RequestFacts): Record<string, string> {

@@ -1,6 +1,6 @@
 import { Router } from "@koa/router";
 import { methodNotAllowed, TransportError } from "./answers.js";
-import type { Http } from "./baseline.js";
+import type { Http } from "./exchange.js";
 
 /** Answers a request whose path and method are its own. */
 export type Handler = (http: Http) => Promise<void> | void;

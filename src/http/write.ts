@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Answered } from "./answers.js";
-import type { Http, State } from "./baseline.js";
+import type { Http, State } from "./exchange.js";
 import { quotaHeaders } from "./quotas.js";
 
 /** What every answer to a request says besides itself. */

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { version } from "../domain/deployment/deployment.js";
-import { send, TransportError } from "../http/answers.js";
-import type { Http } from "../http/baseline.js";
+import { TransportError } from "../http/answers.js";
+import { send, type Http } from "../http/exchange.js";
 import { colors, fingerprint, pageFile } from "./layout.js";
 
 type Load = () => Promise<string>;

@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { graphqlPath } from "../graphql/engine/server.js";
-import type { Http } from "../http/baseline.js";
+import type { Http } from "../http/exchange.js";
 import { cookieOf } from "../http/cookies.js";
 import { csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import { type StoredOperation, storedOperations } from "../graphql/engine/stored-operations.js";

@@ -1,8 +1,8 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { readPageKey } from "../domain/deployment/deployment.js";
-import { send, type TransportError } from "../http/answers.js";
-import type { Http } from "../http/baseline.js";
+import type { TransportError } from "../http/answers.js";
+import { send, type Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";

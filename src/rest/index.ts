@@ -1,8 +1,8 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { version } from "../domain/deployment/deployment.js";
-import { json, send } from "../http/answers.js";
-import type { ContextOf } from "../http/baseline.js";
+import { json } from "../http/answers.js";
+import { send, type ContextOf } from "../http/exchange.js";
 import type { Area } from "./engine/area.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi.js";

@@ -5,7 +5,8 @@ import type { Events, Subscription } from "../kernel/events.js";
 import { StoredLicenses } from "../licenses/stored.js";
 import type { Feature, FeatureName } from "./features.js";
 import { Entitlement, nextChange } from "./grants.js";
-import { type EntitlementSet, entitlementsFrom } from "./set.js";
+import { entitlementsFrom } from "./set.js";
+import type { EntitlementSet } from "./state.js";
 import { countManagedAgents, type Period, readUsage } from "./usage.js";
 
 export interface EntitlementsOptions {

@@ -1,11 +1,11 @@
 import type { Services } from "../kernel/context.js";
 import type { Feature } from "./features.js";
-import type { EntitlementSet } from "./set.js";
+import type { EntitlementSet } from "./state.js";
 import { forbidden } from "../kernel/errors.js";
 
 export type { Feature } from "./features.js";
 export { Entitlement } from "./grants.js";
-export type { EntitlementSet } from "./set.js";
+export type { EntitlementSet } from "./state.js";
 
 /** A `Context` is one, and so are the services of a background job. */
 type Licensed = { services: Pick<Services, "entitlements"> };

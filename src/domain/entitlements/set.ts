@@ -1,42 +1,9 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import { type FeatureName, featureNames } from "./features.js";
+import type { EntitlementSet, FeatureState, UsagePeriod } from "./state.js";
 import { Entitlement, type Grants, grantsAt, levelAt } from "./grants.js";
 import { monthOf, type Period, type Usage } from "./usage.js";
 import { warningsOf } from "./warnings.js";
-
-/** When the use of a limited feature counts. Times are RFC 3339, as below. */
-export interface UsagePeriod {
-  /** Without a licence, none. */
-  issuedAt: string | null;
-  start: string;
-  end: string;
-}
-
-/** What the deployment may do with a feature, and does. */
-export interface FeatureState {
-  name: FeatureName;
-  entitlement: Entitlement;
-  /** Whether it works: granted, grace included, and not switched off. */
-  enabled: boolean;
-  /** Null is unlimited. */
-  limit: number | null;
-  actual: number | null;
-  usagePeriod: UsagePeriod | null;
-}
-
-/** What the deployment may use, as of one moment. */
-export interface EntitlementSet {
-  /** Each feature there is, always in the same order. */
-  features: readonly FeatureState[];
-  errors: readonly string[];
-  warnings: readonly string[];
-  /** Whether any licence counts. */
-  hasLicense: boolean;
-  /** Whether there are licences that count, and all of them are trials. */
-  trial: boolean;
-  requireTelemetry: boolean;
-  refreshedAt: string;
-}
 
 /** What a set is computed from. */
 export interface Facts {

@@ -17,7 +17,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Coerce } from "./coercion.js";
-import type { Result } from "./execute.js";
+import type { Result } from "./result.js";
 import { isIncluded } from "./selection.js";
 import type { Variables } from "./variables.js";
 

@@ -2,7 +2,6 @@ import {
   createSourceEventStream,
   type DocumentNode,
   execute,
-  type ExecutionResult,
   getOperationAST,
   GraphQLError,
   type GraphQLSchema,
@@ -18,11 +17,10 @@ import { compile } from "./compile.js";
 import { selectionOf } from "./needs.js";
 import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
-import { isLarger } from "./response-size.js";
+import { isLarger, type Result } from "./result.js";
 import type { Variables } from "./variables.js";
 
 export type { Variables } from "./variables.js";
-export type Result = ExecutionResult<Record<string, unknown>>;
 
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
 export interface Operation {

@@ -4,10 +4,10 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
 import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, OperationTypeNode } from "graphql";
-import { type Context, type Services } from "../../domain/kernel/context.js";
+import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
-import { json, send, TransportError } from "../../http/answers.js";
-import type { ContextOf, Http } from "../../http/baseline.js";
+import { json, TransportError } from "../../http/answers.js";
+import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
 import { challengeOf } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";

@@ -7,12 +7,12 @@ import { WebSocketServer } from "ws";
 import { anonymous, Context, type RequestFacts, type Services } from "../../domain/kernel/context.js";
 import { type BoundedPool, boundedPool } from "../../domain/kernel/bounded-pool.js";
 import { DomainError } from "../../domain/kernel/errors.js";
-import type { ContextOf } from "../../http/baseline.js";
+import type { ContextOf } from "../../http/exchange.js";
 import { factsOf } from "../../http/facts.js";
 import type { Unread } from "../../http/unread.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, report, translate } from "./errors.js";
-import type { Result } from "./execute.js";
+import type { Result } from "./result.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 import { type Connection, Transport } from "./socket-transport.js";
 

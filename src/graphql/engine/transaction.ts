@@ -1,7 +1,6 @@
-import { type ExecutionResult, GraphQLError } from "graphql";
+import { GraphQLError } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
-
-type Result = ExecutionResult<Record<string, unknown>>;
+import type { Result } from "./result.js";
 
 /** SQLSTATEs of a transaction that lost against a concurrent one and may pass now: serialization failure, deadlock. */
 const lostRace = new Set(["40001", "40P01"]);

@@ -1,12 +1,26 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import {
+  Arg,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
+  aiBudgetOf,
   deleteGroupAiBudget,
   type GroupAiBudget,
   readGroupAiBudget,
   spendLimitRule,
   setGroupAiBudget,
 } from "../../domain/groups/budgets.js";
+import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
@@ -106,8 +120,17 @@ export class RecordAiUsagePayload {
   @Field(() => Int, { description: "How many entries were new." }) recorded!: number;
 }
 
-@Resolver()
+@Resolver(() => GroupType)
 export class GroupBudgetsResolver {
+  @Needs("group_ai_budget:read")
+  @FieldResolver(() => GroupAiBudgetType, {
+    nullable: true,
+    description: "What every member may spend on AI; none if nothing is set or the caller may not know.",
+  })
+  aiBudget(@Root() group: GroupRow, @Ctx() ctx: Context): GroupAiBudget | null {
+    return aiBudgetOf(ctx, group);
+  }
+
   @Needs("group_ai_budget:read")
   @Query(() => GroupAiBudgetType, { description: "The AI budget of a group." })
   groupAiBudget(

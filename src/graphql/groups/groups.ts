@@ -17,7 +17,6 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { aiBudgetOf, type GroupAiBudget } from "../../domain/groups/budgets.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
 import { findGroup, findGroupByName, type GroupRow, GroupSource } from "../../domain/groups/groups.js";
 import { type GroupFilter, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
@@ -31,7 +30,6 @@ import {
 import type { Page } from "../../domain/kernel/page.js";
 import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
-import { GroupAiBudgetType } from "./budgets.js";
 import { membersOfNodes, partsOf } from "./parts.js";
 import { OrganizationType } from "../organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -259,15 +257,6 @@ export class GroupsResolver {
   })
   members(@Root() group: GroupRow, @Args() args: GroupMembersArgs, @Ctx() ctx: Context): Promise<Page<GroupMemberRow>> {
     return membersOf(ctx, group, args);
-  }
-
-  @Needs("group_ai_budget:read")
-  @FieldResolver(() => GroupAiBudgetType, {
-    nullable: true,
-    description: "What every member may spend on AI; none if nothing is set or the caller may not know.",
-  })
-  aiBudget(@Root() group: GroupRow, @Ctx() ctx: Context): GroupAiBudget | null {
-    return aiBudgetOf(ctx, group);
   }
 
   @Needs("group:create")

@@ -1,8 +1,8 @@
 import type { GraphQLSchema } from "graphql";
 import { type Actor, anonymous, Context, type Services } from "../../domain/kernel/context.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
-import { type Answered, json, send, TransportError, transportFailure } from "../../http/answers.js";
-import type { ContextOf, Http } from "../../http/baseline.js";
+import { type Answered, json, TransportError, transportFailure } from "../../http/answers.js";
+import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
 import type { Variables } from "../../graphql/engine/execute.js";
 import { report, translate } from "../../graphql/engine/errors.js";

@@ -1,4 +1,7 @@
-import type { Result } from "./execute.js";
+import type { ExecutionResult } from "graphql";
+
+/** What running an operation comes to. */
+export type Result = ExecutionResult<Record<string, unknown>>;
 
 /** Whether a response has more than `most` bytes as JSON, escapes aside. Stops counting there, and copies nothing. */
 export function isLarger({ data, errors = [] }: Result, most: number): boolean {
