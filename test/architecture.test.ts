@@ -19,7 +19,8 @@ import {
   parse,
   printSchema,
 } from "graphql";
-import { type Actor, anonymous, Context, type Services } from "../src/domain/kernel/context.js";
+import { Context, type Services } from "../src/domain/kernel/context.js";
+import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { createSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
@@ -57,24 +58,48 @@ describe("the layers", () => {
   const imported = (path: string) =>
     [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
 
-  it("has every file in a layer", () => {
+  it("have every file in a layer", () => {
     expect([...new Set(sources.map(layerOf))]).to.have.members([...Object.keys(layers), ...wholes]);
   });
 
-  it("imports one way only", () => {
+  /** The files of this program that a file imports. */
+  const importedFiles = (path: string) =>
+    imported(path)
+      .filter((name) => name.startsWith("."))
+      .map((name) => relative(root, join(root, dirname(path), name)).replace(/\.js$/, ".ts"));
+
+  it("import one way only", () => {
     const wrong = sources.flatMap((path) => {
       const allowed = layers[layerOf(path)];
       if (!allowed) return [];
-      return imported(path)
-        .filter((name) => name.startsWith("."))
-        .map((name) => relative(root, join(root, dirname(path), name)))
+      return importedFiles(path)
         .filter((target) => !allowed.includes(layerOf(target)))
         .map((target) => `${path} → ${target}`);
     });
     expect(wrong).to.deep.equal([]);
   });
 
-  it("keeps protocols out of the domain, and SQL inside it", () => {
+  it("have no circles between files, types included", () => {
+    const targets = new Map(sources.map((path) => [path, importedFiles(path)]));
+    const finished = new Set<string>();
+    const circles: string[] = [];
+    const follow = (path: string, way: readonly string[]): void => {
+      const at = way.indexOf(path);
+      if (at >= 0) circles.push([...way.slice(at), path].join(" → "));
+      if (at >= 0 || finished.has(path)) return;
+      for (const target of targets.get(path) ?? []) follow(target, [...way, path]);
+      finished.add(path);
+    };
+    for (const path of sources) follow(path, []);
+    expect(circles).to.deep.equal([]);
+  });
+
+  it("keep an area in a file or in a folder, never in both", () => {
+    const folders = new Set(sources.map(dirname));
+    expect(sources.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);
+  });
+
+  it("keep protocols out of the domain, and SQL inside it", () => {
     const foreign: Record<string, RegExp> = {
       entities: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
       domain: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
@@ -91,19 +116,19 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("says in entities what is stored, and nothing else", () => {
+  it("say in entities what is stored, and nothing else", () => {
     const behaving = sources
       .filter((path) => path.startsWith("src/entities/") && !/\/(index|orm|base)\.ts$|\/migrations\//.test(path))
       .filter((path) => /\bfunction\b|\breturn\b|\bif \(|=>\s*\{|class \w+ extends [\w.]+ \{[^}]/.test(read(path)));
     expect(behaving).to.deep.equal([]);
   });
 
-  it("keeps files short", () => {
+  it("keep files short", () => {
     const lines = (path: string) => read(path).split("\n").length - 1;
     expect(sources.filter((path) => !path.includes("/migrations/") && lines(path) > 300)).to.deep.equal([]);
   });
 
-  it("speaks of the product alone", () => {
+  it("speak of the product alone", () => {
     const words =
       /\b(todo|fixme|xxx|issue #?\d+|mocha|chai|spec\/|design\.md|conventions\.md|\/work\/|for (the )?tests?\b)/i;
     const lines = [...sources, ...files("src", ".graphql")].flatMap((path) =>

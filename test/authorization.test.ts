@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/context.js";
+import type { Actor } from "../src/domain/kernel/actor.js";
 import {
   assignableRoles,
   authorize,

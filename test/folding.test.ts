@@ -1,7 +1,8 @@
 // E-mails and usernames are told apart alike, whatever the locale of the database.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { anonymous, Context } from "../src/domain/kernel/context.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { anonymous } from "../src/domain/kernel/actor.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { signInThroughProvider } from "../src/domain/sign-in/providers.js";
 import { createUser, fields, goodPassword } from "./support/accounts.js";

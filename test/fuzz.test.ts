@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
-import type { Actor } from "../src/domain/kernel/context.js";
+import type { Actor } from "../src/domain/kernel/actor.js";
 import { takes } from "../src/graphql/engine/access.js";
 import { createSchema } from "../src/graphql/schema.js";
 import { logged, ownerPassword } from "./support/app.js";

@@ -1,6 +1,6 @@
 // Every list shows the rows that the policy gives its reader, and no others.
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/context.js";
+import type { Actor } from "../src/domain/kernel/actor.js";
 import { mayOn, type OrganizationRole, type SiteRole, type Target } from "../src/domain/authorization/authorization.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { anonymous, Context } from "../src/domain/kernel/context.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { anonymous } from "../src/domain/kernel/actor.js";
 import type { DomainError } from "../src/domain/kernel/errors.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { deleteOldIdempotencyKeys, sendCustomNotification } from "../src/domain/notifications/custom.js";

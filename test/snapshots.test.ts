@@ -1,6 +1,6 @@
 // How long a credential counts on a replica that hears nothing of its end.
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/context.js";
+import type { Actor } from "../src/domain/kernel/actor.js";
 import type { Events } from "../src/domain/kernel/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type Actor, anonymous, type Services } from "../domain/kernel/context.js";
+import type { Services } from "../domain/kernel/context.js";
+import { type Actor, anonymous } from "../domain/kernel/actor.js";
 import { forbidden } from "../domain/kernel/errors.js";
 import { cookieOf } from "./cookies.js";
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
-import type { Context, RequestFacts } from "../domain/kernel/context.js";
+import type { Context } from "../domain/kernel/context.js";
+import type { RequestFacts } from "../domain/kernel/request.js";
 import type { Answered } from "./answers.js";
 import type { Unread } from "./unread.js";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../config/config.js";
-import type { RequestFacts } from "../domain/kernel/context.js";
+import type { RequestFacts } from "../domain/kernel/request.js";
 import { newId } from "../domain/kernel/ids.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;

@@ -1,5 +1,7 @@
 import type Koa from "koa";
-import { anonymous, type RequestFacts, type Services } from "../domain/kernel/context.js";
+import type { Services } from "../domain/kernel/context.js";
+import type { RequestFacts } from "../domain/kernel/request.js";
+import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { TransportError } from "./answers.js";
 import type { State } from "./exchange.js";

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type Koa from "koa";
-import { anonymous, Context, type Services } from "../domain/kernel/context.js";
+import { Context, type Services } from "../domain/kernel/context.js";
+import { anonymous } from "../domain/kernel/actor.js";
 import { bringsMessage, receiveApplicationKey } from "../domain/applications/applications.js";
 import { isBelow, isCovered } from "../domain/workspace-proxies/sites.js";
 import { report, translate } from "../graphql/engine/errors.js";

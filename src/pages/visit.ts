@@ -1,4 +1,5 @@
-import { anonymous, Context, type Services } from "../domain/kernel/context.js";
+import { Context, type Services } from "../domain/kernel/context.js";
+import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/execute.js";

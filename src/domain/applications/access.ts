@@ -1,4 +1,5 @@
-import type { Actor, Context } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { may } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { DomainError, notFound } from "../kernel/errors.js";

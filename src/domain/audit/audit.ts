@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Context } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
+import type { RequestFacts } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
 import { type Statement, statement } from "../kernel/database.js";
 
@@ -55,7 +56,10 @@ const insertAuditEvent = statement(`
   values ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`);
 
 /** The insert of one audit event, for the transaction it tells of. */
-export function auditStatement(ctx: Context, entry: AuditEntry): [Statement<unknown>, unknown[]] {
+export function auditStatement(
+  ctx: { actor: Actor; request: RequestFacts },
+  entry: AuditEntry,
+): [Statement<unknown>, unknown[]] {
   const { actor, request } = ctx;
   return [
     insertAuditEvent,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Actor, Context } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { isStoredResource, type ObjectReference, readObjects, readOrganizations, storedResources } from "./stored.js";
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";

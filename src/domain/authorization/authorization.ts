@@ -1,4 +1,4 @@
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { type Account, type Grant, gives, type MayGive, type Reach, reachOf, type Target } from "./grants.js";
 import { type ObjectOf, grants, type Permission } from "./policy.js";
 import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";

@@ -1,4 +1,4 @@
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { isSiteRole, type OrganizationRole, type Role, type SiteRole } from "./roles.js";
 
 /** Belongs to a user; an account belongs to itself. */

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { Problems } from "../kernel/errors.js";
 import { type ConnectionType, sessionTypes, webTypes } from "./connections.js";
 

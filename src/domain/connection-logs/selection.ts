@@ -1,4 +1,4 @@
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { type Reach, reach as reachOf } from "../authorization/authorization.js";
 import { foldedSql } from "../kernel/folding.js";
 import { isUuid } from "../kernel/text.js";

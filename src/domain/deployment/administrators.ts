@@ -1,4 +1,5 @@
-import type { Actor, Context } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { foldedSql } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
 import { statement } from "../kernel/database.js";

@@ -4,7 +4,8 @@ import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { wholeNumber } from "../kernel/text.js";
-import { budgetColumns, findGroup, type GroupAiBudgetRow, type GroupRow, lockGroup } from "./groups.js";
+import { budgetColumns, findGroup, lockGroup } from "./groups.js";
+import type { GroupAiBudgetRow, GroupRow } from "./row.js";
 
 /** A budget and whose it is. */
 export type GroupAiBudget = GroupAiBudgetRow & { group: GroupRow };

@@ -6,7 +6,8 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../kernel/errors.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
-import { findGroup, type GroupRow, lockGroup } from "./groups.js";
+import { findGroup, lockGroup } from "./groups.js";
+import type { GroupRow } from "./row.js";
 import { isEveryone, keepPages, type MembersQuery } from "./members.js";
 
 /** What people may say about a group. */

@@ -3,63 +3,15 @@ import { authorize, reach, sight } from "../authorization/authorization.js";
 import { type Statement, statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { jsonOf } from "../kernel/json.js";
-import { findOrganization, organizationColumns, type OrganizationRow } from "../organizations/organizations.js";
-import type { Page } from "../kernel/page.js";
+import { findOrganization, organizationColumns } from "../organizations/organizations.js";
 import { isUuid } from "../kernel/text.js";
 import { plainById } from "./plain.js";
-import {
-  firstMembers,
-  isIn,
-  type GroupMemberRow,
-  type MembersQuery,
-  memberCount,
-  membersAtOnce,
-  membersToReadAlong,
-} from "./members.js";
-
-/** Who made a group: people, or an identity provider. */
-export enum GroupSource {
-  USER = "user",
-  OIDC = "oidc",
-}
-
-/** What every member of a group may spend on AI in a calendar month. */
-export interface GroupAiBudgetRow {
-  /** Millionths of the deployment's currency. */
-  spendLimitMicros: number;
-  createdAt: string;
-  updatedAt: string;
-}
+import { firstMembers, isIn, type MembersQuery, memberCount, membersAtOnce, membersToReadAlong } from "./members.js";
+import type { GroupRow } from "./row.js";
 
 /** The columns of a `GroupAiBudgetRow`, for statements that call the table `b`. */
 export const budgetColumns = `b.spend_limit_micros as "spendLimitMicros", b.created_at as "createdAt",
   b.updated_at as "updatedAt"`;
-
-/** A group as all its readers see it. */
-export interface GroupRow {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  organizationId: string;
-  organization: OrganizationRow;
-  name: string;
-  displayName: string;
-  avatarUrl: string;
-  quotaAllowance: number;
-  source: GroupSource;
-  /** Whether the caller is in it. */
-  isMember: boolean;
-  /** All members, also those whom the caller does not see. */
-  totalMemberCount: number;
-  /** Not for every reader: see `aiBudgetOf`. */
-  aiBudget: GroupAiBudgetRow | null;
-  /** How many members it shows at once, at most. */
-  membersAtOnce: number;
-  /** The first members, when they were read along: in one statement, so that nobody sees half of a change. */
-  firstMembers?: GroupMemberRow[] | null;
-  /** Pages of members that were read before the group was deleted, by what was asked. */
-  keptPages?: ReadonlyMap<string, Page<GroupMemberRow>>;
-}
 
 const isMember = isIn("$1");
 

@@ -6,14 +6,8 @@ import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
-import {
-  countGroups,
-  type GroupRow,
-  type GroupSource,
-  readWithMembers,
-  selectFromGroups,
-  selectGroupsWithMembers,
-} from "./groups.js";
+import { countGroups, readWithMembers, selectFromGroups, selectGroupsWithMembers } from "./groups.js";
+import type { GroupRow, GroupSource } from "./row.js";
 import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
 
 /** Which groups are meant. What is absent does not narrow. */

@@ -6,19 +6,10 @@ import { folded, foldedSql } from "../kernel/folding.js";
 import { jsonOf, timeText } from "../kernel/json.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
-import { userColumns, type UserRow } from "../users/users.js";
+import { userColumns } from "../users/users.js";
 import { isReadable, readableUsers } from "../users/readable.js";
-import type { GroupRow } from "./groups.js";
+import type { GroupMemberRow, GroupRow } from "./row.js";
 import { matching, memberSearch } from "./member-search.js";
-
-/** A user in a group. */
-export interface GroupMemberRow {
-  user: UserRow;
-  /** The same: the policy shows no member whose account the caller may not read. */
-  account: UserRow;
-  /** When the user was added; null in Everyone, which holds all members of the organization by itself. */
-  addedAt: string | null;
-}
 
 /** Which members are meant. What is absent does not narrow. */
 export interface GroupMemberFilter {

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { sees } from "../authorization/authorization.js";
 import { lookup, statement } from "../kernel/database.js";
 import type { OrganizationRow } from "../organizations/organizations.js";
-import type { GroupRow } from "./groups.js";
+import type { GroupRow } from "./row.js";
 import { isEveryone, memberCount, membersAtOnce } from "./members.js";
 
 /** What of a group costs more columns than most readers ask for. */

@@ -2,71 +2,21 @@ import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditStatement } from "../audit/audit.js";
-import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
+import type { Actor } from "./actor.js";
 import type { Database, Statement, Transaction } from "./database.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
+import type { RequestFacts } from "./request.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
 import type { Passwords } from "../outside/passwords.js";
 import type { Mailer } from "../outside/smtp.js";
 import type { Vault } from "../outside/vault.js";
 import type { RateLimits } from "../rate-limits/rate-limits.js";
-import type { Quota } from "../rate-limits/window.js";
 import type { Credentials } from "../tokens/credentials.js";
 import type { ProxyHealth } from "../workspace-proxies/health.js";
-
-/** Who acts. Roles and scopes are as of at most a second ago. */
-export interface Actor {
-  kind: "anonymous" | "user" | "agent" | "provisioner" | "proxy" | "scim_key" | "oauth_client" | "system";
-  /** The user behind the credential: users only. */
-  userId?: string;
-  /** The machine behind the credential: the id of an agent or a proxy. */
-  machineId?: string;
-  /** Which token the machine showed: the SHA-256 of its secret as base64. */
-  machineToken?: string;
-  /** The workspace that an agent speaks for. */
-  workspaceId?: string;
-  /** A system identity (`is_system`): no sign-in, no changes of its own account, no notifications. */
-  isSystem?: boolean;
-  siteRoles: readonly SiteRole[];
-  /** The organisations of the user with the roles held there, without the implied member role. */
-  organizations: ReadonlyMap<string, readonly OrganizationRole[]>;
-  /** What the credential may be used for; `all` does not narrow. */
-  scopes: readonly string[];
-  /** Whether administrators may enter other people's workspaces in this deployment. */
-  entersWorkspaces?: boolean;
-  credential?: Credential;
-}
-
-/** The key that a request came with. */
-export interface Credential {
-  /** Public part of the token. */
-  id: string;
-  kind: "session" | "token" | "oauth" | "application";
-  /** RFC 3339. */
-  expiresAt: string;
-  /** The key that asked for this one, if any: they end together. */
-  parentId: string | null;
-}
-
-export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
-
-/** What is known of a request besides who sent it. */
-export interface RequestFacts {
-  id: string;
-  ip?: string;
-  userAgent?: string;
-  /** The limits that it counted under so far. */
-  quotas?: Quota[];
-  /**
-   * Which came first, the commit or the end of the server's patience: a request that is given up has had its 503 and
-   * must not commit any more; one that commits must not be given up.
-   */
-  fate?: "commits" | "given up";
-}
 
 /** What the process offers to every request, wired together in `app.ts`. */
 export interface Services {

@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
-import type { Actor, RequestFacts } from "../kernel/context.js";
+import type { RequestFacts } from "../kernel/request.js";
+import type { Actor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Services } from "../kernel/context.js";
 import { type Database, statement } from "../kernel/database.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
@@ -96,6 +95,6 @@ const deleteExpired = statement<{ key: Buffer }>(`
   returning key`);
 
 /** Forgets counts that do not count any more, in small steps. */
-export async function deleteExpiredCounts({ database }: Pick<Services, "database">): Promise<void> {
+export async function deleteExpiredCounts({ database }: { database: Database }): Promise<void> {
   await database.exhaust(deleteExpired);
 }

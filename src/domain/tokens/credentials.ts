@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Subscription } from "../kernel/events.js";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import { type Database, type Statement, statement } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { Recent } from "./recent.js";

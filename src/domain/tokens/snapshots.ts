@@ -1,4 +1,4 @@
-import type { Actor } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import { type Database, lookup, statement } from "../kernel/database.js";
 import { Recent } from "./recent.js";

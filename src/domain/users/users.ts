@@ -1,4 +1,5 @@
-import type { Actor, Context } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
+import type { Actor } from "../kernel/actor.js";
 import {
   type Action,
   authorize,

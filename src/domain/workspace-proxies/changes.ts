@@ -8,12 +8,8 @@ import { newId } from "../kernel/ids.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
-import {
-  findWorkspaceProxy,
-  lockWorkspaceProxy,
-  readWorkspaceProxy,
-  type WorkspaceProxyRow,
-} from "./workspace-proxies.js";
+import { findWorkspaceProxy, lockWorkspaceProxy, readWorkspaceProxy } from "./workspace-proxies.js";
+import type { WorkspaceProxyRow } from "./row.js";
 import { isNamedPrimary, primaryRegion } from "./primary.js";
 import { newProxyToken } from "./tokens.js";
 

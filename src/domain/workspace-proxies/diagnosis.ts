@@ -1,6 +1,6 @@
 import { type Fetch, OutsideError } from "../outside/http.js";
 import { isStorable } from "../kernel/text.js";
-import type { ProxyReport, ProxyStatus } from "./workspace-proxies.js";
+import type { ProxyReport, ProxyStatus } from "./row.js";
 
 export interface Diagnosis {
   status: ProxyStatus;

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { version } from "../deployment/deployment.js";
 import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
-import type { WorkspaceProxyRow } from "./workspace-proxies.js";
+import type { WorkspaceProxyRow } from "./row.js";
 import type { Site } from "./sites.js";
 
 /** The name of the deployment itself among the proxies. */

@@ -1,6 +1,6 @@
 import { type GraphQLField, type GraphQLNamedType } from "graphql";
 import { Extensions } from "type-graphql";
-import type { Actor, Credential } from "../../domain/kernel/context.js";
+import type { Actor, Credential } from "../../domain/kernel/actor.js";
 import type { Need, Permission } from "../../domain/authorization/authorization.js";
 import { forbidden } from "../../domain/kernel/errors.js";
 

@@ -20,7 +20,7 @@ import {
   spendLimitRule,
   setGroupAiBudget,
 } from "../../domain/groups/budgets.js";
-import type { GroupRow } from "../../domain/groups/groups.js";
+import type { GroupRow } from "../../domain/groups/row.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";

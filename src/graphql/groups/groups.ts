@@ -18,15 +18,10 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
-import { findGroup, findGroupByName, type GroupRow, GroupSource } from "../../domain/groups/groups.js";
+import { findGroup, findGroupByName } from "../../domain/groups/groups.js";
+import { type GroupRow, GroupSource, type GroupMemberRow } from "../../domain/groups/row.js";
 import { type GroupFilter, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
-import {
-  type GroupMemberFilter,
-  type GroupMemberRow,
-  isEveryone,
-  membersOf,
-  type MembersQuery,
-} from "../../domain/groups/members.js";
+import { type GroupMemberFilter, isEveryone, membersOf, type MembersQuery } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";

@@ -15,12 +15,14 @@ import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
   listWorkspaceProxies,
+  readWorkspaceProxy,
+} from "../../domain/workspace-proxies/workspace-proxies.js";
+import {
   type ProxyReport,
   ProxyStatus,
-  readWorkspaceProxy,
   type WorkspaceProxyRow,
   type WorkspaceProxyStatus,
-} from "../../domain/workspace-proxies/workspace-proxies.js";
+} from "../../domain/workspace-proxies/row.js";
 import {
   type ChangedProxy,
   createWorkspaceProxy,

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
-import { type Actor, anonymous, Context, type Services } from "../../domain/kernel/context.js";
+import { Context, type Services } from "../../domain/kernel/context.js";
+import { type Actor, anonymous } from "../../domain/kernel/actor.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
 import { type Answered, json, TransportError, transportFailure } from "../../http/answers.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
