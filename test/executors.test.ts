@@ -14,7 +14,7 @@ describe("compiled queries", () => {
   const w = world();
   const schema = createSchema();
   const queries = areas
-    .flatMap(({ name }) => [...storedOperations(schema, name).values()])
+    .flatMap(({ name }) => [...storedOperations(schema, `rest/${name}`).values()])
     .filter(({ kind }) => kind === OperationTypeNode.QUERY);
 
   let present: Variables;

@@ -7,6 +7,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
   OperationTypeNode,
+  separateOperations,
 } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
@@ -15,7 +16,6 @@ import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
 import { type Coerce, coercerOf } from "./coercion.js";
 import { compile } from "./compile.js";
 import { selectionOf } from "./needs.js";
-import { oneOperation } from "./one-operation.js";
 import { inTransaction } from "./transaction.js";
 import { isLarger, type Result } from "./result.js";
 import type { Variables } from "./variables.js";
@@ -64,7 +64,7 @@ export function prepare(
       operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.",
     );
   const kind = definition.operation;
-  const document = oneOperation(definition, wider);
+  const document = separateOperations(wider)[definition.name?.value ?? ""]!;
   const { roots, needs } = selectionOf(schema, document);
   const closed = [...roots].filter((field) => !isOpen(field));
   const open = closed.length === 0;

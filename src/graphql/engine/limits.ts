@@ -27,7 +27,7 @@ import type { Config } from "../../config/config.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
-import { fragmentsOf } from "./one-operation.js";
+import { fragmentsOf } from "./fragments.js";
 import { usesVariables } from "./selection.js";
 import type { Variables } from "./variables.js";
 

@@ -13,7 +13,7 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import { coveredBy, declaresScopes, demandOf, neededBy, neededToRead, referencesOf, requireOneOf } from "./access.js";
-import { fragmentsOf } from "./one-operation.js";
+import { fragmentsOf } from "./fragments.js";
 
 type Field = GraphQLField<unknown, unknown>;
 

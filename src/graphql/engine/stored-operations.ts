@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
-import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, Source, validate } from "graphql";
+import {
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  separateOperations,
+  Source,
+  validate,
+} from "graphql";
 import { type Operation, prepare } from "./execute.js";
 import { programFile } from "../../program-files.js";
 
@@ -17,11 +25,10 @@ export function storedOperations(schema: GraphQLSchema, path: string): Map<strin
   const faults = validate(schema, document);
   if (faults.length > 0) throw new Error(`${path}.graphql: ${faults.map(String).join("\n")}`);
   const operations = new Map<string, StoredOperation>();
-  for (const definition of document.definitions) {
-    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    const name = definition.name?.value;
-    if (!name) throw new Error(`${path}.graphql: every operation needs a name.`);
-    operations.set(name, { ...prepare(schema, document, name), name, description: descriptionOf(schema, definition) });
+  for (const [name, separate] of Object.entries(separateOperations(document))) {
+    if (name === "") throw new Error(`${path}.graphql: every operation needs a name.`);
+    const operation = prepare(schema, separate, name);
+    operations.set(name, { ...operation, name, description: descriptionOf(schema, operation.definition) });
   }
   return operations;
 }
