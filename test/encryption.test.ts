@@ -74,6 +74,8 @@ describe("encryption", function () {
   beforeEach(async () => {
     database = await cloneDatabase();
     pool = new Pool({ connectionString: database.url, max: 4 });
+    // The database is dropped under idle connections.
+    pool.on("error", () => {});
     folder = mkdtempSync(join(tmpdir(), "steward-encryption-"));
     running = [];
   });
@@ -456,6 +458,7 @@ describe("200 secrets", () => {
       STEWARD_LOG_LEVEL: "trace",
     });
     const pool = new Pool({ connectionString: w.database.url, max: 1 });
+    pool.on("error", () => {});
     try {
       const client = new Client(server.url, (await w.user("ada")).token);
       const canary = (n: number, use: string) => `canary${use}${createHash("md5").update(`${use}${n}`).digest("hex")}`;

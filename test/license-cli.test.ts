@@ -172,7 +172,7 @@ describe("the commands of those who sell licences", function () {
 
   it("read a licence from standard input", async () => {
     const token = await issue("--days", "10");
-    const words = ["--import", "./tools/ts-loader.mjs", "src/cli.ts", "license", "inspect", "-"];
+    const words = ["--import", "./tools/ts-loader.mjs", "src/cli/main.ts", "license", "inspect", "-"];
     const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
     let printed = "";
     child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
