@@ -8,6 +8,7 @@ import { Client } from "pg";
 import { pino } from "pino";
 import type { Events, Hint } from "../src/domain/kernel/events.js";
 import { InProcessEvents } from "../src/domain/outside/in-process-events.js";
+import { PostgresChannel } from "../src/domain/outside/postgres-channel.js";
 import { PostgresEvents } from "../src/domain/outside/postgres-events.js";
 import { wakeups } from "../src/domain/kernel/wakeups.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
@@ -247,6 +248,16 @@ describe("the event bus", () => {
       two.publish({ topic: "inbox", id: "n:bob" });
       await eventually(() => ofOne.ids.includes("n:ada") && ofOne.ids.includes("n:bob"), "one hears both");
       await eventually(() => ofTwo.ids.includes("n:ada") && ofTwo.ids.includes("n:bob"), "two hears both");
+    });
+
+    it("reports each sign of life of a connection, which ends the back-off of the next attempt to connect", async () => {
+      const channel = new PostgresChannel(database.url, "steward_signs_of_life");
+      await channel.open(() => {});
+      try {
+        await new Promise<void>((resolve, reject) => void channel.watch(resolve).catch(reject));
+      } finally {
+        await channel.close();
+      }
     });
 
     it("notices a connection that died silently", async () => {
