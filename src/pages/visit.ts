@@ -2,7 +2,7 @@ import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { report, translate } from "../graphql/engine/errors.js";
-import type { Variables } from "../graphql/engine/execute.js";
+import type { Variables } from "../graphql/engine/variables.js";
 import { TransportError } from "../http/answers.js";
 import { send, type Http } from "../http/exchange.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";

@@ -21,6 +21,10 @@ export function translate(error: unknown): DomainError {
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }
 
+/** Wraps what was thrown outside a resolver as GraphQL itself wraps what resolvers throw. */
+export const asGraphqlError = (error: unknown): GraphQLError =>
+  error instanceof GraphQLError ? error : new GraphQLError((error as Error).message, { originalError: error as Error });
+
 /**
  * What is wrong with a document, without the literals in it: one of them may be a secret. The parser quotes the token it
  * stops at, and the checks quote the literal behind `value:` or `found`.

@@ -15,12 +15,11 @@ import { DomainError, forbidden, unauthenticated } from "../../domain/kernel/err
 import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
 import { type Coerce, coercerOf } from "./coercion.js";
 import { compile } from "./compile.js";
+import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
 import { inTransaction } from "./transaction.js";
 import { isLarger, type Result } from "./result.js";
 import type { Variables } from "./variables.js";
-
-export type { Variables } from "./variables.js";
 
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
 export interface Operation {
@@ -120,11 +119,11 @@ function within(most: number, execution: Execution): Execution {
 }
 
 function tooLarge(most: number): Result {
-  const originalError = new DomainError(
+  const failure = new DomainError(
     "BAD_USER_INPUT",
     `The response would be larger than ${most} bytes: select less of it, or smaller pages.`,
   );
-  return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
+  return { data: null, errors: [asGraphqlError(failure)] };
 }
 
 async function* each(
@@ -139,6 +138,6 @@ function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
     admit(ctx);
     return undefined;
   } catch (error) {
-    return { data: null, errors: [new GraphQLError((error as Error).message, { originalError: error as Error })] };
+    return { data: null, errors: [asGraphqlError(error)] };
   }
 }

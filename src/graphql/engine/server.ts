@@ -12,8 +12,8 @@ import { readBody, refuseEmpty } from "../../http/body.js";
 import { challengeOf } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";
 import type { Documents, ForeignOperation } from "./documents.js";
-import { formatError, translate, withoutLiterals } from "./errors.js";
-import type { Variables } from "./execute.js";
+import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";
+import type { Variables } from "./variables.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
@@ -146,8 +146,7 @@ async function run(
     if (operation.kind === OperationTypeNode.SUBSCRIPTION) throw needsStream();
     operation.check(variables);
   } catch (error) {
-    const fault = new GraphQLError((error as Error).message, { originalError: error as Error });
-    const errors = [formatError(context, fault)];
+    const errors = [formatError(context, asGraphqlError(error))];
     // Whoever may not ask is answered as by the operation itself, whatever the variables are.
     const isInput = translate(error).code === "BAD_USER_INPUT";
     return isInput ? { status: 400, result: { errors } } : { status: 200, result: { errors, data: null } };

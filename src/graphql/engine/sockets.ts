@@ -13,7 +13,7 @@ import type { ContextOf } from "../../http/exchange.js";
 import { factsOf } from "../../http/facts.js";
 import type { Unread } from "../../http/unread.js";
 import type { Documents, ForeignOperation } from "./documents.js";
-import { formatError, report, translate } from "./errors.js";
+import { asGraphqlError, formatError, report, translate } from "./errors.js";
 import type { Result } from "./result.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
 import { type Connection, Transport } from "./socket-transport.js";
@@ -141,11 +141,7 @@ export function graphqlOverSockets(
       try {
         return await read(socket, payload);
       } catch (error) {
-        return [
-          error instanceof GraphQLError
-            ? error
-            : new GraphQLError((error as Error).message, { originalError: error as Error }),
-        ];
+        return [asGraphqlError(error)];
       }
     },
     execute: (args) => inTurn(args as Admitted) as never,

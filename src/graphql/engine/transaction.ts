@@ -1,5 +1,5 @@
-import { GraphQLError } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
+import { asGraphqlError } from "./errors.js";
 import type { Result } from "./result.js";
 
 /** SQLSTATEs of a transaction that lost against a concurrent one and may pass now: serialization failure, deadlock. */
@@ -34,9 +34,7 @@ export async function inTransaction(ctx: Context, execute: () => Result | Promis
     } catch (error) {
       const isFailed = error instanceof Failed;
       if (attempt < attempts && (isFailed ? error.isLostRace : isLostRace(error))) continue;
-      return { data: null, errors: isFailed ? error.result.errors! : [asGraphqlError(error as Error)] };
+      return { data: null, errors: isFailed ? error.result.errors! : [asGraphqlError(error)] };
     }
   }
 }
-
-const asGraphqlError = (error: Error) => new GraphQLError(error.message, { originalError: error });

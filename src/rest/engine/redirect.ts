@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../../domain/kernel/context.js";
 import { translate } from "../../graphql/engine/errors.js";
-import type { Variables } from "../../graphql/engine/execute.js";
+import type { Variables } from "../../graphql/engine/variables.js";
 import { send, type Http } from "../../http/exchange.js";
 import { answerOf } from "./render.js";
 import type { Endpoint } from "./respond.js";

@@ -5,7 +5,7 @@ import { scopesOf } from "../../domain/authorization/authorization.js";
 import { type Answered, json, TransportError, transportFailure } from "../../http/answers.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
-import type { Variables } from "../../graphql/engine/execute.js";
+import type { Variables } from "../../graphql/engine/variables.js";
 import { report, translate } from "../../graphql/engine/errors.js";
 import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
