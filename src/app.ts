@@ -3,6 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import Koa from "koa";
 import type { Logger } from "pino";
 import { type Config, ConfigError, listeningOn } from "./config/config.js";
+import { ApplicationHosts } from "./domain/applications/hosts.js";
+import { Seals } from "./domain/deployment/seals.js";
 import { Context, type Services } from "./domain/kernel/context.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
@@ -18,6 +20,7 @@ import { PostgresEvents } from "./domain/outside/postgres-events.js";
 import { createMailer } from "./domain/outside/smtp.js";
 import { Vault } from "./domain/outside/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
+import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { freePort } from "./embedded-postgres/folder.js";
@@ -26,9 +29,9 @@ import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/engine/documents.js";
 import { createSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
-import { graphqlOverSockets } from "./graphql/engine/sockets.js";
+import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
-import { baseline } from "./http/baseline.js";
+import { Baseline } from "./http/baseline.js";
 import type { ContextOf, State } from "./http/exchange.js";
 import { Connections, connectionLimit } from "./http/connections.js";
 import { cors } from "./http/cors.js";
@@ -42,30 +45,30 @@ import { Metrics } from "./metrics.js";
 import { actorOf } from "./http/credentials.js";
 import { refuseRoute, routePages } from "./pages/index.js";
 import { routeRows } from "./rest/index.js";
-import { ApplicationHosts } from "./pages/application-hosts.js";
+import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { asksForGraphiql, graphiqlPage } from "./pages/explorer.js";
 
 export interface App {
-  /** Where it listens. */
+  /** URL of the listener. */
   url: string;
   services: Services;
-  /** Set when this start made the first administrator; the password only if it was generated. */
+  /** Set if this start created the first administrator. Has the password only if it was generated. */
   administrator?: Administrator;
-  /** Finishes running requests, ends streams, and gives everything back. */
+  /** Completes running requests, ends streams, and releases all resources. */
   close(): Promise<void>;
 }
 
-/** What starts before the server and ends after it, in the order of starting. */
+/** Releases a resource. Closers run in reverse order of creation. */
 export type Closer = () => Promise<unknown>;
 
-/** Milliseconds for the goodbyes to Postgres. */
+/** Milliseconds to wait for Postgres connections to close. */
 const farewell = 1_000;
 
-/** What keeps the program from running in a way that its message explains to people; anything else is a defect. */
+/** Whether the message of an error is meant for operators. All other errors are defects. */
 export const explainsItself = (error: unknown): error is Error =>
   [ConfigError, StartRefused, ClusterError].some((kind) => error instanceof kind);
 
-/** What work gives. Once the signal is aborted its reason is thrown, and the work is left to itself. */
+/** Resolves to the result of `work`. Rejects with the signal's reason when it is aborted; `work` is not canceled. */
 async function unlessAborted<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -75,8 +78,8 @@ async function unlessAborted<Result>(signal: AbortSignal, work: () => Promise<Re
 }
 
 /**
- * Wires the program together: the only place that knows every part. The signal ends a start that is under way: what was
- * begun is undone, and the signal's reason is thrown.
+ * Wires the program together; the only place that knows all parts. Aborting the signal cancels a start in progress:
+ * resources acquired so far are released, and the signal's reason is thrown.
  */
 export async function startApp(settings: Config, log: Logger, signal = new AbortController().signal): Promise<App> {
   const config = settings.port === 0 ? listeningOn(await freePort(), settings) : settings;
@@ -88,7 +91,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     const services = await openServices(config, log, startCluster, closers);
     let stopJobs: Closer | undefined;
     closers.push(async () => stopJobs?.());
-    // Listens first: a first boot must not end, its password untold, because the port is taken.
+    // Listens before the first boot, which must not fail because the port is in use before the password was printed.
     const { url, serve } = await startServer(services, closers);
     const administrator = await unlessAborted(signal, async () => {
       const made = await firstBoot(services);
@@ -104,7 +107,10 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
   }
 }
 
-/** What requests and commands run with; `start` finds the Postgres beside this process where no URL is set. */
+/**
+ * Creates the services that requests and commands use, and adds their closers. If no database URL is set, `start`
+ * provides the built-in Postgres.
+ */
 export async function openServices(
   config: Config,
   log: Logger,
@@ -116,10 +122,10 @@ export async function openServices(
   const url = config.databaseUrl ?? cluster!.url;
 
   const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
-  // A statement that is still at work by then has lost its caller: nobody waits for it.
+  // Statements that still run after the timeout have no caller left.
   closers.push(() => Promise.race([orm.close(), delay(farewell, undefined, { ref: false })]));
   const database = new Database(orm, pool, log);
-  // A database beside this process serves this process alone; one with a URL may serve other replicas, too.
+  // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
@@ -138,7 +144,7 @@ export async function openServices(
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 
-/** Listens, and answers health probes alone until it is told to serve. */
+/** Starts to listen. Responds only to health probes until `serve` is called. */
 async function startServer(services: Services, closers: Closer[]): Promise<{ url: string; serve: () => void }> {
   const { config } = services;
   const schema = createSchema();
@@ -151,45 +157,46 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
 
   const contextOf: ContextOf = (request, state) => {
     const actor = actorOf(services, request);
-    const make = (who: Awaited<typeof actor>) => new Context(services, who, state.facts, state.lifetime);
+    const make = (who: Awaited<typeof actor>) => new Context(services, who, state.details, state.lifetime);
     return actor instanceof Promise ? actor.then(make) : make(actor);
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
-  const sockets = graphqlOverSockets(services, schema, documents, contextOf, unread);
+  const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread);
   const routes = new Routes(refuseRoute);
   routeRows(routes, services, schema, contextOf);
-  routePages(routes, services, schema);
+  const seals = new Seals(services);
+  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals) });
   const graphiql = graphiqlPage(services, schema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
-    asksForGraphiql(http) ? graphiql(http) : graphql.answer(http),
+    asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),
   );
-  const applicationHosts = new ApplicationHosts(services);
+  const applicationHosts = new ApplicationHostPages(services, new ApplicationHosts(config));
 
   const koa = new Koa<State>();
-  koa.use(baseline(services, lifetimes, unread, metrics));
+  koa.use(new Baseline(services, lifetimes, unread, metrics).handle);
   const probes = health(services, ready, metrics);
-  koa.use((http, next) => (applicationHosts.of(http.req) ? next() : probes(http, next)));
+  koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
-  koa.use(applicationHosts.answer);
+  koa.use(applicationHosts.respond);
   if (config.corsOrigins.length > 0) koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
-  koa.use((http) => routes.answer(http));
-  // What is left to Koa is connections that break; without a listener it writes them to standard error.
+  koa.use((http) => routes.handle(http));
+  // Koa only reports broken connections here; without a listener, it writes them to standard error.
   koa.on("error", (error) => services.log.debug({ err: error }, "connection failed"));
-  const answer = koa.callback();
+  const handle = koa.callback();
 
   const server = createListener();
   new Connections(connectionLimit(config), config, () => lifetimes.busySockets()).bound(server);
   server.on(
     "request",
-    oneByOne((request, response) => void answer(request, response)),
+    oneByOne((request, response) => void handle(request, response)),
   );
   server.on("upgrade", (request, socket, head) => {
-    const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.of(request);
+    const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.serves(request);
     if (stage === "serving" && isForGraphql) {
       lifetimes.begin(socket);
       sockets.upgrade(request, socket, head);
-    } else void answer(request, upgradable(request, socket, head));
+    } else void handle(request, upgradable(request, socket, head));
   });
   const url = await listen(server, config);
   closers.push(async () => {

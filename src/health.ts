@@ -3,24 +3,27 @@ import type Koa from "koa";
 import { statement } from "./domain/kernel/database.js";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./domain/kernel/context.js";
-import { json, methodNotAllowed, TransportError } from "./http/answers.js";
+import { json, methodNotAllowed, TransportError } from "./http/responses.js";
 import { send, type Http, type State } from "./http/exchange.js";
-import { isWithin, loopback } from "./http/facts.js";
+import { isWithin, loopback } from "./http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
-const probe = statement("select 1");
+const ping = statement("select 1");
 const probeTimeout = 2_000;
 
-/** Where a server is in its life. Only one that serves takes more than probes. */
+/** Lifecycle stage of the server. Requests other than probes are accepted only while it is serving. */
 export type Stage = "migrations" | "serving" | "draining";
 
-/** Whether the replica should get requests: what of it fails. */
+/** Checks whether this replica can serve requests. Returns the names of the failed checks. */
 export type Readiness = () => Promise<string[]>;
 
-/** Ready when the database responds, this server can decrypt what is in it, and it serves. Logs each change. */
+/**
+ * Creates the readiness check. A replica is ready if the database responds, all encryption keys in use are present, and
+ * the server is serving. Logs each change while serving.
+ */
 export function readiness(services: Services, stage: () => Stage): Readiness {
   let known = "";
-  /** The starting and the draining server log what they do themselves. */
+  /** Logs a change of the failed checks. */
   const note = (failed: string[]) => {
     if (failed.join() === known) return;
     known = failed.join();
@@ -29,7 +32,7 @@ export function readiness(services: Services, stage: () => Stage): Readiness {
   };
   return async () => {
     const isServing = stage() === "serving";
-    const work = isServing ? hasAllKeys(services) : services.database.query(probe, []).then(() => true);
+    const work = isServing ? hasAllKeys(services) : services.database.query(ping, []).then(() => true);
     const hasKeys = await withTimeout(work);
     const failed = [...(hasKeys === undefined ? ["database"] : []), ...(hasKeys === false ? ["encryption_keys"] : [])];
     if (isServing) note(failed);
@@ -37,22 +40,27 @@ export function readiness(services: Services, stage: () => Stage): Readiness {
   };
 }
 
-/** Refuses what comes before the server serves or after: another replica, or this one in a moment, will take it. */
+/** Rejects a request during startup or shutdown with 503, so that the client retries, possibly on another replica. */
 export function notServing(): never {
   const headers = { "Retry-After": "1", Connection: "close" };
-  throw new TransportError(503, "The service is temporarily unavailable.", "The server starts or stops.", headers);
+  throw new TransportError(
+    503,
+    "The service is temporarily unavailable.",
+    "The server is starting or stopping.",
+    headers,
+  );
 }
 
-/** What the work gives; nothing if it fails or takes too long. */
+/** Resolves to the result of `work`, or to undefined if it fails or exceeds the timeout. */
 const withTimeout = <Result>(work: Promise<Result>) =>
   new Promise<Result | undefined>((resolve) => {
     const timer = setTimeout(resolve, probeTimeout, undefined);
     work.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer));
   });
 
-/** `/healthz`, `/readyz` and `/metrics`: no credential, no rate limit. */
+/** Middleware for `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
 export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware<State> {
-  const answers: Record<string, (http: Http) => Promise<void> | void> = {
+  const probes: Record<string, (http: Http) => Promise<void> | void> = {
     "/healthz": (http) => say(http, 200, { status: "ok" }),
     "/readyz": async (http) => {
       const failed = await ready();
@@ -66,20 +74,20 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
     },
   };
 
-  /** Peers on this machine, listed networks, and holders of the token. */
+  /** Metrics are available from the same machine, from listed networks, and with the bearer token. */
   function mayScrape(http: Http): boolean {
     const token = /^bearer +(.*)$/i.exec(http.get("authorization"))?.[1];
     if (config.metricsToken && token !== undefined) return isSame(token, config.metricsToken);
     const forwarded = http.get("x-forwarded-for") !== "" || http.get("forwarded") !== "";
     const peer = http.req.socket.remoteAddress ?? "";
-    return (!forwarded && isWithin(peer, loopback)) || isWithin(http.state.facts.ip ?? "", config.metricsAllow);
+    return (!forwarded && isWithin(peer, loopback)) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
   }
 
   return (http, next) => {
-    const answer = answers[http.path];
-    if (!answer) return next();
+    const probe = probes[http.path];
+    if (!probe) return next();
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
-    return answer(http);
+    return probe(http);
   };
 }
 

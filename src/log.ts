@@ -3,14 +3,14 @@ import pretty from "pino-pretty";
 import type { Config } from "./config/config.js";
 import { isLogged } from "./domain/kernel/availability.js";
 
-/** Headers and fields that hold secrets never reach the log, whoever logs them. */
+/** Names of fields that are redacted in all log lines, up to two levels deep. */
 const secrets = ["password", "token", "authorization", "cookie", "secret"].flatMap((name) => [
   name,
   `*.${name}`,
   `*.*.${name}`,
 ]);
 
-/** The log of the process, on standard output or another descriptor: JSON lines, or text for people. */
+/** Creates the logger, which writes JSON lines or text to a file descriptor. Default: standard output. */
 export function createLog({ logLevel, logFormat }: Pick<Config, "logLevel" | "logFormat">, descriptor = 1): Logger {
   const options = {
     level: logLevel,
@@ -23,7 +23,7 @@ export function createLog({ logLevel, logFormat }: Pick<Config, "logLevel" | "lo
 
 const debug = 20;
 
-/** What fails because of a fault that has its own line is logged at `debug`: an outage does not flood the log. */
+/** Lowers errors caused by a failure that is already logged to `debug`, so that an outage does not flood the log. */
 export const hooks: LoggerOptions["hooks"] = {
   logMethod(args, method, level) {
     const [fields] = args as unknown[];
@@ -42,7 +42,7 @@ const text = (descriptor: number): DestinationStream =>
     translateTime: "SYS:HH:MM:ss.l",
   });
 
-/** Postgres tells, in the detail of an error, the row that it did not like: with hashes and addresses in it. */
+/** Serializes an error without the `detail` of Postgres, which contains the rejected row, including hashes. */
 function withoutRows(error: Error): object {
   const { detail: _, ...told } = stdSerializers.err(error);
   return told;

@@ -1,4 +1,4 @@
-// The process: settings, server, signals.
+// Entry point of the server: reads the settings, starts the server, and handles signals.
 import "./node-version.js";
 import "./compile-cache.js";
 import "reflect-metadata";
@@ -21,10 +21,11 @@ process.on("uncaughtException", (error) => {
   log.fatal({ err: error }, "uncaught exception");
   process.exit(1);
 });
-// Read when the first job comes. Node's own four threads stay free for files and names while passwords are hashed.
+// Node reads this variable when it first uses the thread pool. The four default threads stay available for file system
+// and DNS operations while passwords are hashed.
 process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
-// Loaded only now, so that a faulty setting is answered at once.
+// Imported dynamically, so that invalid settings are reported without loading the server.
 const { explainsItself, startApp } = await import("./app.js");
 const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
@@ -43,23 +44,25 @@ function settings(env: Environment): Config {
 
 function giveUp(error: Error): never {
   if (error === stopping.signal.reason) process.exit(0);
-  process.stderr.write(`Steward does not start: ${error.message}\n`);
+  process.stderr.write(`Steward failed to start: ${error.message}\n`);
   if (!explainsItself(error)) log.fatal({ err: error }, "start failed");
   process.exit(1);
 }
 
-/** Tells a person what to do next. The generated password is shown here and nowhere else. */
+/** Prints the URLs and, on the first start, the administrator. The generated password is shown only here. */
 function greet({ url, services, administrator }: App): void {
   const { accessUrl, host } = services.config;
   const lines = [
     "",
-    `  Steward serves ${accessUrl}`,
+    `  Steward is running at ${accessUrl}`,
     "",
     `    GraphQL    ${accessUrl}/graphql`,
     `    REST       ${accessUrl}/docs`,
-    ...(administrator ? ["", `    Sign in    ${administrator.email}`] : []),
-    ...(administrator?.password ? [`    Password   ${administrator.password}   (shown this once)`] : []),
-    ...(host === "127.0.0.1" ? ["", "  It answers this machine only; STEWARD_HOST=0.0.0.0 opens it to others."] : []),
+    ...(administrator ? ["", `    Email      ${administrator.email}`] : []),
+    ...(administrator?.password ? [`    Password   ${administrator.password}   (shown only once)`] : []),
+    ...(host === "127.0.0.1"
+      ? ["", "  It accepts connections from this machine only. Set STEWARD_HOST=0.0.0.0 to accept others."]
+      : []),
     "",
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
@@ -67,15 +70,15 @@ function greet({ url, services, administrator }: App): void {
 }
 
 /**
- * The first signal ends a start that is under way, and lets running requests finish for as long as the grace lasts. The
- * second ends the process at once.
+ * Stops the server on SIGTERM and SIGINT. The first signal aborts a start in progress, or lets running requests complete
+ * within the grace period. The second signal ends the process immediately.
  */
 function stopOnSignals(started: Promise<App>): void {
   const stop = async (signal: NodeJS.Signals) => {
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
     log.info({ signal }, "draining");
-    // Should a start or a goodbye hang, it still ends.
+    // Ends the process even if the start or the shutdown hangs.
     setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();
     const app = await started.catch(giveUp);
     await app.close();

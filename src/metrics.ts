@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Services } from "./domain/kernel/context.js";
 
-/** What operators see of a replica, in Prometheus form. Labels never hold user data. */
+/** Prometheus metrics of this replica. Labels never contain user data. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #requests = requestDurations();
@@ -15,8 +15,8 @@ export class Metrics {
     this.registry.registerMetric(unreadBytes(unread));
   }
 
-  /** Counts a request that got its response. `route` is the pattern of the path. */
-  answered(method: string, route: string, status: number, seconds: number): void {
+  /** Records a completed request. `route` is the pattern of the path; the duration is in seconds. */
+  observe(method: string, route: string, status: number, seconds: number): void {
     this.#requests.observe({ method, route, status }, seconds);
   }
 }
@@ -57,7 +57,7 @@ const connections = ({ pool }: Services["database"]) =>
 const subscriptions = (events: Services["events"]) =>
   new Gauge({
     name: "steward_event_subscriptions",
-    help: "What streams and caches of this replica wait for.",
+    help: "Subscriptions of streams and caches to internal events.",
     registers: [],
     collect() {
       this.set(events.subscriptions);

@@ -1,4 +1,4 @@
-// Imported first by every entry point: on a Node that is too old it goes on in the Node that npm has installed.
+// Imported first by every entry point. If Node is too old, runs the program in the Node that npm has installed.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,23 +9,25 @@ const isNewEnough = major > 22 || (major === 22 && minor >= 17);
 if (!isNewEnough) {
   const newer = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
   if (!existsSync(newer)) {
-    console.error(`Steward needs Node 22.17 or newer, this is ${process.versions.node}. Run it through npm: npm start`);
+    console.error(
+      `Steward requires Node.js 22.17 or newer, but this is ${process.versions.node}. Start it with npm: npm start`,
+    );
     process.exit(1);
   }
   const child = spawn(newer, [...process.execArgv, ...process.argv.slice(1)], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  // A terminal sends Ctrl-C to both; passed on it would count as the second one, which ends without draining.
+  // A terminal sends Ctrl-C to both processes. Forwarding it would count as the second signal, which skips draining.
   process.on("SIGINT", () => {});
   child.once("exit", (status) => process.exit(status ?? 1));
   child.once("error", (error) => {
-    console.error(`Node could not be started again: ${error.message}`);
+    console.error(`Failed to start Node.js: ${error.message}`);
     process.exit(1);
   });
   await new Promise(() => {}); // the modules imported after this one never run here
 } else if (process.channel) {
-  // The channel closes when the process that started this one is gone, also if it was killed and could pass on no signal.
+  // The channel closes when the parent process ends, even if it was killed and could not forward a signal.
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   process.channel.unref();
 }

@@ -1,5 +1,10 @@
+import { readFileSync } from "node:fs";
+
 /**
- * A file that belongs to the program, by its path from the folder of the program: `src`, or `dist`, where all modules
- * are bundled into files that lie directly in it.
+ * Returns the URL of a file of the program, given by its path relative to `src`, or to `dist`, where the bundled modules
+ * are at the top level.
  */
 export const programFile = (path: string): URL => new URL(path, import.meta.url);
+
+/** The version of this program. */
+export const { version } = JSON.parse(readFileSync(programFile("../package.json"), "utf8")) as { version: string };

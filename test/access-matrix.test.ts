@@ -1,5 +1,5 @@
-// Who may do what, on both surfaces: every root field and every row, by every kind of credential, on one's own objects,
-// those of others, and those of another organization. The expectation is the table of permissions, written down here.
+// Tries every root field and every row with every kind of credential, on the caller's own objects, on those of others,
+// and on those of another organization. The expectation is the permission table, written out here.
 import { expect } from "chai";
 import { isObjectType } from "graphql";
 import { newToken, type TokenKind } from "../src/domain/tokens/text.js";
@@ -20,7 +20,7 @@ import { type Client, type World, world } from "./support/world.js";
 
 const all = ["organization-admin", "organization-template-admin", "organization-user-admin", "organization-auditor"];
 
-/** Users by a letter: site roles, roles in the organization at home, all of those roles elsewhere, and none. */
+/** Users by a letter: site roles, roles in the organization of the stage, the same roles elsewhere, and none. */
 const parts: Record<string, Part> = {
   O: { siteRoles: ["owner"] },
   T: { siteRoles: ["template-admin"] },
@@ -35,8 +35,8 @@ const parts: Record<string, Part> = {
   n: {},
 };
 /**
- * The permission table, as far as operations exist. Capital letters hold everywhere, small ones in their organization
- * and with `!` beyond it, `own` on what is one's own, `any` everywhere.
+ * The permission table for the existing operations. Upper-case letters hold everywhere, lower-case ones in their
+ * organization only, with `!` also beyond it; `own` holds on the caller's own objects, `any` everywhere.
  */
 const table: Record<string, string> = {
   "signed in": "any",
@@ -98,7 +98,7 @@ function placeOf(where: Where, stage: Stage, away: Stage): Place {
   return where === "other" ? { ...stage, user: stage.victim } : { ...away, user: away.victim };
 }
 
-/** What the table says comes of it for a user with a whole session. Nothing where either refusal will do. */
+/** The outcome that the table expects for a user with a full session; undefined if either error is right. */
 function expected({ permission, seen, own, outcome }: Operation, letter: string, where: Where): string | undefined {
   const isSeen = seen?.every((each) => holds(each, letter, where, own));
   if (isSeen !== false && holds(permission, letter, where, own)) return outcome;
@@ -116,7 +116,7 @@ describe("the access matrix", () => {
     proxy = (await makeProxy(the(), "matrix")).token;
   });
 
-  /** A stage of one's own for what changes something, else one that others have used. */
+  /** A new stage for operations that change something, else a shared one. */
   function stageOf(key: string, changes: boolean): ReturnType<typeof enter> {
     const kept = changes ? undefined : standing.get(key);
     const made = kept ?? enter(the(), parts[key] ?? {});
@@ -134,7 +134,7 @@ describe("the access matrix", () => {
     return w.as({ token: token.text });
   }
 
-  it("has every root field and every row", () => {
+  it("covers every root field and every row", () => {
     const schema = createSchema();
     const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].filter(isObjectType);
     const tried = new Set([...operations.keys()].map((each) => each.split(" ")[0]));
@@ -156,7 +156,7 @@ describe("the access matrix", () => {
     const isOpen = kinds.includes("open");
     const takesUsers = kinds.includes("session");
 
-    it(`${title}: users by their roles`, async () => {
+    it(`${title}: allows and rejects users by their roles`, async () => {
       const attempts = Object.keys(parts).flatMap((letter) => on.map((where) => ({ letter, where })));
       const wrong = await Promise.all(
         attempts.flatMap(({ letter, where }) =>
@@ -167,14 +167,14 @@ describe("the access matrix", () => {
             const { stage: away } = where === "away" ? await stageOf("away", changes) : { stage };
             const { code } = await send(client, placeOf(where, stage, away));
             const isRight = wanted ? code === wanted : ["FORBIDDEN", "NOT_FOUND"].includes(code);
-            return isRight ? [] : [`${letter} ${where}: ${code} instead of ${wanted ?? "a refusal"}`];
+            return isRight ? [] : [`${letter} ${where}: ${code} instead of ${wanted ?? "an error"}`];
           }),
         ),
       );
       expect(wrong.flat()).to.deep.equal([]);
     });
 
-    it(`${title}: other credentials`, async () => {
+    it(`${title}: accepts only its kinds of credentials and scopes`, async () => {
       const w = the();
       const where = on[0]!;
       const wrong: string[] = [];
@@ -190,7 +190,7 @@ describe("the access matrix", () => {
         await check("none", w.nobody, isOpen ? outcome : "UNAUTHENTICATED");
         await check("an agent", w.as({ token: agent }), machine("agent"));
         await check("a proxy", w.nobody, machine("proxy"), undefined, { "Service-Proxy-Token": proxy });
-        // Rows that take no credential look at none.
+        // Rows that need no credential ignore any that is sent.
         if (!isOpen) {
           await check("expired", await credential(w, stage.actor, "session", ["all"], "-1 hour"), "UNAUTHENTICATED");
           const gone = await enter(w, parts.O!);
@@ -211,7 +211,7 @@ describe("the access matrix", () => {
           isByKind("token") || narrowed ? "FORBIDDEN" : outcome,
           isByKind("token") ? undefined : missing,
         );
-        // An application key has one scope, and takes part in what needs none.
+        // An application key has one scope, and may run operations that need none.
         const isApplicationRefused = narrowed || !(kinds.includes("token") && kinds.includes("oauth"));
         await check(
           "an application key",
@@ -221,7 +221,7 @@ describe("the access matrix", () => {
         );
         if (title === "logout") continue;
         if (verbOf(tested).startsWith("mutation") || title.startsWith("delete")) {
-          // What follows would find changed what these have changed.
+          // Changes need new objects for each credential.
           for (const kind of ["token", "oauth"] as const) {
             const fresh = (await enter(w, parts.O!)).stage;
             Object.assign(place, placeOf(where, fresh, fresh));
@@ -242,8 +242,8 @@ describe("the access matrix", () => {
 });
 
 /**
- * The rule of dominance: who changes an account must be allowed to give every role that the account holds, and every
- * role that it would lose or gain, in the deployment and in organizations alike.
+ * The rule of dominance: a caller who changes an account must be allowed to grant every role that the account holds,
+ * and every role that it would lose or gain, in the deployment and in organizations alike.
  */
 describe("dominance", () => {
   const the = world();
@@ -251,17 +251,17 @@ describe("dominance", () => {
   interface Cell {
     /** The letter of the caller. */
     by: string;
-    /** What the other one holds at home. */
+    /** Roles of the changed account in the organization. */
     over: string[];
     operation: string;
     allowed?: true;
-    /** Who is changed; by default a member of the organization. */
+    /** The changed account; by default a member of the organization. */
     whom?: "bot" | "actor";
   }
   const administrator = ["organization-admin"];
   const userChanges = [
     "updateUser",
-    "updateUser of the e-mail",
+    "updateUser with an email address",
     "suspendUser",
     "activateUser",
     "deleteUser",
@@ -290,8 +290,8 @@ describe("dominance", () => {
   ];
 
   for (const { by, over, operation: title, allowed, whom = "victim" } of cells) {
-    const held = over.join(", ") || "what they hold themselves";
-    it(`${by} ${allowed ? "may" : "may not"} ${title} over ${held}`, async () => {
+    const held = over.join(", ") || "their own roles";
+    it(`${by} ${allowed ? "may" : "may not"} run ${title} on an account with ${held}`, async () => {
       for (const { send } of surfaces(operations.get(title)!)) {
         const { client, stage } = await enter(the(), parts[by]!);
         const { organization, [whom]: user } = stage;

@@ -19,7 +19,7 @@ const untouched = { ...none, service_banner: blank, docs_url: "", support_links:
 
 const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 
-/** The names that GraphQL has for what the wire calls so. */
+/** Converts the names of fields from their spelling in REST to that in GraphQL. */
 const camelCase = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(camelCase);
   if (typeof value !== "object" || value === null) return value;
@@ -31,7 +31,7 @@ const camelCase = (value: unknown): unknown => {
   );
 };
 
-/** What happened to the looks, oldest first. */
+/** Audit events of the appearance, oldest first. */
 const history = async (w: World): Promise<unknown[]> =>
   (
     await w
@@ -42,7 +42,7 @@ const history = async (w: World): Promise<unknown[]> =>
 describe("the appearance of a fresh deployment", () => {
   const the = world();
 
-  it("is empty, for everybody who is signed in and for agents of workspaces", async () => {
+  it("is empty for signed-in users and for workspace agents", async () => {
     const w = the();
     const ada = await w.user("ada");
     const { agent } = await w.workspace(ada);
@@ -62,7 +62,7 @@ describe("the appearance", () => {
   const the = world();
   const put = (body: unknown) => the().as(the().owner).put(path, body);
 
-  it("is replaced as a whole, in the name of who did it", async () => {
+  it("is replaced as a whole, with an audit event that names the actor", async () => {
     const w = the();
     const before = (await history(w)).length;
     const chosen = { announcement_banners: [red, blue], application_name: "Forge", logo_url: "/forge.png" };
@@ -109,7 +109,7 @@ describe("the appearance", () => {
     ]);
   });
 
-  it("has a service banner, for clients that know no other, as its only banner", async () => {
+  it("turns a service banner, from clients that know no other kind, into its only banner", async () => {
     const w = the();
     for (const announcement_banners of [undefined, null]) {
       await put({});
@@ -129,7 +129,7 @@ describe("the appearance", () => {
       .equal([{ ...red, enabled: false }]);
   });
 
-  it("stores no service banner that is blank, or beside a list, but answers it as it was sent", async () => {
+  it("returns but does not store a service banner that is blank or sent with a list of banners", async () => {
     for (const service_banner of [blank, {}, { enabled: false }]) {
       const { body } = await put({ service_banner });
       expect(body, JSON.stringify(service_banner)).to.deep.equal({ ...none, service_banner: blank });
@@ -147,7 +147,7 @@ describe("the appearance", () => {
     }
   });
 
-  it("is refused with all its faults, and stays as it was", async () => {
+  it("stays unchanged by an invalid update, which is rejected with all its faults", async () => {
     const w = the();
     await put({ application_name: "Stays" });
     const events = (await history(w)).length;
@@ -203,7 +203,7 @@ describe("the appearance", () => {
     });
   });
 
-  it("is the whole of one of several that are put at once", async () => {
+  it("ends up as exactly one of several concurrent updates", async () => {
     const w = the();
     const before = (await history(w)).length;
     const banners = (n: number) => Array.from({ length: n }, () => ({ ...red, message: `Version ${n}` }));
@@ -218,7 +218,7 @@ describe("the appearance", () => {
     const { announcement_banners, application_name, logo_url } = body;
     expect(sent).to.deep.include({ announcement_banners, application_name, logo_url });
 
-    // Each event tells what its change replaced: they make one chain that ends at what is stored.
+    // Each event holds the values that its change replaced, so the events form a chain that ends at the stored values.
     const names = (await history(w)).slice(before) as Array<{
       diff: { applicationName: { old: string; new: string } };
     }>;
@@ -231,7 +231,7 @@ describe("the appearance", () => {
     expect([name, steps]).to.deep.equal([application_name, 16]);
   });
 
-  it("costs one statement to read", async () => {
+  it("takes one statement to read", async () => {
     const client = the().as(the().owner);
     expect(await the().statements(() => client.get(path))).to.equal(1);
   });
@@ -249,7 +249,7 @@ describe("appearance on both surfaces", () => {
     { rolesElsewhere: organizationRoles },
   ];
 
-  /** What each surface says, in the words of both. */
+  /** The outcomes on each surface, in terms that both share. */
   async function outcomes(client: Client) {
     const rest = async (method: string, body?: unknown) => {
       const { status, headers, body: answer } = await client.request(method, path, body);
@@ -274,16 +274,16 @@ describe("appearance on both surfaces", () => {
     };
   }
 
-  it("is refused to the same callers in the same way", async () => {
+  it("is protected from the same callers in the same way", async () => {
     const w = the();
     const { agent } = await w.workspace(w.owner);
     const staged = await Promise.all(
       callers.map(async (part) => [JSON.stringify(part), (await enter(w, part)).client] as const),
     );
     const others = [
-      ["nobody", w.nobody],
+      ["an anonymous client", w.nobody],
       ["an agent", w.as(agent)],
-      ["a stranger", w.as({ token: `stwa_${"x".repeat(43)}` })],
+      ["an unknown agent", w.as({ token: `stwa_${"x".repeat(43)}` })],
       ["nonsense", w.as({ token: "nonsense" })],
     ] as const;
     const codes = new Map<string, string[]>();
@@ -303,7 +303,8 @@ describe("appearance on both surfaces", () => {
     );
     for (const who of allowed) expect(codes.get(who)).to.deep.equal(["", "", "BAD_USER_INPUT"]);
     const refused = ["UNAUTHENTICATED", "UNAUTHENTICATED", "UNAUTHENTICATED"];
-    for (const who of ["nobody", "a stranger", "nonsense"]) expect(codes.get(who), who).to.deep.equal(refused);
+    for (const who of ["an anonymous client", "an unknown agent", "nonsense"])
+      expect(codes.get(who), who).to.deep.equal(refused);
     expect(codes.get("an agent")).to.deep.equal(["", ...refused.slice(1)]);
     for (const [who] of staged.filter(([each]) => !allowed.includes(each)))
       expect(codes.get(who), who).to.deep.equal(["", "FORBIDDEN", "FORBIDDEN"]);
@@ -313,7 +314,7 @@ describe("appearance on both surfaces", () => {
 describe("documentation and support links", () => {
   const links = (text: string) => readConfig({ STEWARD_SUPPORT_LINKS: text }).supportLinks;
 
-  it("come from the environment, and an update cannot touch them", async () => {
+  it("come from the environment and cannot be changed by an update", async () => {
     const docs = await startWorld({ STEWARD_DOCS_URL: "https://docs.example.com/" });
     const both = await startWorld({
       STEWARD_DOCS_URL: "https://docs.example.com/",
@@ -346,13 +347,13 @@ describe("documentation and support links", () => {
     }
   });
 
-  it("are read strictly", () => {
+  it("are validated strictly", () => {
     const link = { name: "Help", target: "https://help.example.com", icon: "https://example.com/i.png" };
     expect(links(JSON.stringify([link]))).to.deep.equal([{ ...link, location: "navbar" }]);
     expect(links("[]")).to.deep.equal([]);
     expect(readConfig({}).supportLinks).to.equal(undefined);
     const faulty = [
-      "no JSON",
+      "not JSON",
       "{}",
       JSON.stringify(many(21, link)),
       ...[

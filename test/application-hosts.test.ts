@@ -1,13 +1,13 @@
-// The deployment's own hosts of applications: they take keys for a proxy in front, and are nothing else.
+// The deployment's own application hosts: they accept keys for a proxy in front of them, and nothing else.
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { EncryptJWT } from "jose";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
-import { deleteSpentMessages } from "../src/domain/applications/applications.js";
+import { messagePurge } from "../src/domain/applications/applications.js";
 import { sealingKey } from "../src/domain/applications/key-ring.js";
 import { ConfigError, readConfig } from "../src/config/config.js";
-import { systemActor } from "../src/domain/deployment/administrators.js";
+import { systemActor } from "../src/domain/kernel/actor.js";
 import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
@@ -24,7 +24,7 @@ const settings = {
 const parameter = "steward_application_connect";
 const host = "x.apps.example.com";
 
-/** The path and the query to which somebody with a session is sent at an application's URL. */
+/** Returns the path and query of the redirect of a signed-in user to an application's URL. */
 async function redirected(url: string, token: string, uri: string): Promise<string> {
   const answer = await new Client(url, token).get(
     `/api/v2/applications/auth-redirect?redirect_uri=${encodeURIComponent(uri)}`,
@@ -34,7 +34,7 @@ async function redirected(url: string, token: string, uri: string): Promise<stri
   return pathname + search;
 }
 
-/** Expects a page that tells nothing but its status. */
+/** Expects a page that reveals nothing but its status. */
 function expectPage(answer: Answer, status: number, what: string): void {
   expect(answer.status, what).to.equal(status);
   expect(answer.headers.get("content-type"), what).to.equal("text/html; charset=utf-8");
@@ -43,12 +43,12 @@ function expectPage(answer: Answer, status: number, what: string): void {
   expect(answer.headers.has("location"), what).to.equal(false);
 }
 
-describe("hosts of applications", () => {
+describe("application hosts", () => {
   const the = world(settings);
   const arrive = (path: string, at = host, method = "GET") => browse(the().url, path, { Host: at }, method);
   const wayTo = (uri: string) => redirected(the().url, the().owner.token, uri);
 
-  it("take the key that somebody brings, once, and send the browser on without it", async () => {
+  it("accept the key of a user once, and redirect the browser without it", async () => {
     const path = await wayTo(`https://${host}/a/b%20c?x=%20y&flag#part`);
     expect(path).to.match(new RegExp(`^/a/b%20c\\?x=%20y&flag&${parameter}=ey`));
     const answer = await arrive(path);
@@ -63,14 +63,14 @@ describe("hosts of applications", () => {
     expectPage(await arrive(path), 400, "the second time");
   });
 
-  it("know their own names in any spelling, whatever port the proxy in front has", async () => {
+  it("recognize their names in any spelling, whatever the port of the proxy in front", async () => {
     for (const at of [host.toUpperCase(), `${host}:8443`, `${host}.`]) {
       const answer = await arrive(await wayTo(`https://${host}/`), at);
       expect(answer.headers.get("location"), at).to.equal(`https://${host}/`);
     }
   });
 
-  it("send nobody elsewhere, whatever the path looks like", async () => {
+  it("never redirect to another host, whatever the path looks like", async () => {
     for (const path of [
       "//evil.example/",
       "//evil.example",
@@ -92,7 +92,7 @@ describe("hosts of applications", () => {
     expect(text).to.match(new RegExp(`^location: https://${host.replaceAll(".", "\\.")}/x\\r$`, "im"));
   });
 
-  it("take a message once, however many servers are asked at the same moment", async () => {
+  it("accept a message once, however many servers receive it concurrently", async () => {
     const there: App = await startServer(the().database.url, settings);
     try {
       const path = await wayTo(`https://${host}/`);
@@ -100,7 +100,7 @@ describe("hosts of applications", () => {
         Array.from({ length: 12 }, (_, n) => browse(n % 2 ? the().url : there.url, path, { Host: host })),
       );
       expect(answers.map(({ status }) => status)).to.have.members([303, ...Array<number>(11).fill(400)]);
-      // What one server has sealed, another one opens.
+      // Servers accept what another one has sealed.
       const other = await redirected(there.url, the().owner.token, `https://${host}/`);
       expect(await arrive(other)).to.include({ status: 303 });
     } finally {
@@ -108,7 +108,7 @@ describe("hosts of applications", () => {
     }
   });
 
-  it("refuse every other message with one page", async () => {
+  it("respond to every invalid message with the same page", async () => {
     const w = the();
     const { deploymentId } = (await w.as(w.owner).graphql("{ serverInfo { deploymentId } }")).serverInfo;
     const ctx = new Context(w.app.services, systemActor, { id: newId() }, () => new AbortController());
@@ -130,7 +130,7 @@ describe("hosts of applications", () => {
         .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid, typ: "JWT", ...header })
         .encrypt(by);
     const good = await arrive(`/?${parameter}=${await seal()}`);
-    expect(good, "the same way of making them gives good ones").to.include({ status: 303 });
+    expect(good, "an unchanged message is accepted").to.include({ status: 303 });
 
     const sealed = await seal();
     const parts = sealed.split(".");
@@ -141,10 +141,10 @@ describe("hosts of applications", () => {
       "a changed byte": [...parts.slice(0, 3), `${parts[3]!.slice(0, -2)}AA`, parts[4]].join("."),
       "a changed header": [parts[0]!.replace(/.$/, "x"), ...parts.slice(1)].join("."),
       "cut short": sealed.slice(0, -5),
-      "the key of another": await seal({}, {}, foreign),
+      "the key of another recipient": await seal({}, {}, foreign),
       "no kid": await seal({}, { kid: undefined }),
       "an unknown kid": await seal({}, { kid: newId() }),
-      "a kid that is no id": await seal({}, { kid: "' or true --" }),
+      "a kid that is not an id": await seal({}, { kid: "' or true --" }),
       "another typ": await seal({}, { typ: "other" }),
       "no typ": await seal({}, { typ: undefined }),
       "another enc": await seal({}, { enc: "A128CBC-HS256" }),
@@ -152,10 +152,10 @@ describe("hosts of applications", () => {
       "another host": await seal({ aud: "https://y.apps.example.com" }),
       "another scheme": await seal({ aud: `http://${host}` }),
       "no audience": await seal({ aud: undefined }),
-      "the past": await seal({ iat: now - 120, nbf: now - 150, exp: now - 60 }),
-      "the future": await seal({ iat: now + 120, nbf: now + 90, exp: now + 180 }),
-      "no end": await seal({ exp: undefined }),
-      "no begin": await seal({ nbf: undefined }),
+      "an expired message": await seal({ iat: now - 120, nbf: now - 150, exp: now - 60 }),
+      "a message of the future": await seal({ iat: now + 120, nbf: now + 90, exp: now + 180 }),
+      "no exp": await seal({ exp: undefined }),
+      "no nbf": await seal({ nbf: undefined }),
       "no id": await seal({ jti: undefined }),
       "an id of another form": await seal({ jti: "1" }),
       "no key": await seal({ api_key: undefined }),
@@ -172,7 +172,7 @@ describe("hosts of applications", () => {
     expect([...bodies]).to.have.length(1);
   });
 
-  it("take no message that is for a proxy", async () => {
+  it("accept no message for a proxy", async () => {
     const w = the();
     const { token } = await makeProxy(w, "far");
     await w.nobody.post(
@@ -187,10 +187,10 @@ describe("hosts of applications", () => {
     const path = await wayTo("https://far.example.net/");
     expectPage(await arrive(path), 400, "a message for a proxy");
     const elsewhere = await arrive(path, "far.example.net");
-    expect(elsewhere.headers.has("set-cookie"), "a host that is not ours").to.equal(false);
+    expect(elsewhere.headers.has("set-cookie"), "a host of the proxy").to.equal(false);
   });
 
-  it("are nothing else: no page, no API, no probe, no socket", async () => {
+  it("serve nothing else: no page, no API, no probe, no socket", async () => {
     const message = (await wayTo(`https://${host}/`)).slice(1);
     for (const at of [host, "a.b.apps.example.com", `${host}.`, "-.apps.example.com"]) {
       for (const path of [
@@ -211,20 +211,20 @@ describe("hosts of applications", () => {
       for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"])
         expectPage(await browse(the().url, `/${message}`, { Host: at, ...session() }, method), 404, `${method} ${at}`);
     }
-    // One label below, and no more, is an application's.
+    // An application host is exactly one label below the wildcard.
     expectPage(await arrive(`/${message}`, "a.b.apps.example.com"), 404, "two labels");
     for (const path of ["/graphql", "/api/v2/notifications/inbox/watch"]) {
       const status = await upgraded(path, host);
       expect(status, path).to.equal(404);
     }
-    // The dashboard has a name below the wildcard itself, and others are as they were.
+    // The dashboard itself has a name under the wildcard; it and all other hosts work as usual.
     for (const at of ["steward.apps.example.com", "STEWARD.apps.example.com:443", "apps.example.com", "localhost", "["])
       expect(await browse(the().url, "/healthz", { Host: at }), at).to.include({ status: 200 });
   });
 
   const session = () => ({ "Service-Session-Token": the().owner.token });
 
-  /** How the server answers an upgrade. */
+  /** The status of the response to an upgrade. */
   const upgraded = (path: string, at: string): Promise<number> =>
     new Promise((resolve) => {
       const socket = new WebSocket(`${the().url.replace("http", "ws")}${path}`, "graphql-transport-ws", {
@@ -235,7 +235,7 @@ describe("hosts of applications", () => {
       socket.on("error", () => {});
     });
 
-  it("say so when the address has asked too often", async () => {
+  it("respond 429 to an address that sends too many requests", async () => {
     const busy = await startServer(the().database.url, { ...settings, STEWARD_RATE_LIMIT_API: "3" });
     try {
       const statuses: number[] = [];
@@ -248,22 +248,22 @@ describe("hosts of applications", () => {
     }
   });
 
-  it("forget messages once they have ended", async () => {
+  it("forget messages once they have expired", async () => {
     const { pool } = the().app.services.database;
     const count = async () => (await pool.query("select from spent_app_connects")).rowCount;
     expect(await count()).to.be.greaterThan(0);
-    await deleteSpentMessages(the().app.services);
+    await messagePurge.run(the().app.services);
     expect(await count()).to.be.greaterThan(0);
     await pool.query("update spent_app_connects set expires_at = now() - interval '1 second'");
-    await deleteSpentMessages(the().app.services);
+    await messagePurge.run(the().app.services);
     expect(await count()).to.equal(0);
   });
 });
 
-describe("a deployment without hosts for applications", () => {
+describe("a deployment without application hosts", () => {
   const the = world({ STEWARD_ACCESS_URL: "http://steward.localhost:3100" });
 
-  it("is itself under every name", async () => {
+  it("serves the dashboard under every name", async () => {
     for (const at of ["x.apps.example.com", "x.localhost", ".", "*.apps.example.com"])
       expect(await browse(the().url, "/healthz", { Host: at }), at).to.include({ status: 200 });
     const { statuses } = await raw(the().url, rawRequest("GET /healthz"));
@@ -271,13 +271,13 @@ describe("a deployment without hosts for applications", () => {
   });
 });
 
-describe("hosts of applications over plain http", () => {
+describe("application hosts over plain HTTP", () => {
   const the = world({
     STEWARD_ACCESS_URL: "http://localhost:3100",
     STEWARD_WILDCARD_ACCESS_URL: "*.apps.localhost",
   });
 
-  it("have the port of the deployment, and a cookie that travels in clear", async () => {
+  it("have the port of the deployment, and a cookie without `Secure`", async () => {
     const path = await redirected(the().url, the().owner.token, "https://code.apps.localhost:3100/x");
     const answer = await browse(the().url, path, { Host: "code.apps.localhost:3100" });
     expect(answer.headers.get("location")).to.equal("http://code.apps.localhost:3100/x");
@@ -285,8 +285,8 @@ describe("hosts of applications over plain http", () => {
   });
 });
 
-describe("the settings of hosts and proxies", () => {
-  it("are checked at start, and written in one way", () => {
+describe("the settings of application hosts and proxies", () => {
+  it("are validated at start, and normalized", () => {
     const read = (env: NodeJS.ProcessEnv) => readConfig(env);
     for (const bad of [
       "apps.example.com",
@@ -306,7 +306,7 @@ describe("the settings of hosts and proxies", () => {
     expect(read({ STEWARD_WILDCARD_ACCESS_URL: "*.APPS.Bücher.example" }).wildcardAccessUrl).to.equal(
       "*.apps.xn--bcher-kva.example",
     );
-    // For evaluation; and a name that others share by its holder's will, which is who runs the server.
+    // For evaluation, or below a public suffix that the operator chose on purpose.
     for (const good of ["*.localhost", "*.apps.localhost", "*.apps.lan", "*.github.io"])
       expect(read({ STEWARD_WILDCARD_ACCESS_URL: good }).wildcardAccessUrl).to.equal(good);
     expect(read({})).to.deep.include({
@@ -317,7 +317,7 @@ describe("the settings of hosts and proxies", () => {
     });
   });
 
-  it("let proxies be on this machine where the server is reached on this machine alone, unless they say otherwise", () => {
+  it("allow proxies on this machine if the server is reachable only from here, unless they say otherwise", () => {
     const allowed = (env: NodeJS.ProcessEnv) => readConfig(env).proxyHealthAllowLoopback;
     const open = { STEWARD_HOST: "0.0.0.0", STEWARD_ACCESS_URL: "https://steward.example.com" };
     expect(allowed(open)).to.equal(false);

@@ -1,4 +1,4 @@
-// What a proxy is told before it lets somebody in.
+// What a proxy learns before it lets a user into an application.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
@@ -9,7 +9,7 @@ const query = `query($owner: String!, $workspace: String!, $agent: String!, $slu
   applicationTarget(owner: $owner, workspace: $workspace, agent: $agent, slug: $slug, apiKey: $apiKey) {
     workspaceId agentId appId url userId allowed } }`;
 
-/** Offers an application of an agent. */
+/** Inserts an application of an agent. */
 async function app(w: World, agentId: string, slug: string, sharingLevel = "owner"): Promise<string> {
   const id = newId();
   await w.app.services.database.pool.query(
@@ -20,7 +20,7 @@ async function app(w: World, agentId: string, slug: string, sharingLevel = "owne
   return id;
 }
 
-/** An application key of somebody, or another key of the same shape. */
+/** Inserts an application key of a user, or a session with the same scope. */
 async function keyOf(w: World, { id }: Pick<Person, "id">, kind: "application" | "session" = "application") {
   const key = newToken(kind);
   await w.app.services.database.pool.query(
@@ -40,7 +40,7 @@ function stories(settings: NodeJS.ProcessEnv, admins: (expected: boolean) => boo
   const ask = async (variables: object) =>
     (await new Client(the().url).post("/graphql", { query, variables }, { "Service-Proxy-Token": token })).body;
 
-  it("opens an application to those with whom it is shared", async () => {
+  it("opens an application to the users with whom it is shared", async () => {
     const w = the();
     const [ada, bob, admin] = (await w.users("ada", "bob", "admin")) as [Person, Person, Person];
     await w.grant(admin, "organization-admin");
@@ -83,10 +83,10 @@ function stories(settings: NodeJS.ProcessEnv, admins: (expected: boolean) => boo
   return { the, ask };
 }
 
-describe("the target of an application", () => {
+describe("the lookup of an application target", () => {
   const { the, ask } = stories({}, () => false);
 
-  it("is found by the names that people know, and is nowhere else", async () => {
+  it("accepts the names in application addresses, and finds nothing stopped or deleted", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const { id, name, agent } = await w.workspace(ada);
@@ -117,7 +117,7 @@ describe("the target of an application", () => {
     expect((await ask(named)).errors[0].extensions.code, "a deleted workspace").to.equal("NOT_FOUND");
   });
 
-  it("opens to application keys that count, and to no other credential", async () => {
+  it("allows valid application keys and no other credential", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const { name, agent } = await w.workspace(ada);
@@ -130,7 +130,7 @@ describe("the target of an application", () => {
     await pool.query("delete from api_keys where id = $1", [idOf(revoked)]);
     for (const [what, apiKey] of Object.entries({
       "a session": ada.token,
-      "a session as narrow": await keyOf(w, ada, "session"),
+      "a session with the same scope": await keyOf(w, ada, "session"),
       "an agent": agent.token,
       nonsense: "nonsense",
       nothing: "",
@@ -153,6 +153,6 @@ describe("the target of an application", () => {
   });
 });
 
-describe("the target of an application where administrators enter workspaces", () => {
+describe("the lookup of an application target where administrators may enter workspaces", () => {
   stories({ STEWARD_ADMIN_WORKSPACE_ACCESS: "true" }, () => true);
 });

@@ -1,4 +1,4 @@
-// The way to applications: who gets a key for them, where it is sent, and who can read it there.
+// Redirects to applications: who receives a key, where it is sent, and who can decrypt it there.
 import { hkdfSync } from "node:crypto";
 import { expect } from "chai";
 import { decodeProtectedHeader, jwtDecrypt } from "jose";
@@ -17,12 +17,12 @@ const settings = {
   STEWARD_WILDCARD_ACCESS_URL: "*.apps.example.com",
 };
 const path = "/api/v2/applications/auth-redirect";
-const asked = (uri: string) => `${path}?redirect_uri=${encodeURIComponent(uri)}`;
+const requestTo = (uri: string) => `${path}?redirect_uri=${encodeURIComponent(uri)}`;
 const redirect = `mutation($uri: String) { createApplicationRedirect(input: { redirectUri: $uri }) { location } }`;
 const parameter = "steward_application_connect";
 const home = "https://x.apps.example.com/";
 
-/** Where an answer sends the browser, and the message in it. */
+/** Returns the URL to which a response redirects the browser, and the message in it. */
 function sent(answer: Answer): { url: URL; message: string } {
   expect(answer.status, JSON.stringify(answer.body)).to.equal(307);
   expect(answer.body).to.equal("");
@@ -31,7 +31,7 @@ function sent(answer: Answer): { url: URL; message: string } {
   return { url, message: url.searchParams.get(parameter)! };
 }
 
-/** The key of a recipient, made from the ring as the documentation says, with nothing of the server but its vault. */
+/** Derives a recipient's key from the ring as documented, with nothing of the server but its vault. */
 async function keyOf({ app }: Pick<World, "app">, recipient: string, kid: string): Promise<Uint8Array> {
   const { rows } = await app.services.database.pool.query<Sealed & { id: string }>(
     `select id, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext from app_connect_keys where id = $1`,
@@ -51,7 +51,7 @@ interface Claims {
   jti: string;
 }
 
-/** What a recipient with this key reads. */
+/** Decrypts a message with a recipient's key. */
 const opened = async (message: string, key: Uint8Array | string): Promise<Claims> => {
   const bytes = typeof key === "string" ? Buffer.from(key, "base64url") : key;
   return (await jwtDecrypt(message, bytes)).payload as unknown as Claims;
@@ -63,7 +63,7 @@ const failure = async (work: Promise<unknown>): Promise<string> =>
     (error: Error) => error.name,
   );
 
-describe("the way to applications", () => {
+describe("redirects to applications", () => {
   const the = world(settings);
   const start = standIns();
   const pool = () => the().app.services.database.pool;
@@ -72,7 +72,7 @@ describe("the way to applications", () => {
     ({ deploymentId } = (await the().as(the().owner).graphql("{ serverInfo { deploymentId } }")).serverInfo);
   });
 
-  /** A proxy that has registered with these hosts. */
+  /** Creates a proxy and registers it with these hosts. */
   async function registered(name: string, accessUrl: string, wildcardHostname = "") {
     const proxy = await makeProxy(the(), name);
     const standIn = await start(the().url, proxy.token);
@@ -81,20 +81,20 @@ describe("the way to applications", () => {
     return { ...proxy, standIn, key };
   }
 
-  /** The key in a message to the deployment. */
+  /** Returns the application key in a message to the deployment. */
   async function innerKey(client: Client, uri = home): Promise<string> {
-    const { message } = sent(await client.get(asked(uri)));
+    const { message } = sent(await client.get(requestTo(uri)));
     const { kid } = decodeProtectedHeader(message);
     return (await opened(message, await keyOf(the(), deploymentId, kid!))).api_key;
   }
 
-  /** A user with a session that the test may end. */
+  /** Creates a user with a session that the test may end. */
   const person = async (): Promise<{ ada: Person; client: Client }> => {
     const [ada] = (await the().users("ada")) as [Person];
     return { ada, client: the().as(ada) };
   };
 
-  it("leads to the hosts of the deployment, with the port that it has", async () => {
+  it("lead to the hosts of the deployment, with its port", async () => {
     const { client } = await person();
     expect((await client.get("/api/v2/applications/host")).body).to.deep.equal({ host: "*.apps.example.com" });
     expect(await client.graphql("{ applicationsHost }")).to.deep.equal({ applicationsHost: "*.apps.example.com" });
@@ -113,11 +113,11 @@ describe("the way to applications", () => {
     }
   });
 
-  it("hands a key to the deployment's own hosts, which only the deployment reads", async () => {
+  it("hand a key to the deployment's own hosts that only the deployment can decrypt", async () => {
     const { ada, client } = await person();
     const uri = "https://App--main--box--ada.apps.example.com/a/b%20c?x=%20y&flag&x=2#part";
     const before = Math.floor(Date.now() / 1000);
-    const answer = await client.get(asked(uri));
+    const answer = await client.get(requestTo(uri));
     const { url, message } = sent(answer);
     expect(answer.headers.get("cache-control")).to.equal("no-store");
     expect(answer.headers.get("referrer-policy")).to.equal("no-referrer");
@@ -142,11 +142,11 @@ describe("the way to applications", () => {
     expect(iat).to.be.within(before, before + 20);
     expect(jti).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(apiKey).to.match(/^stw_ap_/);
-    const again = sent(await client.get(asked(uri)));
+    const again = sent(await client.get(requestTo(uri)));
     expect((await opened(again.message, key)).jti).to.not.equal(jti);
   });
 
-  it("hands a key to a proxy, which no other proxy and not even the deployment's key opens", async () => {
+  it("hand a key to a proxy that neither another proxy nor the deployment can decrypt", async () => {
     const { client } = await person();
     const eu = await registered("eu", "https://eu.example.net", "*.eu.example.net");
     const us = await registered("us", "http://us.example.net:8080", "*.us.example.net");
@@ -157,11 +157,11 @@ describe("the way to applications", () => {
       ["http://us.example.net:8080/x", us, "http://us.example.net:8080"],
       ["https://code.us.example.net:8080/x", us, "http://code.us.example.net:8080"],
     ] as const) {
-      const { url, message } = sent(await client.get(asked(uri)));
+      const { url, message } = sent(await client.get(requestTo(uri)));
       expect(url.origin, uri).to.equal(origin);
       const { kid } = decodeProtectedHeader(message);
       expect(kid, uri).to.equal(proxy.key.kid);
-      // The process of the proxy opens it by itself, with what it was given.
+      // The proxy's process decrypts it with the key from its registration.
       const seen = await proxy.standIn.tell<{ payload: Claims & { aud: string } }>("open", {
         message,
         key: proxy.key.key,
@@ -177,10 +177,10 @@ describe("the way to applications", () => {
       );
     }
     await the().as(the().owner).delete(`${proxiesPath}/us`);
-    expect(await client.get(asked("http://us.example.net:8080/x"))).to.include({ status: 400 });
+    expect(await client.get(requestTo("http://us.example.net:8080/x"))).to.include({ status: 400 });
   });
 
-  it("is the same in GraphQL", async () => {
+  it("work the same in GraphQL", async () => {
     const { client } = await person();
     const { location } = (await client.graphql(redirect, { uri: home })).createApplicationRedirect;
     expect(location).to.match(new RegExp(`^${home}\\?${parameter}=ey`));
@@ -188,7 +188,7 @@ describe("the way to applications", () => {
     expect(refused.message).to.equal("Invalid redirect_uri.");
     expect(refused.extensions).to.deep.include({
       code: "BAD_USER_INPUT",
-      validations: [{ field: "input.redirectUri", detail: "Is no host of an application." }],
+      validations: [{ field: "input.redirectUri", detail: "Must be a URL at an application host." }],
     });
     expect((await client.failure(redirect, {})).errors[0]!.extensions).to.deep.include({
       validations: [{ field: "input.redirectUri", detail: "Is required." }],
@@ -196,10 +196,10 @@ describe("the way to applications", () => {
     expect((await the().nobody.failure(redirect, { uri: home })).code).to.equal("UNAUTHENTICATED");
   });
 
-  it("leads nowhere that nobody has registered, however it is written", async () => {
+  it("never lead to an unregistered host, however its address is written", async () => {
     const { client } = await person();
     await registered("hosts", "https://proxy.example.org", "*.proxy.example.org");
-    // Registered proxies that were deleted, and such that have not registered, have no hosts.
+    // Deleted proxies, and proxies that have not registered, have no hosts.
     await registered("former", "https://former.example.org", "*.former.example.org");
     await the().as(the().owner).delete(`${proxiesPath}/former`);
     await makeProxy(the(), "unregistered");
@@ -223,18 +223,18 @@ describe("the way to applications", () => {
       "https://steward.example.com/x",
       "https://STEWARD.example.com:443/",
       "http://steward.example.com/",
-      // Ports that are not those of the deployment or the proxy.
+      // Ports other than those of the deployment and the proxy.
       "https://x.apps.example.com:8443/",
       "https://x.apps.example.com:80/",
       "https://proxy.example.org:444/",
       "https://x.proxy.example.org:1/",
       "https://x.apps.example.com:99999/",
       "https://x.apps.example.com:port/",
-      // Dots at the end make other names of them.
+      // Trailing dots, which make different names.
       "https://x.apps.example.com./",
       "https://proxy.example.org./",
       "https://x.apps.example.com../",
-      // Users.
+      // User information.
       "https://user@x.apps.example.com/",
       "https://user:pass@x.apps.example.com/",
       "https://@x.apps.example.com/",
@@ -247,7 +247,7 @@ describe("the way to applications", () => {
       "https://evil.example%23.apps.example.com/",
       "https://evil.example%3f.apps.example.com/",
       "https://evil.example%5c.apps.example.com/",
-      // What some take for slashes.
+      // Characters that some parsers take for slashes.
       "https:\\\\evil.example\\@x.apps.example.com/",
       "https://evil.example\\@x.apps.example.com/",
       "https://evil.example\\.apps.example.com/",
@@ -266,7 +266,7 @@ describe("the way to applications", () => {
       " https://x.apps.example.com/",
       "https://x.apps.example.com /",
       "https://evil.example\t.apps.example.com/",
-      // Letters that look like others.
+      // Look-alike letters.
       "https://x.аpps.example.com/",
       "https://x.apps.exаmple.com/",
       "https://x。evil.example/",
@@ -281,12 +281,12 @@ describe("the way to applications", () => {
       "blob:https://x.apps.example.com/",
       "ws://x.apps.example.com/",
       "intent://x.apps.example.com/",
-      // Addresses.
+      // IP addresses.
       "https://127.0.0.1/",
       "https://2130706433/",
       "https://[::1]/",
       "http://169.254.169.254/",
-      // Gone, or never there.
+      // Deleted, or never registered.
       "https://former.example.org/",
       "https://x.former.example.org/",
       "https://unregistered.example.org/",
@@ -297,7 +297,7 @@ describe("the way to applications", () => {
       `https://x.apps.example.com/${"x".repeat(2048)}`,
     ];
     for (const uri of hostile) {
-      const answer = await client.get(asked(uri));
+      const answer = await client.get(requestTo(uri));
       expect(answer.status, uri).to.equal(400);
       expect(answer.headers.has("location"), uri).to.equal(false);
       expect(answer.body.validations, uri).to.have.length(1);
@@ -308,12 +308,12 @@ describe("the way to applications", () => {
       const answer = await client.get(bare);
       expect(answer.body.validations).to.deep.equal([{ field: "redirect_uri", detail: "Is required." }]);
     }
-    expect(await client.get(`${asked(home)}&redirect_uri=${encodeURIComponent(home)}`)).to.include({ status: 400 });
+    expect(await client.get(`${requestTo(home)}&redirect_uri=${encodeURIComponent(home)}`)).to.include({ status: 400 });
     const { rows: after } = await pool().query("select count(*)::int as made from api_keys where kind = 'application'");
-    expect(after, "no key was made for nothing").to.deep.equal(rows);
+    expect(after, "no key was created").to.deep.equal(rows);
   });
 
-  it("leads to registered hosts in all their spellings, and writes them in one", async () => {
+  it("accept every spelling of registered hosts, and normalize it", async () => {
     const { client } = await person();
     for (const [uri, expected] of [
       ["HTTPS://X.APPS.Example.COM/A", "https://x.apps.example.com/A"],
@@ -328,19 +328,19 @@ describe("the way to applications", () => {
       ["https://x.apps.example.com//evil.example/%5c..", "https://x.apps.example.com//evil.example/%5c.."],
       ['https://x.apps.example.com/"<>é', "https://x.apps.example.com/%22%3C%3E%C3%A9"],
     ] as const) {
-      const { url, message } = sent(await client.get(asked(uri)));
+      const { url, message } = sent(await client.get(requestTo(uri)));
       expect(url.href, uri).to.equal(`${expected}?${parameter}=${message}`);
     }
   });
 
-  it("carries one message, in the place of any that was there", async () => {
+  it("carry one message, which replaces any in the given address", async () => {
     const { client } = await person();
     const uri = `${home}?a=1&${parameter}=old&steward%5Fapplication_connect=older&b=%26&${parameter}#${parameter}=x`;
-    const { url, message } = sent(await client.get(asked(uri)));
+    const { url, message } = sent(await client.get(requestTo(uri)));
     expect(url.href).to.equal(`${home}?a=1&b=%26&${parameter}=${message}#${parameter}=x`);
   });
 
-  it("is open to whole credentials: sessions and tokens in headers, and the cookie of a navigation", async () => {
+  it("accept full credentials: sessions and tokens in headers, and the cookie of a navigation", async () => {
     const { ada, client } = await person();
     const { createApiKey } = await client.graphql(`mutation { createApiKey(input: { name: "whole" }) { token } }`);
     const cookie = { Cookie: `service_session_token=${ada.token}` };
@@ -355,7 +355,7 @@ describe("the way to applications", () => {
       from("same-site", "navigate"),
       from("same-origin", "cors"),
     ] as Array<Record<string, string>>)
-      sent(await browse(the().url, asked(home), headers));
+      sent(await browse(the().url, requestTo(home), headers));
     for (const headers of [
       {},
       from("cross-site", "cors"),
@@ -364,15 +364,15 @@ describe("the way to applications", () => {
       { ...cookie, "Service-Session-Token": newToken("session").text },
       { "Service-Session-Token": "nonsense" },
     ] as Array<Record<string, string>>) {
-      const answer = await browse(the().url, asked(home), headers);
+      const answer = await browse(the().url, requestTo(home), headers);
       expect(answer, JSON.stringify(headers)).to.include({ status: 401 });
       expect(answer.headers.get("www-authenticate")).to.match(/^Bearer /);
     }
-    // The cookie counts for this page alone; the API takes it from our own pages only.
+    // Only this page accepts the cookie across sites; the API accepts it from the deployment's own pages alone.
     expect(await browse(the().url, "/api/v2/groups", from("cross-site", "navigate"))).to.include({ status: 401 });
   });
 
-  it("is closed to narrowed credentials, whatever they ask for", async () => {
+  it("reject narrowed credentials, whatever their scopes", async () => {
     const { ada, client } = await person();
     const scoped = async (scopes: string[]): Promise<string> =>
       (
@@ -396,7 +396,7 @@ describe("the way to applications", () => {
     ] as const) {
       const narrow = the().as({ token });
       for (const uri of [home, "https://evil.example/", ""]) {
-        const answer = await narrow.get(asked(uri));
+        const answer = await narrow.get(requestTo(uri));
         expect(answer, uri).to.include({ status: 403 });
         expect(answer.headers.get("www-authenticate")).to.equal(challenge);
         expect(answer.body.detail).to.match(detail);
@@ -405,26 +405,26 @@ describe("the way to applications", () => {
     }
   });
 
-  it("leads people by the sign-in, and answers their browser with pages", async () => {
+  it("send signed-out browsers to the sign-in page, and show errors as pages", async () => {
     const { ada } = await person();
     const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
-    const answer = await the().nobody.get(asked(home), browser);
+    const answer = await the().nobody.get(requestTo(home), browser);
     expect(answer).to.include({ status: 303 });
     const login = new URL(answer.headers.get("location")!, the().url);
     expect(login.pathname).to.equal("/login");
-    expect(login.searchParams.get("return_to")).to.equal(asked(home));
+    expect(login.searchParams.get("return_to")).to.equal(requestTo(home));
     const stale = { ...browser, Cookie: `service_session_token=${newToken("session").text}` };
-    expect(await the().nobody.get(asked(home), stale)).to.include({ status: 303 });
+    expect(await the().nobody.get(requestTo(home), stale)).to.include({ status: 303 });
 
     const cookie = { ...browser, Cookie: `service_session_token=${ada.token}` };
     sent(await the().nobody.get(login.searchParams.get("return_to")!, cookie));
-    const refused = await the().nobody.get(asked("https://evil.example/"), cookie);
+    const refused = await the().nobody.get(requestTo("https://evil.example/"), cookie);
     expect(refused).to.include({ status: 400 });
     expect(refused.headers.get("content-type")).to.equal("text/html; charset=utf-8");
     expect(refused.body).to.include("Invalid redirect_uri.").and.not.include("evil.example");
   });
 
-  it("gives keys that open applications, and nothing else", async () => {
+  it("issue keys that open applications and nothing else", async () => {
     const { ada, client } = await person();
     const key = await innerKey(client);
     const narrow = the().as({ token: key });
@@ -436,7 +436,7 @@ describe("the way to applications", () => {
     ]);
   });
 
-  it("gives keys that end with the credential that asked for them", async () => {
+  it("issue keys that end with the credential that requested them", async () => {
     const { ada, client } = await person();
     const there = await startServer(the().database.url, settings);
     try {
@@ -447,14 +447,14 @@ describe("the way to applications", () => {
         for (const each of [key, other]) expect(await works(url, each)).to.equal(true);
       await client.graphql("mutation { logout { __typename } }");
       for (const each of [key, other]) expect(await works(the().url, each)).to.equal(false);
-      await eventually(async () => !(await works(there.url, key)), "it ends elsewhere", 1_000);
+      await eventually(async () => !(await works(there.url, key)), "the key ends on the other replica", 1_000);
       expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
     } finally {
       await there.close();
     }
   });
 
-  it("gives keys that do not outlive a day, or what asked for them", async () => {
+  it("issue keys that last a day at most, and not longer than the credential that requested them", async () => {
     const { client } = await person();
     const endOf = async (token: string) => {
       const { apiKeys } = await client.graphql("{ apiKeys(kind: APPLICATION) { id expiresAt } }");
@@ -471,16 +471,16 @@ describe("the way to applications", () => {
     expect(Math.abs((await endOf(await innerKey(the().as(long)))) - Date.now() - 24 * hour)).to.be.lessThan(60_000);
   });
 
-  it("makes no key for a credential that ends at the same moment", async () => {
+  it("issue no key to a credential that ends at the same moment", async () => {
     const { ada, client } = await person();
     await Promise.all([
       client.graphql("mutation { logout { __typename } }"),
-      ...Array.from({ length: 20 }, () => client.get(asked(home))),
+      ...Array.from({ length: 20 }, () => client.get(requestTo(home))),
     ]);
     expect((await pool().query("select from api_keys where user_id = $1", [ada.id])).rowCount).to.equal(0);
   });
 
-  it("keeps a hundred keys of a user, of which the oldest ends when one more is made", async () => {
+  it("keep a hundred keys per user, and end the oldest when one more is issued", async () => {
     const { ada, client } = await person();
     const first = await innerKey(client);
     await pool().query(
@@ -496,10 +496,10 @@ describe("the way to applications", () => {
       ada.id,
     ]);
     expect(rowCount).to.equal(100);
-    await Promise.all(Array.from({ length: 10 }, () => client.get(asked(home)).then(sent)));
+    await Promise.all(Array.from({ length: 10 }, () => client.get(requestTo(home)).then(sent)));
   });
 
-  it("leaves an audit event for each key, and the key itself nowhere", async () => {
+  it("record an audit event for each key, and store the key itself nowhere", async () => {
     const w = the();
     const { ada, client } = await person();
     const key = await innerKey(client, "https://audited.apps.example.com/secret-path");
@@ -522,11 +522,11 @@ describe("the way to applications", () => {
     expect(JSON.stringify(logged)).to.not.include(secret);
   });
 
-  it("takes the same statements, however many proxies there are", async () => {
+  it("take the same number of statements however many proxies there are", async () => {
     const { client } = await person();
-    const proxied = () => client.get(asked("https://counted.example.net/")).then(sent);
+    const proxied = () => client.get(requestTo("https://counted.example.net/")).then(sent);
     await registered("counted", "https://counted.example.net");
-    const counts = [await the().statements(() => client.get(asked(home))), await the().statements(proxied)];
+    const counts = [await the().statements(() => client.get(requestTo(home))), await the().statements(proxied)];
     await pool().query(`
       insert into workspace_proxies (id, created_at, updated_at, name, token_hash, access_url, registration)
       select gen_random_uuid(), now(), now(), 'c-' || n, sha256(n::text::bytea), 'https://c' || n || '.example.net', 1
@@ -536,7 +536,7 @@ describe("the way to applications", () => {
   });
 });
 
-describe("the ring of keys for applications", () => {
+describe("the key ring of applications", () => {
   const the = world(settings);
   const pool = () => the().app.services.database.pool;
   const start = standIns();
@@ -547,17 +547,17 @@ describe("the ring of keys for applications", () => {
   after(() => there.close());
 
   const kidAt = async (url = the().url): Promise<string> =>
-    decodeProtectedHeader(sent(await new Client(url, the().owner.token).get(asked(home))).message).kid!;
+    decodeProtectedHeader(sent(await new Client(url, the().owner.token).get(requestTo(home))).message).kid!;
   const keysOf = async (standIn: StandIn): Promise<Key[]> =>
     (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
-  /** Lets time pass for the ring. */
+  /** Moves the keys into the past. */
   const pass = (interval: string) =>
     pool().query(
       `update app_connect_keys set usable_from = usable_from - $1::interval, retired_at = retired_at - $1::interval`,
       [interval],
     );
 
-  it("begins with one key, however many need it at the same moment", async () => {
+  it("starts with one key, even when several requests need it concurrently", async () => {
     const kids = await Promise.all(Array.from({ length: 12 }, (_, n) => kidAt(n % 2 ? the().url : there.url)));
     expect(new Set(kids)).to.have.property("size", 1);
     const { rows } = await pool().query("select * from app_connect_keys");
@@ -565,7 +565,7 @@ describe("the ring of keys for applications", () => {
     expect(rows[0].secret_ciphertext).to.have.length(43 + 16);
   });
 
-  it("has another key each 30 days, which proxies have five minutes before it is used and five after", async () => {
+  it("adds a key every 30 days, which proxies have from five minutes before to five minutes after its use", async () => {
     const { token } = await makeProxy(the(), "ring");
     const standIn = await start(the().url, token);
     await standIn.register({ accessUrl: "https://ring.example.net" });
@@ -591,7 +591,7 @@ describe("the ring of keys for applications", () => {
     expect((await keysOf(standIn)).map(({ kid }) => kid)).to.deep.equal([next.kid]);
     expect((await keysOf(standIn))[0]!.key).to.equal(next.key);
 
-    // Nobody came by for long: the next key is handed out before it is used all the same.
+    // After a long time without requests, the next key is still handed out before its first use.
     await pass("100 days");
     const late = await keysOf(standIn);
     expect(late).to.have.length(2);

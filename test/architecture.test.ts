@@ -1,6 +1,8 @@
-// What the source must look like, whatever it does.
+// Checks the form of the source and of the schema, whatever they do.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { ReferenceKind } from "@mikro-orm/core";
 import { expect } from "chai";
 import {
   getNamedType,
@@ -19,12 +21,18 @@ import {
   parse,
   printSchema,
 } from "graphql";
+import { Group } from "../src/entities/groups.js";
+import { createOrm } from "../src/entities/orm.js";
+import { columnName, columnsOf } from "../src/domain/kernel/columns.js";
 import { Context, type Services } from "../src/domain/kernel/context.js";
-import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
+import { type Actor, anonymous, type Credential } from "../src/domain/kernel/actor.js";
+import { isMachine } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
 import { createSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
+import { userActor } from "./support/actors.js";
+import { avoidedWords } from "./support/wording.js";
 
 const root = new URL("..", import.meta.url).pathname;
 const files = (folder: string, ending: string) =>
@@ -35,7 +43,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const sources = files("src", ".ts");
 
 describe("the layers", () => {
-  /** Who may import whom, by the folder below `src` or the name of a file that lies there. The rest may import all. */
+  /** Allowed imports, by folder below `src` or by file name. Unlisted ones may import everything. */
   const layers: Record<string, string[]> = {
     entities: ["entities"],
     domain: ["domain", "entities", "config", "program-files"],
@@ -62,13 +70,13 @@ describe("the layers", () => {
     expect([...new Set(sources.map(layerOf))]).to.have.members([...Object.keys(layers), ...wholes]);
   });
 
-  /** The files of this program that a file imports. */
+  /** Returns the files of this program that a file imports. */
   const importedFiles = (path: string) =>
     imported(path)
       .filter((name) => name.startsWith("."))
       .map((name) => relative(root, join(root, dirname(path), name)).replace(/\.js$/, ".ts"));
 
-  it("import one way only", () => {
+  it("import in one direction only", () => {
     const wrong = sources.flatMap((path) => {
       const allowed = layers[layerOf(path)];
       if (!allowed) return [];
@@ -76,6 +84,32 @@ describe("the layers", () => {
         .filter((target) => !allowed.includes(layerOf(target)))
         .map((target) => `${path} → ${target}`);
     });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  /** What pages may import from the domain besides types: contexts for stored operations, and errors. */
+  const takenByPages: Record<string, string[]> = {
+    "src/domain/kernel/context.ts": ["Context"],
+    "src/domain/kernel/actor.ts": ["anonymous"],
+    "src/domain/kernel/errors.ts": ["DomainError", "forbidden"],
+  };
+
+  it("have pages that run stored operations and call no verb of the domain", () => {
+    const wrong = sources
+      .filter((path) => path.startsWith("src/pages/"))
+      .flatMap((path) => {
+        const text = read(path).replace(/^(im|ex)port type .*? from "[^"]+";$/gms, "");
+        const taken = [...text.matchAll(/^(?:im|ex)port (?:\{([^}]*)\}|[^"]*?) from "([^"]+)";$/gm)].flatMap(
+          ([, names = "* as all", from = ""]) => names.split(",").map((name) => ({ name: name.trim(), from })),
+        );
+        const values = taken
+          .filter(({ name, from }) => name !== "" && !name.startsWith("type ") && from.includes("/domain/"))
+          .map(({ name, from }) => ({ name, from: relative(root, join(root, dirname(path), from)) }))
+          .filter(({ name, from }) => !takenByPages[from.replace(/\.js$/, ".ts")]?.includes(name))
+          .map(({ name, from }) => `${path} → ${name} of ${from}`);
+        const calls = [...text.matchAll(/import\("[^"]*\/domain\/|\.(transactional|rows?|audit)\(/g)];
+        return [...values, ...calls.map(([call]) => `${path} → ${call}`)];
+      });
     expect(wrong).to.deep.equal([]);
   });
 
@@ -99,7 +133,7 @@ describe("the layers", () => {
     expect(sources.filter((path) => folders.has(path.replace(/\.ts$/, "")))).to.deep.equal([]);
   });
 
-  it("keep protocols out of the domain, and SQL inside it", () => {
+  it("keep protocols out of the domain and SQL inside it", () => {
     const foreign: Record<string, RegExp> = {
       entities: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
       domain: /^(koa|@koa|graphql|type-graphql|@apollo|ws\b)/,
@@ -116,7 +150,7 @@ describe("the layers", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("say in entities what is stored, and nothing else", () => {
+  it("declare in entities what is stored, and nothing else", () => {
     const behaving = sources
       .filter((path) => path.startsWith("src/entities/") && !/\/(index|orm|base)\.ts$|\/migrations\//.test(path))
       .filter((path) => /\bfunction\b|\breturn\b|\bif \(|=>\s*\{|class \w+ extends [\w.]+ \{[^}]/.test(read(path)));
@@ -128,7 +162,7 @@ describe("the layers", () => {
     expect(sources.filter((path) => !path.includes("/migrations/") && lines(path) > 300)).to.deep.equal([]);
   });
 
-  it("speak of the product alone", () => {
+  it("mention no other product", () => {
     const words =
       /\b(todo|fixme|xxx|issue #?\d+|mocha|chai|spec\/|design\.md|conventions\.md|\/work\/|for (the )?tests?\b)/i;
     const lines = [...sources, ...files("src", ".graphql")].flatMap((path) =>
@@ -141,17 +175,35 @@ describe("the layers", () => {
   });
 });
 
+describe("the columns of statements", () => {
+  it("are named as the entities' naming strategy names them, references by their column names", async () => {
+    const { orm } = createOrm({ url: "postgres://localhost/unused", pool: 1, statementTimeout: 1000 });
+    const differing = [...orm.getMetadata().getAll().values()].flatMap(({ className, props }) =>
+      props.flatMap(({ name, fieldNames, kind }) => {
+        const expected = kind === ReferenceKind.SCALAR ? [columnName(name)] : [`${columnName(name)}_id`];
+        const isSame = fieldNames.length > 1 || isDeepStrictEqual(fieldNames, expected);
+        return isSame ? [] : [`${className}.${name}: ${fieldNames.join()}`];
+      }),
+    );
+    await orm.close();
+    expect(differing).to.deep.equal([]);
+    expect(columnsOf(Group, "g", ["id", "displayName", "organizationId"])).to.equal(
+      'g.id, g.display_name as "displayName", g.organization_id as "organizationId"',
+    );
+  });
+});
+
 describe("the GraphQL schema", () => {
   const schema = createSchema();
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()] as GraphQLObjectType[];
   const rootFields = roots.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
   const mutations = Object.values(schema.getMutationType()!.getFields());
 
-  it("is the one in schema.graphql (npm run schema writes it)", () => {
+  it("matches schema.graphql, which npm run schema writes", () => {
     expect(read("schema.graphql")).to.equal(`${printSchema(lexicographicSortSchema(schema))}\n`);
   });
 
-  it("describes every type, field, argument and value", () => {
+  it("describes every type, field, argument, and value", () => {
     const silent: string[] = [];
     const check = (name: string, described: { description?: string | null }) => {
       if (!described.description?.trim()) silent.push(name);
@@ -173,7 +225,7 @@ describe("the GraphQL schema", () => {
     expect(silent).to.deep.equal([]);
   });
 
-  it("names enum values and fields as GraphQL does", () => {
+  it("names enum values and fields by the conventions of GraphQL", () => {
     const odd = Object.values(schema.getTypeMap()).flatMap((type) => {
       if (isIntrospectionType(type)) return [];
       if (isEnumType(type))
@@ -187,7 +239,7 @@ describe("the GraphQL schema", () => {
     expect(odd).to.deep.equal([]);
   });
 
-  it("has mutations of one form: verbNoun(input: VerbNounInput!): VerbNounPayload!", () => {
+  it("gives all mutations one form: verbNoun(input: VerbNounInput!): VerbNounPayload!", () => {
     const form = ({ name, args, type }: GraphQLField<unknown, unknown>) =>
       `${name}(${args.map((arg: GraphQLArgument) => `${arg.name}: ${String(arg.type)}`).join(", ")}): ${String(type)}`;
     const odd = mutations.filter((field) => {
@@ -198,7 +250,7 @@ describe("the GraphQL schema", () => {
     expect(odd.map(form)).to.deep.equal([]);
   });
 
-  /** An operation that selects just this root field. */
+  /** Returns an operation that selects only this root field. */
   function alone(type: GraphQLObjectType, field: GraphQLField<unknown, unknown>) {
     const keyword = type === roots[0] ? "query" : type === roots[1] ? "mutation" : "subscription";
     const required = field.args.filter(isRequiredArgument);
@@ -214,15 +266,15 @@ describe("the GraphQL schema", () => {
     const result = { data: { transacted: true } };
     for (const field of mutations) {
       const [caller = "user"] = (field.extensions.openTo as string[] | undefined) ?? [];
-      const isMachine = caller === "agent" || caller === "proxy";
-      const credential = { kind: caller === "user" ? "session" : caller } as Actor["credential"];
-      const actor = { ...anonymous, kind: isMachine ? caller : "user", scopes: ["all"], credential } as Actor;
+      const kind = caller === "user" ? "session" : (caller as Credential["kind"]);
+      const credential = { ...userActor().credential, kind };
+      const actor = isMachine(caller) ? ({ kind: caller } as Actor) : userActor({ credential });
       const context = { actor, transactional: () => Promise.resolve(result) } as unknown as Context;
-      expect(await prepare(schema, alone(roots[1]!, field)).run(context, {}), field.name).to.equal(result);
+      expect(await prepare(schema, alone(roots[1]!, field)).admit(context).run({}), field.name).to.equal(result);
     }
   });
 
-  it("opens nothing but these fields to nobody", () => {
+  it("opens only these fields to anonymous callers", () => {
     const nobody = new Context({} as Services, anonymous, { id: "test" }, () => new AbortController());
     const open = rootFields.filter(({ type, field }) => {
       try {
@@ -242,7 +294,7 @@ describe("the GraphQL schema", () => {
     ]);
   });
 
-  it("counts what could be used to guess at secrets", () => {
+  it("counts operations that could be used to guess secrets", () => {
     const tries = rootFields.filter(({ type, field }) => prepare(schema, alone(type, field)).triesSecrets);
     expect(tries.map(({ field }) => field.name)).to.have.members([
       "login",
@@ -254,7 +306,7 @@ describe("the GraphQL schema", () => {
     ]);
   });
 
-  it("does not start with a root field that declares no scopes, or with declarations of unknown fields", () => {
+  it("rejects root fields that declare no scopes, and declarations for unknown fields", () => {
     const changed = (change: (made: typeof schema) => void) => () => {
       const made = createSchema();
       change(made);
@@ -274,12 +326,12 @@ describe("the GraphQL schema", () => {
     expect(odd).to.throw("Group has no field idd.");
   });
 
-  it("declares for each object type which scope reads it, but for what is open or hangs on another object", () => {
+  it("declares the scope that reads each object type, except for open types and parts of other objects", () => {
     const silent = Object.values(schema.getTypeMap())
       .filter((type) => isObjectType(type) && !isIntrospectionType(type) && !roots.includes(type))
       .filter(({ name, extensions }) => !extensions.readWith && !/(Payload|Connection|Edge)$|^PageInfo$/.test(name));
     expect(silent.map(({ name }) => name)).to.have.members([
-      // For every signed-in user, or for nobody in particular.
+      // For every signed-in user, or for everyone.
       "Appearance",
       "Banner",
       "SupportLink",
@@ -293,7 +345,7 @@ describe("the GraphQL schema", () => {
       "PasswordValidation",
       "PrebuildsSettings",
       "ServerInfo",
-      // Only reached through the object that they are a part of.
+      // Reached only through the object that they are a part of.
       "UserRole",
       "ConnectionSshInfo",
       "ConnectionWebInfo",
@@ -306,13 +358,13 @@ describe("the GraphQL schema", () => {
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",
       "InboxWatchRestarted",
-      // For proxies.
+      // For workspace proxies.
       "AppConnectKey",
       "ApplicationTarget",
     ]);
   });
 
-  it("asks for a scope everywhere, but for what every credential may do", () => {
+  it("requires a scope everywhere, except for what every credential may do", () => {
     const unscoped = rootFields.filter(({ type, field }) => {
       const { open, needs } = prepare(schema, alone(type, field));
       return !open && needs.length === 0;
@@ -333,5 +385,44 @@ describe("the GraphQL schema", () => {
       "registerWorkspaceProxy",
       "validatePassword",
     ]);
+  });
+});
+
+describe("the wording", () => {
+  /** Files that are not checked, with the reason. */
+  const exempt: Record<string, string> = {
+    "bench/results": "Output of earlier runs.",
+    "src/entities/migrations": "Landed migrations are never edited.",
+    "test/architecture.test.ts": "Uses the words to test the check.",
+    "test/support/wording.ts": "Lists the words.",
+  };
+  const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`);
+  const documents = ["src", "test", "docs", "tools", "bench"].flatMap((folder) =>
+    [".ts", ".mjs", ".md", ".graphql"].flatMap((ending) => files(folder, ending)),
+  );
+
+  it("uses the words of the field", () => {
+    const checked = ["README.md", ...documents]
+      .filter((path) => !path.includes("node_modules/"))
+      .filter((path) => !Object.keys(exempt).some((place) => isIn(path, place)));
+    expect(checked).to.include.members(["README.md", "docs/clients.md", "src/rest/groups.graphql", "tools/build.mjs"]);
+    expect(checked.flatMap((path) => avoidedWords(path, read(path)))).to.deep.equal([]);
+  });
+
+  it("is checked in comments, messages, and documents, but not in code", () => {
+    const program =
+      'const answer = nobody; // at once\n/**\n * `answer` of somebody\n */ say("the licence", `answer`);';
+    expect(avoidedWords("a.ts", program)).to.deep.equal([
+      'a.ts:1: "at once", write: immediately, concurrently, at a time',
+      'a.ts:3: "somebody", write: a user, another user',
+      'a.ts:4: "licence", write: license',
+    ]);
+    expect(avoidedWords("a.md", "An `answer`:\n```\nat once\n```\nshall")).to.deep.equal([
+      'a.md:5: "shall", write: must, will',
+    ]);
+    expect(avoidedWords("a.graphql", "# Whoever\nanswer: somebody")).to.deep.equal([
+      'a.graphql:1: "Whoever", write: the caller, anyone who',
+    ]);
+    expect(avoidedWords("a.ts", 'fail(`no user "nobody"`); const quote = /[`"]/; // as it is')).to.deep.equal([]);
   });
 });

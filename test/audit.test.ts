@@ -31,7 +31,7 @@ const nameOf = async (w: World, { id }: Person) =>
 describe("the audit log", () => {
   const the = world();
 
-  it("tells who did what to what, from where, with which key and in which request", async () => {
+  it("records who did what to what, from where, with which key, and in which request", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const answer = await w
@@ -61,7 +61,7 @@ describe("the audit log", () => {
     });
   });
 
-  it("shows all of it to owners and auditors, and to organisation roles what lies in their organisation", async () => {
+  it("is visible in full to owners and auditors, and to organization roles within their organization", async () => {
     const w = the();
     const organization = await w.organization();
     const admin = await w.user("oadmin", [organization.id]);
@@ -95,7 +95,7 @@ describe("the audit log", () => {
     expect((await w.nobody.failure(auditEvents)).code).to.equal("UNAUTHENTICATED");
   });
 
-  it("is narrowed by actor, action, resource, organisation and time", async () => {
+  it("is filtered by actor, action, resource, organization, and time", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const [ada] = await w.users("ada");
@@ -124,7 +124,7 @@ describe("the audit log", () => {
     expect(await labels({ ...own, actor: ada!.id }), "deleted actors are found by id").to.deep.equal(["B", "A"]);
   });
 
-  it("is read newest first, page by page; what happens meanwhile is neither repeated nor in the way", async () => {
+  it("is paged newest first; later events neither repeat nor shift the pages", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const { id } = await w.organization();
@@ -146,14 +146,14 @@ describe("the audit log", () => {
       expect((await owner.failure(auditEvents, variables)).code).to.equal("BAD_USER_INPUT");
   });
 
-  it("takes one statement for many events as for one, and counts only when asked", async () => {
+  it("takes one statement for any number of events, and counts only if the count is selected", async () => {
     const w = the();
     const cost = (first: number) =>
       w.statements(() => w.as(w.owner).graphql(`{ auditEvents(first: ${first}) { nodes { id actorUsername } } }`));
     for (const first of [1, 1000]) expect(await cost(first)).to.equal(1);
   });
 
-  it("without the event there is no change", async () => {
+  it("rolls a change back when its event cannot be written", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const { pool } = w.app.services.database;
@@ -194,7 +194,7 @@ describe("an audit log of many events", () => {
       organizationAdmins.push(admin);
     }
     actor = organizationAdmins[0]!.id;
-    // All that is rare or lies in the organisations is weeks old.
+    // Rare events and those of the organizations are weeks old.
     await w.app.services.database.pool.query(
       `insert into audit_events (id, time, actor_id, actor_kind, action, resource_type, resource_id, organization_id, diff, request_id)
        select gen_random_uuid(), now() - make_interval(mins => n), case when rare then $1::uuid else md5((n % 500)::text)::uuid end, 'user',
@@ -207,7 +207,7 @@ describe("an audit log of many events", () => {
     await w.app.services.database.pool.query("vacuum analyze audit_events");
   });
 
-  /** How the table was read so far, by all connections of the server. */
+  /** Returns how the table was read so far, over all connections of the server. */
   async function reads(): Promise<{ scans: number; fetched: number }> {
     const { pool } = the().app.services.database;
     const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()));
@@ -221,15 +221,15 @@ describe("an audit log of many events", () => {
     return rows[0]!;
   }
 
-  /** Asks ten times on each connection of the server. */
+  /** Runs `ask` ten times on each connection of the server. */
   async function onEveryConnection(ask: () => Promise<unknown>): Promise<void> {
     for (let time = 0; time < 10; time++) await Promise.all(Array.from({ length: connections }, ask));
   }
 
-  it("is read by an index, whatever is asked for and however often", async () => {
+  it("is read through an index, whatever the filter and however often it is used", async () => {
     const w = the();
     const owner = w.as(w.owner);
-    const questions: Array<[Client, Record<string, unknown>]> = [
+    const queries: Array<[Client, Record<string, unknown>]> = [
       [owner, {}],
       [owner, { filter: { actor } }],
       [owner, { filter: { action: "DENY" } }],
@@ -244,15 +244,15 @@ describe("an audit log of many events", () => {
       [w.as(organizationAdmins[1]!), { filter: { actor } }],
     ];
     const page = `query($filter: AuditEventFilter) { auditEvents(filter: $filter, first: 10) { nodes { id } } }`;
-    // Questions that are dear in themselves must not spoil the plans of those that follow.
+    // Expensive queries must not spoil the plans of later ones.
     await onEveryConnection(() => read(w.as(organizationAdmins[1]!), { first: 1000 }));
-    for (const [client, variables] of questions) {
-      const told = JSON.stringify(variables);
+    for (const [client, variables] of queries) {
+      const label = JSON.stringify(variables);
       const start = await reads();
       await onEveryConnection(() => client.graphql(page, variables));
       const end = await reads();
-      expect(end.scans - start.scans, `whole reads for ${told}`).to.equal(0);
-      expect((end.fetched - start.fetched) / (10 * connections), `events looked at for ${told}`).to.be.below(500);
+      expect(end.scans - start.scans, `sequential scans for ${label}`).to.equal(0);
+      expect((end.fetched - start.fetched) / (10 * connections), `events fetched for ${label}`).to.be.below(500);
     }
   });
 });
@@ -260,7 +260,7 @@ describe("an audit log of many events", () => {
 describe("server info", () => {
   const the = world();
 
-  it("is open to anybody and stays the same", async () => {
+  it("is public and stays the same", async () => {
     const w = the();
     const { serverInfo } = await w.nobody.graphql("{ serverInfo { version accessUrl deploymentId } }");
     expect(serverInfo.version).to.match(/^\d+\.\d+\.\d+/);

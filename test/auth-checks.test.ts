@@ -12,7 +12,7 @@ interface Check {
   object?: Record<string, unknown>;
 }
 
-/** `group:read` and traits, as the contract writes a check. */
+/** Builds a check such as `group:read` in the contract's form; `object` adds attributes of the object. */
 const check = (permission: string, object: Record<string, unknown> = {}): Check => {
   const [resource_type, action] = permission.split(":");
   return { action, object: { resource_type, ...object } };
@@ -24,7 +24,7 @@ const many = (count: number, object?: () => Record<string, unknown>) =>
 describe("the list of scopes", () => {
   const the = world();
 
-  it("is open to all, complete and in byte order", async () => {
+  it("is public, complete, and in byte order", async () => {
     const { status, body } = await the().nobody.get("/api/v2/auth/scopes");
     expect(status).to.equal(200);
     expect(body).to.have.all.keys("external");
@@ -37,7 +37,7 @@ describe("the list of scopes", () => {
   });
 });
 
-describe("questions of permission", () => {
+describe("permission checks", () => {
   const the = world();
   const ask = async (person: Person, checks: Record<string, Check>) => {
     const { status, body } = await the().as(person).post(path, { checks });
@@ -52,7 +52,7 @@ describe("questions of permission", () => {
     return body.validations.map(({ field }: { field: string }) => field);
   };
 
-  it("need a session, and are all answered, none included", async () => {
+  it("need a session, and all return a result, even an empty set", async () => {
     const w = the();
     expect((await w.nobody.post(path, { checks: {} })).status).to.equal(401);
     expect(await ask(w.owner, {})).to.deep.equal({});
@@ -61,7 +61,7 @@ describe("questions of permission", () => {
     ).to.deep.equal({ "any key": true, "__x é": false, 3: false });
   });
 
-  it("are the same in GraphQL, in the order of asking", async () => {
+  it("return the same results in GraphQL, in the order of the checks", async () => {
     const w = the();
     const { authCheck } = await w.as(w.owner).graphql(
       `{ authCheck(checks: [
@@ -74,7 +74,7 @@ describe("questions of permission", () => {
     ]);
   });
 
-  it("name everything that is wrong with them", async () => {
+  it("report all their faults together", async () => {
     expect(await faults(undefined)).to.deep.equal(["checks"]);
     expect(await faults({ a: {}, b: { action: "read", object: {} }, c: check("group:", {}) })).to.deep.equal([
       "checks.a.action",
@@ -97,7 +97,7 @@ describe("questions of permission", () => {
     ]);
   });
 
-  it("are 500 at most, of which 10 about objects by id", async () => {
+  it("are limited to 500, of which 10 may name objects by id", async () => {
     expect(Object.keys(await ask(the().owner, many(500)))).to.have.length(500);
     expect(await faults(many(501))).to.deep.equal(["checks"]);
     expect(
@@ -111,7 +111,7 @@ describe("questions of permission", () => {
     expect(await faults(many(11, () => ({ resource_id: newId() })))).to.deep.equal(["checks"]);
   });
 
-  it("about a stored object go by what is stored, whatever else they say", async () => {
+  it("on a stored object use its stored attributes, whatever else they state", async () => {
     const w = the();
     const [admin, member, stranger] = await w.users("admin", "member", "stranger");
     await w.grant(admin!, "organization-admin");
@@ -146,7 +146,7 @@ describe("questions of permission", () => {
     }
   });
 
-  it("about any object go by its owner and organisation", async () => {
+  it("on a type of object use the stated owner and organization", async () => {
     const w = the();
     const [admin, ada] = await w.users("admin", "ada");
     await w.grant(admin!, "organization-admin");
@@ -176,7 +176,7 @@ describe("questions of permission", () => {
     expect(await may(w.owner, "workspace:read", { owner_id: ada!.username }), "no id").to.equal(false);
   });
 
-  it("never tell whether what the caller cannot see exists", async () => {
+  it("do not reveal whether an object exists that the caller cannot see", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const elsewhere = await w.organization();
@@ -197,7 +197,7 @@ describe("questions of permission", () => {
     }
   });
 
-  it("about what was deleted are those about what never was", async () => {
+  it("treat deleted objects like objects that never existed", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const [ada, gone, kept] = [await w.user("ada"), await w.organization(), await w.organization()];
@@ -225,7 +225,7 @@ describe("questions of permission", () => {
     expect(absent).to.deep.equal(all(false));
   });
 
-  it("count the scopes of the credential, which always suffice to ask", async () => {
+  it("respect the scopes of the credential, and need none themselves", async () => {
     const w = the();
     const { createApiKey } = await w
       .as(w.owner)
@@ -237,7 +237,7 @@ describe("questions of permission", () => {
     expect(await may(narrow, "license:read")).to.equal(false);
   });
 
-  it("cost the same few statements, however many they are", async () => {
+  it("take the same few statements, however many there are", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const group = await w.group();
@@ -258,7 +258,7 @@ describe("questions of permission", () => {
     expect(await w.statements(() => ask(w.owner, lots))).to.equal(4);
   });
 
-  it("are bounded for a request, not for each field of it", async () => {
+  it("are limited per request, not per field", async () => {
     const w = the();
     const query = `query($some: [AuthCheckInput!]!, $more: [AuthCheckInput!]!) {
       some: authCheck(checks: $some) { allowed } more: authCheck(checks: $more) { allowed } }`;

@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/actor.js";
+import { type Actor, anonymous, systemActor, type UserActor } from "../src/domain/kernel/actor.js";
 import {
   assignableRoles,
   authorize,
+  authorizeMachine,
   covers,
   isPermission,
   may,
@@ -15,13 +16,15 @@ import {
   requireAnyReach,
   requireScope,
   roleNames,
-  scopeCatalogue,
+  scopeCatalog,
+  seesOn,
   siteRoles,
   type Target,
 } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
+import { userActor } from "./support/actors.js";
 
-// The table once more, in another form: what each role may do to other people's objects, C R U D or by name.
+// The table again in another form: what each role may do to objects of others, C R U D or by name.
 const matrix = `
 resource                | actions                              | owner             | template-admin | user-admin        | auditor         | member | organization-admin | organization-template-admin | organization-user-admin | organization-auditor | organization-member
 user                    | CRUD read_personal update_personal   | *                 | R              | *                 | R               |        | R                  | R                           | R                       | R                    |
@@ -88,24 +91,23 @@ const permissions = [...actionsOf].flatMap(([resource, actions]) =>
 );
 
 const [me, other, home, away] = ["me", "other", "home", "away"];
-const user = (role?: string, more: Partial<Actor> = {}): Actor => ({
-  kind: "user",
-  userId: me,
-  siteRoles: siteRoles.filter((name) => name === role),
-  organizations: new Map([[home, organizationRoles.filter((name) => name === role)]]),
-  scopes: ["all"],
-  ...more,
-});
+const user = (role?: string, more: Partial<UserActor> = {}): UserActor =>
+  userActor({
+    userId: me,
+    siteRoles: siteRoles.filter((name) => name === role),
+    organizations: new Map([[home, organizationRoles.filter((name) => name === role)]]),
+    ...more,
+  });
 const scoped = (...scopes: string[]) => user("owner", { scopes });
 const roles = ["member", ...siteRoles, ...organizationRoles];
 
-/** What the table gives a user with one role, on an object in a place. */
+/** Actions that the table grants to a user with one role, on an object in a place. */
 function table(role: string, resource: string, place: "home" | "away" | "site"): Set<string> {
   const columns = ["member"];
   if (!role.startsWith("organization-")) columns.push(role);
   if (place === "home") columns.push("organization-member", role);
   const given = new Set(columns.flatMap((column) => cells.get(`${resource} ${column}`) ?? []));
-  // Organization admins and user admins see everybody; their colleagues only the users of the organization.
+  // Organization admins and user admins see all users; their colleagues see only those of the organization.
   if (resource === "user" && /^organization-(user-)?admin$/.test(role)) given.add("read");
   return given;
 }
@@ -119,11 +121,11 @@ const places: Record<"home" | "away" | "site", (resource: string) => Target> = {
 };
 const placeNames = ["home", "away", "site"] as const;
 
-/** What is special about an object, and how that changes what the table gives. */
+/** A property of an object, and how it changes what the table grants. */
 interface Situation {
   what: string;
   facts: Target;
-  actor?: Partial<Actor>;
+  actor?: Partial<UserActor>;
   gains?: (resource: string, place: string, role: string) => string | undefined;
   loses?: (resource: string, role: string) => string | undefined;
 }
@@ -143,7 +145,7 @@ const own: Record<string, string> = {
   notification_message: "C",
   inbox_notification: "*",
 };
-/** Own objects of a foreign organization are not own; a group member is one of an organization. */
+/** Objects in another organization do not count as own; a group member belongs to an organization. */
 const ownGains = (resource: string, place: string) =>
   (place === "away" && resource !== "user") || (place === "site" && resource === "group_member") ? "" : own[resource];
 const shared: Record<string, string> = {
@@ -159,45 +161,45 @@ const sharedForAdministration: Record<string, string> = {
   task: "R U",
 };
 
-/** What only owners may do to the account of a holder of a site role. */
+/** Actions that only owners may take on the account of a holder of a site role. */
 function ownersAlone(resource: string, role: string): string | undefined {
   if (resource === "organization_member" && role.endsWith("admin")) return "C U D";
   return role === "user-admin" ? { user: "U D update_personal", api_key: "D" }[resource] : "";
 }
 
 const situations: Situation[] = [
-  { what: "an ordinary object of somebody else", facts: {} },
-  { what: "an own object", facts: { ownerId: me }, gains: ownGains },
+  { what: "an ordinary object of another user", facts: {} },
+  { what: "an object of the caller", facts: { ownerId: me }, gains: ownGains },
   {
-    what: "of a user with a site role",
+    what: "an object of a user with a site role",
     facts: { siteRoles: ["auditor"] },
     loses: ownersAlone,
   },
   {
-    what: "of a service account",
+    what: "an object of a service account",
     facts: { isServiceAccount: true },
     gains: (resource, _, role) => (resource === "api_key" && /^(owner|user-admin)$/.test(role) ? "C" : ""),
   },
   {
-    what: "of a service account with a site role",
+    what: "an object of a service account with a site role",
     facts: { isServiceAccount: true, siteRoles: ["auditor"] },
     gains: (resource, _, role) => (resource === "api_key" && role === "owner" ? "C" : ""),
     loses: ownersAlone,
   },
   ...(["organization-admin", "organization-template-admin", "organization-auditor"] as const).map((assignedRole) => ({
-    what: `giving ${assignedRole}`,
+    what: `assigning ${assignedRole}`,
     facts: { assignedRole },
     loses: (resource: string, role: string) =>
       resource === "assign_org_role" && role.endsWith("user-admin") ? "assign unassign" : "",
   })),
   {
-    what: "a group one is in",
+    what: "a group of the caller",
     facts: { isMember: true },
     gains: (resource, place) => (resource === "group" && place === "home" ? "R" : ""),
   },
-  { what: "shared for use", facts: { acl: "use" }, gains: (resource) => shared[resource] },
+  { what: "an object shared for use", facts: { acl: "use" }, gains: (resource) => shared[resource] },
   {
-    what: "shared for administration",
+    what: "an object shared for administration",
     facts: { acl: "admin" },
     gains: (resource) => sharedForAdministration[resource],
   },
@@ -207,17 +209,17 @@ const situations: Situation[] = [
     gains: (resource, place) => (resource === "provisioner_daemon" && place === "home" ? "C" : ""),
   },
   {
-    what: "an application that an admin made",
+    what: "an application created by an admin",
     facts: { isAdminMade: true },
     gains: (r) => (r === "oauth2_app" ? "R" : ""),
   },
   {
-    what: "an application with an own grant",
+    what: "an application with a grant of the caller",
     facts: { isGranted: true },
     gains: (r) => (r === "oauth2_app" ? "R" : ""),
   },
   {
-    what: "where administrators enter workspaces",
+    what: "an object where administrators may enter workspaces",
     facts: {},
     actor: { entersWorkspaces: true },
     gains: (resource, place, role) => {
@@ -243,11 +245,11 @@ const refusal = (act: () => void): DomainError => {
     if (error instanceof DomainError) return error;
     throw error;
   }
-  throw new Error("Nothing was refused.");
+  throw new Error("Nothing was rejected.");
 };
 
 describe("authorization", () => {
-  it("knows every action of the table and no other", () => {
+  it("contains every action of the table and no other", () => {
     expect(permissions).to.have.length.above(100);
     for (const { permission } of permissions) expect(isPermission(permission), permission).to.equal(true);
     const known = new Set<string>(permissions.map(({ permission }) => permission));
@@ -260,7 +262,7 @@ describe("authorization", () => {
   });
 
   for (const { what, facts, actor, gains, loses } of situations)
-    it(`follows the table: ${what}`, () => {
+    it(`follows the table for ${what}`, () => {
       const wrong: string[] = [];
       let granted = 0;
       for (const role of roles)
@@ -279,7 +281,7 @@ describe("authorization", () => {
       expect(granted).to.be.above(400);
     });
 
-  it("refuses organization roles on the deployment as a whole", () => {
+  it("rejects organization roles on the deployment as a whole", () => {
     for (const role of organizationRoles)
       for (const { permission, resource, action } of permissions)
         expect(mayOn(user(role), permission, {}), `${role} ${permission}`).to.equal(
@@ -287,7 +289,7 @@ describe("authorization", () => {
         );
   });
 
-  it("grants nothing where a value that a rule reads is absent", () => {
+  it("grants nothing if a value is absent that a rule reads", () => {
     const complete: Record<string, Target> = {
       user: { ownerId: other, siteRoles: [], memberships: [] },
       api_key: { ownerId: other, siteRoles: [], memberships: [], isServiceAccount: true },
@@ -323,7 +325,7 @@ describe("authorization", () => {
     }
   });
 
-  it("does not compile where a check leaves out what a rule reads", () => {
+  it("does not compile if a check omits what a rule reads", () => {
     const actor = user("user-admin");
     // @ts-expect-error -- the roles of the user
     expect(may(actor, "user:update", { ownerId: other })).to.equal(false);
@@ -345,7 +347,7 @@ describe("authorization", () => {
     expect(may(user("organization-admin"), "group:update", {})).to.equal(false);
   });
 
-  it("takes the nulls of table rows for facts that do not hold", () => {
+  it("treats nulls in table rows as absent", () => {
     const row = {
       organizationId: home,
       ownerId: null,
@@ -363,17 +365,38 @@ describe("authorization", () => {
       expect(mayOn(user(), permission, row), permission).to.equal(false);
   });
 
-  it("gives nothing to anybody but users", () => {
-    const nobody: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: ["all"] };
-    for (const { permission } of permissions) {
-      expect(mayOn(nobody, permission, { acl: "admin", isMember: true, isAdminMade: true }), permission).to.equal(
-        false,
-      );
-    }
+  const agent: Actor = { kind: "agent", id: "agent", tokenHash: "hash", workspaceId: "workspace" };
+  const proxy: Actor = { kind: "proxy", id: "proxy", tokenHash: "hash" };
+
+  it("grants the permissions of users to no other caller", () => {
+    const target: Target = { ownerId: "agent", acl: "admin", isMember: true, isAdminMade: true, siteRoles: [] };
+    for (const actor of [anonymous, systemActor, agent, proxy])
+      for (const { permission } of permissions) {
+        const label = `${actor.kind} ${permission}`;
+        expect(mayOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
+        expect(seesOn(actor, permission, { ...target, memberships: [] }), label).to.equal(false);
+        const { organizations, ...rest } = reach(actor, permission);
+        expect([organizations, ...Object.values(rest).filter(Boolean)], label).to.deep.equal([[]]);
+        expect(() => requireScope(actor, permission), label).to.throw(DomainError);
+      }
+  });
+
+  it("grants machines what their kind may do, and users none of it", () => {
+    const able = {
+      "connection:record": [agent, proxy],
+      "workspace_proxy:report": [proxy],
+      "application:resolve": [proxy],
+    };
+    for (const [action, machines] of Object.entries(able) as Array<[keyof typeof able, Actor[]]>)
+      for (const actor of [anonymous, systemActor, user("owner"), agent, proxy]) {
+        const attempt = () => authorizeMachine(actor, action);
+        if (machines.includes(actor)) expect(attempt()).to.equal(actor);
+        else expect(attempt, `${actor.kind} ${action}`).to.throw(DomainError).with.property("code", "FORBIDDEN");
+      }
   });
 
   describe("reach", () => {
-    it("says the same as may, row by row", () => {
+    it("agrees with may, row by row", () => {
       let checked = 0;
       for (const situation of situations)
         for (const role of roles)
@@ -405,7 +428,7 @@ describe("authorization", () => {
       expect(checked).to.be.above(5000);
     });
 
-    it("names the organizations by role", () => {
+    it("lists the organizations by role", () => {
       const actor = user(undefined, {
         organizations: new Map([
           ["a", ["organization-user-admin"]],
@@ -420,7 +443,7 @@ describe("authorization", () => {
       expect(reach(user("owner"), "group:read").everywhere).to.equal(true);
     });
 
-    it("is empty, or refused where the list asks for it, for whoever can see no row", () => {
+    it("is empty for callers who can see no row, and rejected if the list requires a row", () => {
       for (const list of [
         "license",
         "connection_log",
@@ -447,10 +470,10 @@ describe("authorization", () => {
       const inOrder = ["all", "application_connect", ...expected].sort((a, b) =>
         Buffer.compare(Buffer.from(a), Buffer.from(b)),
       );
-      expect(scopeCatalogue).to.deep.equal(inOrder);
+      expect(scopeCatalog).to.deep.equal(inOrder);
     });
 
-    it("narrow what a role gives, and never widen it", () => {
+    it("narrow what a role grants, and never widen it", () => {
       expect(mayOn(scoped("group:read"), "group:read", {})).to.equal(true);
       expect(mayOn(scoped("group:*"), "group:update", {})).to.equal(true);
       expect(mayOn(scoped("group:read"), "group:update", {})).to.equal(false);
@@ -460,7 +483,7 @@ describe("authorization", () => {
       expect(reach(scoped("template:read"), "group:read").everywhere).to.equal(false);
     });
 
-    it("cover sub-resources with their parent's", () => {
+    it("cover sub-resources along with their parent", () => {
       const covered: Array<[string, Permission]> = [
         ["group:read", "group_member:read"],
         ["group:update", "group_ai_budget:update"],
@@ -480,31 +503,33 @@ describe("authorization", () => {
       for (const [scope, permission] of covered) expect(covers([scope], permission), permission).to.equal(true);
       expect(covers(["user:update"], "assign_role:assign")).to.equal(false);
       expect(covers(["application_connect"], "workspace:ssh")).to.equal(false);
-      const everythingNamed = scopeCatalogue.filter((scope) => scope !== "all");
+      const everythingNamed = scopeCatalog.filter((scope) => scope !== "all");
       for (const { permission, resource } of permissions)
         expect(covers(everythingNamed, permission), permission).to.equal(resource !== "system");
     });
 
-    it("always allow to read one's own user", () => {
+    it("always allow reading the caller's own user", () => {
       const narrow = scoped("template:read");
       expect(may(narrow, "user:read", ownAccount(narrow))).to.equal(true);
       expect(mayOn(narrow, "user:read", { ownerId: other })).to.equal(false);
       expect(may(narrow, "user:read_personal", { ownerId: me })).to.equal(false);
     });
 
-    it("name what is missing when they are too narrow", () => {
+    it("name the missing ones when they are too narrow", () => {
       const missing = refusal(() => requireScope(scoped("group:read"), "group_ai_budget:update"));
       expect(missing.code).to.equal("FORBIDDEN");
-      expect(missing.facts.requiredScopes).to.deep.equal(["group:update"]);
+      expect(missing.details.requiredScopes).to.deep.equal(["group:update"]);
       const authorized = refusal(() => authorize(scoped("group:read"), "group:delete", { organizationId: home }));
-      expect(authorized.facts.requiredScopes).to.deep.equal(["group:delete"]);
-      expect(refusal(() => requireScope(scoped("user:*"), "system:read")).facts.requiredScopes).to.deep.equal(["all"]);
+      expect(authorized.details.requiredScopes).to.deep.equal(["group:delete"]);
+      expect(refusal(() => requireScope(scoped("user:*"), "system:read")).details.requiredScopes).to.deep.equal([
+        "all",
+      ]);
       const unheld = refusal(() => authorize(user(), "group:delete", { organizationId: home }));
       expect(unheld.code).to.equal("FORBIDDEN");
-      expect(unheld.facts.requiredScopes).to.equal(undefined);
+      expect(unheld.details.requiredScopes).to.equal(undefined);
     });
 
-    it("hand on no more than they are", () => {
+    it("are passed on only as far as they reach", () => {
       expect(narrowed(["all"], ["api_key:create"])).to.deep.equal(["api_key:create"]);
       expect(narrowed(["group:*", "user:read"], ["all"])).to.deep.equal(["group:*", "user:read"]);
       expect(narrowed(["group:*"], ["group:read", "group:update", "user:read"])).to.deep.equal([
@@ -517,8 +542,8 @@ describe("authorization", () => {
         "application_connect",
       ]);
       expect(narrowed(["workspace:*"], ["application_connect"])).to.deep.equal(["application_connect"]);
-      const wrong = scopeCatalogue.flatMap((wanted) =>
-        scopeCatalogue.flatMap((held) => {
+      const wrong = scopeCatalog.flatMap((wanted) =>
+        scopeCatalog.flatMap((held) => {
           const left = narrowed([wanted], [held]);
           return permissions
             .filter(({ permission: one }) => covers(left, one) !== (covers([wanted], one) && covers([held], one)))
@@ -530,7 +555,7 @@ describe("authorization", () => {
   });
 
   describe("assigning roles", () => {
-    it("is for owners, organization admins and, for user admins only, for other user admins of organizations", () => {
+    it("is for owners, organization admins, and, for the user admin role of organizations only, user admins", () => {
       expect(assignableRoles(user("owner"))).to.deep.equal([...siteRoles]);
       expect(assignableRoles(user("user-admin"))).to.deep.equal([]);
       expect(assignableRoles(user("owner"), away)).to.deep.equal([...organizationRoles]);
@@ -542,7 +567,7 @@ describe("authorization", () => {
         expect(assignableRoles(user(role), home), role).to.deep.equal([]);
     });
 
-    it("never gives away more than one holds", () => {
+    it("never grants more than the caller holds", () => {
       for (const giver of roles)
         for (const given of [...assignableRoles(user(giver)), ...assignableRoles(user(giver), home)])
           for (const { resource, permission } of permissions) {

@@ -1,4 +1,4 @@
-// What the log says while the database comes and goes.
+// What the log says when the database is lost and when it returns.
 import { mock } from "node:test";
 import { expect } from "chai";
 import { Availability } from "../src/domain/kernel/availability.js";
@@ -6,7 +6,7 @@ import { Availability } from "../src/domain/kernel/availability.js";
 describe("the availability of the database", () => {
   afterEach(() => mock.restoreAll());
 
-  it("is logged when it ends, and when no statement has failed for five seconds", () => {
+  it("is logged when it is lost, and again once no statement has failed for five seconds", () => {
     const lines: string[] = [];
     const log = { error: (_: object, line: string) => lines.push(line), info: (line: string) => lines.push(line) };
     const availability = new Availability(log as unknown as ConstructorParameters<typeof Availability>[0]);

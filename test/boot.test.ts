@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { type Config, readConfig } from "../src/config/config.js";
 import { Context, type Services } from "../src/domain/kernel/context.js";
-import { createAdministrator, recoverAccess, systemActor } from "../src/domain/deployment/administrators.js";
+import { createAdministrator, recoverAccess } from "../src/domain/deployment/administrators.js";
+import { systemActor } from "../src/domain/kernel/actor.js";
 import { type BootServices, firstBoot } from "../src/domain/deployment/boot.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { Database } from "../src/domain/kernel/database.js";
@@ -14,7 +15,7 @@ import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { encryptionKeys } from "./support/app.js";
 import { world } from "./support/world.js";
 
-/** What a server has before it boots, on a database of its own; `run` gives it back at the end. */
+/** State of a server before it boots, on a database of its own, which `run` removes at the end. */
 async function booting<Result>(
   database: TestDatabase,
   settings: NodeJS.ProcessEnv,
@@ -57,10 +58,10 @@ describe("first boot", () => {
     } catch (error) {
       return error as Error;
     }
-    throw new Error("It started.");
+    throw new Error("The server started.");
   };
 
-  it("of three servers at once makes one of everything", async () => {
+  it("creates everything once when three servers boot concurrently", async () => {
     const administrators = (await Promise.all([boot(), boot(), boot()])).filter((each) => each !== undefined);
     expect(administrators).to.have.length(1);
     expect(administrators[0]!.email).to.equal("admin@steward.local");
@@ -87,7 +88,7 @@ describe("first boot", () => {
     expect(await boot({ STEWARD_ADMIN_EMAIL: "late@example.com" })).to.equal(undefined);
   });
 
-  it("takes the administrator from the settings, and gives no password back that was given", async () => {
+  it("takes the administrator's password from the settings, and does not return it", async () => {
     const administrator = await boot({
       STEWARD_ADMIN_EMAIL: "grace@example.com",
       STEWARD_ADMIN_USERNAME: "grace",
@@ -102,7 +103,7 @@ describe("first boot", () => {
     ).to.deep.equal([{ username: "grace", name: "navy" }]);
   });
 
-  it("stops at a password that breaks the rule, and starts once it is better", async () => {
+  it("stops at a password that breaks the rule, and starts with a better one", async () => {
     const { name, message } = await refusal({ STEWARD_ADMIN_PASSWORD: "password" });
     expect(name).to.equal("ConfigError");
     expect(message)
@@ -112,7 +113,7 @@ describe("first boot", () => {
     expect(await boot({ STEWARD_ADMIN_PASSWORD: "password" }), "ignored once there is a user").to.equal(undefined);
   });
 
-  it("refuses a database that a newer program made, and leaves it as it is", async () => {
+  it("rejects a database of a newer program, and leaves it unchanged", async () => {
     await boot();
     await rows("insert into migrations (name) values ('0099-from-the-future')");
     const { name, message } = await refusal();
@@ -124,7 +125,7 @@ describe("first boot", () => {
   });
 });
 
-describe("whoever runs the server", () => {
+describe("the operator of the server", () => {
   const the = world();
   const asSystem = <Result>(work: (ctx: Context) => Promise<Result>): Promise<Result> => {
     const services: Services = the().app.services;
@@ -132,7 +133,7 @@ describe("whoever runs the server", () => {
     return ctx.transactional(() => work(ctx));
   };
 
-  it("makes another administrator", async () => {
+  it("creates another administrator", async () => {
     const w = the();
     const made = await asSystem((ctx) => createAdministrator(ctx, { email: "second@example.com", username: "second" }));
     const token = await w.login("second@example.com", made.password!);
@@ -146,7 +147,7 @@ describe("whoever runs the server", () => {
     expect(await again.catch((error: Error) => error.message)).to.match(/exists already/);
   });
 
-  it("lets somebody in again with a new password, which ends all that was signed in before", async () => {
+  it("recovers a user's access with a new password, which ends all their sessions", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const { password } = await asSystem((ctx) => recoverAccess(ctx, ada!.email.toUpperCase()));

@@ -12,27 +12,27 @@ import { Client } from "./support/world.js";
 const signIn = (url: string, email: string, password: string) =>
   new Client(url).post("/api/v2/users/login", { email, password });
 
-/** What a command printed of somebody who can sign in now. */
-const told = (stdout: string) => {
-  const [, email = "", password = ""] = /^E-mail +(\S+)\nPassword +(\S{24})\n$/.exec(stdout) ?? [];
+/** The email address and password that a command printed. */
+const printed = (stdout: string) => {
+  const [, email = "", password = ""] = /^Email +(\S+)\nPassword +(\S{24})\n$/.exec(stdout) ?? [];
   return { email, password };
 };
 
 describe("the command line", function () {
-  it("explains itself", async () => {
+  it("prints its help", async () => {
     const { status, stdout, stderr } = await command({}, "--help");
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
     expect(stdout).to.include("admin reset-password --email E").and.include("STEWARD_DATABASE_URL");
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [
-    ["frobnicate", /^There is no command "frobnicate"\.\n.*--help\n$/],
-    ["migrated", /^There is no command "migrated"\.\n/],
-    ["admin create --email a@example.com", /^Missing: --username\.\n/],
+    ["frobnicate", /^Unknown command "frobnicate"\.\n.*--help\n$/],
+    ["migrated", /^Unknown command "migrated"\.\n/],
+    ["admin create --email a@example.com", /^Missing required options: --username\.\n/],
     ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
     ["migrate now", /^Unexpected argument 'now'/],
   ];
-  it("says what is wrong with a command, and does nothing", async () => {
+  it("rejects an invalid command with a message", async () => {
     const check = async ([words, says]: (typeof mistakes)[number]) => {
       const { status, stdout, stderr } = await command({}, ...words.split(" "));
       expect({ status, stdout }, words).to.deep.equal({ status: 1, stdout: "" });
@@ -41,7 +41,7 @@ describe("the command line", function () {
     await Promise.all(mistakes.map(check));
   });
 
-  it("names faulty settings", async () => {
+  it("reports invalid settings", async () => {
     const { status, stderr } = await command({ STEWARD_DATABASE_URL: "mysql://db", STEWARD_PORT: "x" }, "migrate");
     expect(status).to.equal(1);
     expect(stderr)
@@ -49,7 +49,7 @@ describe("the command line", function () {
       .and.match(/STEWARD_PORT must be/);
   });
 
-  it("migrates an empty database, as often as one likes", async () => {
+  it("migrates an empty database, repeatedly", async () => {
     const empty = await createDatabase();
     for (let time = 1; time <= 2; time++) {
       const { status, stdout, stderr } = await command({ STEWARD_DATABASE_URL: empty.url }, "migrate");
@@ -62,7 +62,7 @@ describe("the command line", function () {
     await empty.drop();
   });
 
-  describe("beside a server with a database of its own choice", () => {
+  describe("with a server on an external database", () => {
     let database: TestDatabase;
     let app: App;
     before(async () => {
@@ -75,11 +75,11 @@ describe("the command line", function () {
     });
     const steward = (...words: string[]) => command({ STEWARD_DATABASE_URL: database.url }, ...words);
 
-    it("makes an administrator who can sign in with what it prints", async () => {
+    it("creates an administrator who can sign in with the printed password", async () => {
       const create = () => steward("admin", "create", "--email", "grace@example.com", "--username", "grace");
       const { status, stdout, stderr } = await create();
       expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
-      const { email, password } = told(stdout);
+      const { email, password } = printed(stdout);
       const { body } = await signIn(app.url, email, password);
       const { me } = await new Client(app.url, body.session_token).graphql("{ me { username roles { name } } }");
       expect(me).to.deep.equal({ username: "grace", roles: [{ name: "OWNER" }] });
@@ -87,7 +87,7 @@ describe("the command line", function () {
       expect(await create()).to.deep.equal({
         status: 1,
         stdout: "",
-        stderr: "A user of this e-mail or username exists already.\n",
+        stderr: "A user of this email or username exists already.\n",
       });
       const faulty = await steward("admin", "create", "--email", "nobody", "--username", "me");
       expect(faulty).to.deep.include({ status: 1, stdout: "" });
@@ -96,14 +96,14 @@ describe("the command line", function () {
         .and.match(/^--username: /m);
     });
 
-    it("lets nobody in whom it does not know", async () => {
+    it("rejects an unknown email address", async () => {
       const { status, stdout, stderr } = await steward("admin", "reset-password", "--email", "nobody@example.com");
       expect({ status, stdout }).to.deep.equal({ status: 1, stdout: "" });
       expect(stderr).to.match(/not found/);
     });
   });
 
-  it("gives a new password beside a running server that has its own Postgres, which ends all sessions", async () => {
+  it("resets a password while a server with the built-in Postgres runs, and ends all sessions of the user", async () => {
     const folder = await mkdtemp(join(tmpdir(), "steward-cli-"));
     await chmod(folder, 0o755);
     const settings = { STEWARD_DATA_DIR: join(folder, "data") };
@@ -120,7 +120,7 @@ describe("the command line", function () {
         "OWNER@example.com",
       );
       expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
-      const { email, password } = told(stdout);
+      const { email, password } = printed(stdout);
       expect(email).to.equal("owner@example.com");
       expect(await socket.ended).to.equal(4403);
       expect((await new Client(server.url, body.session_token).get("/api/v2/groups")).status).to.equal(401);

@@ -30,7 +30,7 @@ describe("configuration", () => {
     return join(folder, name);
   };
 
-  it("has a default for everything that needs one", () => {
+  it("has defaults for all settings that need one", () => {
     expect(readConfig({})).to.deep.include({
       host: "127.0.0.1",
       port: 3000,
@@ -65,7 +65,7 @@ describe("configuration", () => {
     expect(readConfig({}).hashConcurrency).to.be.at.least(1);
   });
 
-  it("reads what is set, and takes empty for unset", () => {
+  it("reads settings and treats empty ones as unset", () => {
     const config = readConfig({
       STEWARD_HOST: "0.0.0.0",
       STEWARD_PORT: "0",
@@ -93,7 +93,7 @@ describe("configuration", () => {
     expect(networks).to.deep.equal(["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"]);
   });
 
-  it("takes HOST, PORT and DATABASE_URL where its own names are not set", () => {
+  it("falls back to HOST, PORT, and DATABASE_URL", () => {
     const url = "postgres://steward@db/steward";
     expect(readConfig({ HOST: "::1", PORT: "8080", DATABASE_URL: url })).to.include({
       host: "::1",
@@ -107,7 +107,7 @@ describe("configuration", () => {
     expect(faultsOf({ PORT: "http" })).to.deep.equal(['PORT must be a whole number from 0 to 65535, not "http".']);
   });
 
-  it("learns the port and its own address when it listens", () => {
+  it("derives the port and the access URL after listening", () => {
     expect(listeningOn(4711, readConfig({ PORT: "0" }))).to.include({ port: 4711, accessUrl: "http://localhost:4711" });
     expect(
       listeningOn(4711, readConfig({ PORT: "0", STEWARD_ACCESS_URL: "https://s.example.com" })).accessUrl,
@@ -124,13 +124,13 @@ describe("configuration", () => {
       databaseUrl: "postgresql://steward:secret@db/steward",
     });
     expect(faultsOf({ ...env, STEWARD_ADMIN_PASSWORD: "another" })).to.deep.equal([
-      "STEWARD_ADMIN_PASSWORD and STEWARD_ADMIN_PASSWORD_FILE must not both be set.",
+      "STEWARD_ADMIN_PASSWORD and STEWARD_ADMIN_PASSWORD_FILE are mutually exclusive.",
     ]);
     expect(faultsOf({ STEWARD_METRICS_TOKEN_FILE: join(folder, "nowhere") })).to.deep.equal([
-      "STEWARD_METRICS_TOKEN_FILE must name a readable file (ENOENT).",
+      "STEWARD_METRICS_TOKEN_FILE must be the path of a readable file (ENOENT).",
     ]);
     expect(faultsOf({ STEWARD_METRICS_TOKEN_FILE: folder })).to.deep.equal([
-      "STEWARD_METRICS_TOKEN_FILE must name a readable file (EISDIR).",
+      "STEWARD_METRICS_TOKEN_FILE must be the path of a readable file (EISDIR).",
     ]);
   });
 
@@ -160,7 +160,7 @@ describe("configuration", () => {
     STEWARD_AI_BUDGET_CURRENCY: ["US Dollar"],
   };
   for (const [name, values] of Object.entries(wrong))
-    it(`refuses bad values of ${name}`, () => {
+    it(`rejects invalid values of ${name}`, () => {
       for (const value of values.filter(Boolean)) {
         const faults = faultsOf({ [name]: value });
         expect(faults, value).to.have.length(1);
@@ -168,7 +168,7 @@ describe("configuration", () => {
       }
     });
 
-  it("reports all faults together, and never a secret", () => {
+  it("reports all errors together and never prints a secret", () => {
     const faults = faultsOf({
       STEWARD_PORT: "none",
       STEWARD_LOG_FORMAT: "xml",
@@ -178,7 +178,7 @@ describe("configuration", () => {
     });
     expect(faults).to.deep.equal([
       'STEWARD_PORT must be a whole number from 0 to 65535, not "none".',
-      "STEWARD_DATABASE_URL must be a URL that begins with postgres://.",
+      "STEWARD_DATABASE_URL must be a URL that starts with postgres://.",
       'STEWARD_LOG_FORMAT must be one of json, text, not "xml".',
       "STEWARD_SESSION_DURATION must not be longer than STEWARD_SESSION_MAX_AGE.",
       "STEWARD_API_KEY_DEFAULT_LIFETIME must not be longer than STEWARD_API_KEY_MAX_LIFETIME.",
@@ -186,7 +186,7 @@ describe("configuration", () => {
     expect(new ConfigError(faults).message.split("\n")).to.have.length(6);
   });
 
-  it("wants all of what belongs together", () => {
+  it("requires related settings together", () => {
     expect(
       faultsOf({
         STEWARD_OIDC_ISSUER_URL: "https://id.example.com",
@@ -195,11 +195,11 @@ describe("configuration", () => {
         STEWARD_NOTIFICATIONS_SMTP_USERNAME: "steward",
       }),
     ).to.deep.equal([
-      "STEWARD_OIDC_CLIENT_ID must be set where STEWARD_OIDC_ISSUER_URL is.",
-      "STEWARD_OIDC_CLIENT_SECRET must be set where STEWARD_OIDC_ISSUER_URL is.",
-      "STEWARD_GITHUB_CLIENT_SECRET must be set where STEWARD_GITHUB_CLIENT_ID is.",
-      "STEWARD_NOTIFICATIONS_SMTP_FROM must be set where STEWARD_NOTIFICATIONS_SMTP_HOST is.",
-      "STEWARD_NOTIFICATIONS_SMTP_PASSWORD must be set where STEWARD_NOTIFICATIONS_SMTP_USERNAME is.",
+      "STEWARD_OIDC_CLIENT_ID is required if STEWARD_OIDC_ISSUER_URL is set.",
+      "STEWARD_OIDC_CLIENT_SECRET is required if STEWARD_OIDC_ISSUER_URL is set.",
+      "STEWARD_GITHUB_CLIENT_SECRET is required if STEWARD_GITHUB_CLIENT_ID is set.",
+      "STEWARD_NOTIFICATIONS_SMTP_FROM is required if STEWARD_NOTIFICATIONS_SMTP_HOST is set.",
+      "STEWARD_NOTIFICATIONS_SMTP_PASSWORD is required if STEWARD_NOTIFICATIONS_SMTP_USERNAME is set.",
     ]);
     for (const issuer of [
       "http://id.example.com",
@@ -214,7 +214,7 @@ describe("configuration", () => {
     expect(faultsOf({ STEWARD_NOTIFICATIONS_SMTP_CA_FILE: "/nowhere" })).to.have.length(1);
   });
 
-  it("tells of names it does not know", () => {
+  it("lists unknown settings", () => {
     const env = {
       STEWARD_PROT: "1",
       STEWARD_PORT: "1",
@@ -225,7 +225,7 @@ describe("configuration", () => {
     expect(unknownSettings(env)).to.deep.equal(["STEWARD_PORT_FILE", "STEWARD_PROT"]);
   });
 
-  it("tells of files of secrets that other users of the machine can read", () => {
+  it("lists secret files that other users of the machine can read", () => {
     const place = mkdtempSync(join(tmpdir(), "steward-config-"));
     try {
       const made = (mode: number) => {
@@ -256,15 +256,15 @@ describe("configuration", () => {
     const manual = settingsManual();
     const { unread: _fixed, ...settings } = readConfig({});
     expect(manual).to.have.length(Object.keys(settings).length);
-    for (const { name, usual, rule, meaning } of manual) {
+    for (const { name, defaultText, rule, meaning } of manual) {
       expect(name).to.match(/^STEWARD_[A-Z_]+(, [A-Z_]+)*$/);
-      expect(usual).to.not.equal("");
+      expect(defaultText).to.not.equal("");
       expect(rule).to.not.equal("");
       expect(meaning).to.match(/^[A-Z/].*\.$/);
     }
     expect(manual.find(({ name }) => name.startsWith("STEWARD_DATABASE_URL"))).to.include({
       name: "STEWARD_DATABASE_URL, STEWARD_DATABASE_URL_FILE, DATABASE_URL",
-      usual: "unset",
+      defaultText: "unset",
     });
   });
 });

@@ -1,11 +1,11 @@
-// Which connections have to go when there are too many. From addresses that a test cannot connect from.
+// Which connections are closed when there are too many. Simulated, as tests cannot connect from other addresses.
 import { EventEmitter } from "node:events";
 import { Server, type Socket } from "node:net";
 import { expect } from "chai";
 import ipaddr from "ipaddr.js";
 import { Connections, connectionLimit } from "../src/http/connections.js";
 
-/** A connection as far as it matters here. */
+/** The parts of a connection that the limit uses. */
 class Peer extends EventEmitter {
   isClosed = false;
 
@@ -19,7 +19,7 @@ class Peer extends EventEmitter {
   }
 }
 
-/** A server with room for 40 connections, which trusts the proxies in 10.0.0.0/8. */
+/** A limit of 40 connections that trusts the proxies in 10.0.0.0/8. */
 function listener() {
   const busy = new Set<Peer>();
   const server = new Server();
@@ -38,14 +38,14 @@ function listener() {
 const open = (peers: Peer[]) => peers.filter(({ isClosed }) => !isClosed).length;
 
 describe("the limit of connections", () => {
-  it("leaves file descriptors to the database and to files", () => {
+  it("reserves file descriptors for the database and for files", () => {
     expect(connectionLimit({ databasePool: 20 }, 256)).to.be.within(100, 180);
     expect(connectionLimit({ databasePool: 20 }, 1_048_576)).to.equal(20_000);
     expect(connectionLimit({ databasePool: 20 }, Infinity)).to.equal(20_000);
     expect(connectionLimit({ databasePool: 1000 }, 1024)).to.equal(16);
   });
 
-  it("closes the oldest silent connections of the largest network, and lets the newest in", () => {
+  it("closes the oldest idle connections of the largest network, and accepts the newest", () => {
     const { connect } = listener();
     const few = connect(5, "192.0.2.1");
     const many = connect(20, "192.0.2.2");
@@ -58,7 +58,7 @@ describe("the limit of connections", () => {
     ).to.equal(true);
   });
 
-  it("leaves those at work alone, and rejects the newest when all are", () => {
+  it("keeps connections with requests, and rejects the newest when all have some", () => {
     const { connect, work } = listener();
     const busy = connect(39, "10.0.0.1");
     work(busy);
@@ -70,7 +70,7 @@ describe("the limit of connections", () => {
     expect([open(busy), next!.isClosed, last!.isClosed]).to.deep.equal([39, false, true]);
   });
 
-  it("lets one network hold half of it in silence, all of it with requests at work", () => {
+  it("lets one network hold half of the connections when idle, and all of them with requests", () => {
     const silent = listener();
     expect(open(silent.connect(39, "192.0.2.1"))).to.be.within(18, 20);
     expect(open(silent.connect(19, "2001:db8::1").concat(silent.connect(19, "2001:db8::ffff:2")))).to.be.at.most(20);
@@ -82,7 +82,7 @@ describe("the limit of connections", () => {
     expect(open(peers)).to.equal(20);
   });
 
-  it("counts proxies and this machine for many clients, and closes others first", () => {
+  it("counts proxies and this machine as many clients, and closes others first", () => {
     for (const address of ["10.1.2.3", "127.0.0.1", "::ffff:127.0.0.1", "::1"]) {
       const { connect } = listener();
       const shared = connect(35, address);
@@ -92,7 +92,7 @@ describe("the limit of connections", () => {
     }
   });
 
-  it("forgets connections that close", () => {
+  it("forgets closed connections", () => {
     const { connect } = listener();
     for (let round = 0; round < 10; round++) for (const peer of connect(40, "10.0.0.1")) peer.destroy();
     expect(open(connect(40, "10.0.0.1"))).to.equal(40);

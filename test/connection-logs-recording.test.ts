@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deleteOldConnectionLogs } from "../src/domain/connection-logs/retention.js";
+import { connectionLogPurge } from "../src/domain/connection-logs/list.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { machineHint } from "../src/domain/tokens/machines.js";
 import { startServer } from "./support/app.js";
@@ -24,7 +24,7 @@ const connectionsOf = async (w: World, workspace: { id: string }) =>
 describe("sessions that an agent reports", () => {
   const the = world();
 
-  it("are in the log with all that is known of them, and with their end once it is reported", async () => {
+  it("are logged with all their data, and with their end once it is reported", async () => {
     const w = the();
     const ada = await w.user("ada");
     const workspace = await w.workspace(ada);
@@ -94,7 +94,7 @@ describe("sessions that an agent reports", () => {
     });
   });
 
-  it("are one row each, whatever the order, however often and at once their events come", async () => {
+  it("are one row each, whatever the order, repetition, and concurrency of their events", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const sessions = Array.from({ length: 12 }, () => {
@@ -117,7 +117,7 @@ describe("sessions that an agent reports", () => {
     }
   });
 
-  it("begin with the earliest beginning, and end with what was reported first of their end", async () => {
+  it("start at the earliest reported start, and end as their first reported end says", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const row = async () => (await connectionsOf(w, workspace))[0];
@@ -146,7 +146,7 @@ describe("sessions that an agent reports", () => {
     });
   });
 
-  it("are known again when they are reported again, alone or among others", async () => {
+  it("are recognized when reported again, alone or among others", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const [id, other] = [newId(), newId()];
@@ -155,7 +155,7 @@ describe("sessions that an agent reports", () => {
     expect(await reported(w, workspace.agent, began, began)).to.deep.equal({ recorded: 1, skipped: 1 });
     expect(await reported(w, workspace.agent, began, ended, ...both)).to.deep.equal({ recorded: 3, skipped: 1 });
     expect(await reported(w, workspace.agent, ...both, ended, began)).to.deep.equal({ recorded: 0, skipped: 4 });
-    // The id of a report counts, whatever else it says.
+    // Only the id of a report counts, whatever else it says.
     const doubled = [connect(other, { time: minutesAgo(20) }), connect(other, { time: minutesAgo(30) })];
     doubled[1]!.id = doubled[0]!.id;
     expect(await reported(w, workspace.agent, ...doubled)).to.deep.equal({ recorded: 1, skipped: 1 });
@@ -163,7 +163,7 @@ describe("sessions that an agent reports", () => {
     expect(rows.map(({ connect_time }) => connect_time)).to.have.members([began.time, doubled[0]!.time]);
   });
 
-  it("with several beginnings and ends in one batch are one row", async () => {
+  it("are one row when a batch has several of their starts and ends", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const id = newId();
@@ -173,7 +173,7 @@ describe("sessions that an agent reports", () => {
       disconnect(id, { time: minutesAgo(1), exitCode: 7 }),
       connect(id, { time: minutesAgo(9) }),
     ];
-    // One of them leaves the agent's name to us.
+    // Only one of them names the agent.
     batch[1]!.agentName = "main";
     expect(await reported(w, workspace.agent, ...batch)).to.deep.equal({ recorded: 2, skipped: 2 });
     const [row, ...more] = await connectionsOf(w, workspace);
@@ -182,7 +182,7 @@ describe("sessions that an agent reports", () => {
     expect(row.ssh_info).to.deep.equal({ connection_id: id, disconnect_time: batch[0]!.time, exit_code: 7 });
   });
 
-  it("do not get into each other's way when batches with the same sessions come at once", async () => {
+  it("do not block each other when batches with the same sessions arrive concurrently", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const sessions = Array.from({ length: 40 }, () => newId());
@@ -194,7 +194,7 @@ describe("sessions that an agent reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(40);
   });
 
-  it("of other agents of the workspace are told apart by the agent's name", async () => {
+  it("are distinguished from those of other agents of the workspace by the agent's name", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const second = await w.agent(workspace, "second");
@@ -206,7 +206,7 @@ describe("sessions that an agent reports", () => {
     expect(names).to.have.members(["main", "second", "third"]);
   });
 
-  it("have times that can be: far ahead is now, and far back is refused", async () => {
+  it("have plausible times: the far future becomes now, and the far past is rejected", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const minutesAhead = (minutes: number) => minutesAgo(-minutes);
@@ -223,7 +223,7 @@ describe("sessions that an agent reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(3);
   });
 
-  it("keep 512 characters of a reason, whole ones", async () => {
+  it("keep the first 512 characters of a reason, without splitting one", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     await reported(w, workspace.agent, disconnect(newId(), { disconnectReason: "😀".repeat(600) }));
@@ -232,7 +232,7 @@ describe("sessions that an agent reports", () => {
     expect(reasons).to.have.members(["😀".repeat(512), undefined]);
   });
 
-  it("outlive the workspace and its name, while users and organisations are called as they are today", async () => {
+  it("outlive the workspace and its name, while users and organizations have their current names", async () => {
     const w = the();
     const ada = await w.user("ada");
     const workspace = await w.workspace(ada, { name: "attic" });
@@ -259,7 +259,7 @@ describe("sessions that an agent reports", () => {
     expect(await events()).to.equal(before);
   });
 
-  it("cost the same few statements, one or a hundred of them", async () => {
+  it("take the same few statements, whether one or a hundred", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const cost = (events: Report[]) => w.statements(() => reported(w, workspace.agent, ...events));
@@ -273,7 +273,7 @@ describe("sessions that an agent reports", () => {
 describe("visits that a proxy reports", () => {
   const the = world();
 
-  it("are in the log with the visitor, if it is known", async () => {
+  it("are logged with the visitor, if known", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     await w.grant(bob!, "auditor");
@@ -296,7 +296,7 @@ describe("visits that a proxy reports", () => {
     expect(user.roles).to.deep.equal([{ name: "auditor", display_name: "Auditor", organization_id: "" }]);
   });
 
-  it("are recorded once for each id that the proxy gives them", async () => {
+  it("are recorded once per id that the proxy assigns", async () => {
     const w = the();
     const [one, other] = await Promise.all([makeProxy(w, "one"), makeProxy(w, "other")]);
     const workspace = await w.workspace(w.owner);
@@ -309,7 +309,7 @@ describe("visits that a proxy reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(10);
   });
 
-  it("may be of a workspace or by a user that was deleted meanwhile, but not of strangers", async () => {
+  it("may refer to a deleted workspace or user, but not to an unknown one", async () => {
     const w = the();
     const proxy = await makeProxy(w, "late");
     const [ada, bob] = await w.users("ada", "bob");
@@ -325,7 +325,7 @@ describe("visits that a proxy reports", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(1);
   });
 
-  it("keep 512 characters of what visitors' programs call themselves: nobody stays out of the log by it", async () => {
+  it("keep 512 characters of the user agent, so that a long one does not prevent the record", async () => {
     const w = the();
     const proxy = await makeProxy(w, "loud");
     const workspace = await w.workspace(w.owner);
@@ -338,7 +338,7 @@ describe("visits that a proxy reports", () => {
 describe("reports of connections", () => {
   const the = world();
 
-  it("are refused as a whole, with every fault, if one event is faulty", async () => {
+  it("are rejected as a whole, with every fault, if one event is invalid", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const proxy = await makeProxy(w, "picky");
@@ -395,7 +395,7 @@ describe("reports of connections", () => {
     expect(await reported(w, workspace.agent)).to.deep.equal({ recorded: 0, skipped: 0 });
   });
 
-  it("come from agents and proxies alone", async () => {
+  it("are accepted from agents and proxies only", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const event = connect(newId());
@@ -405,7 +405,7 @@ describe("reports of connections", () => {
     expect(await connectionsOf(w, workspace)).to.deep.equal([]);
   });
 
-  it("are dropped where the log is switched off, which does not close what was recorded", async () => {
+  it("are dropped if the log is switched off, which keeps the rows recorded before", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     await reported(w, workspace.agent, connect(newId()));
@@ -420,7 +420,7 @@ describe("reports of connections", () => {
     expect(await connectionsOf(w, workspace)).to.have.length(1);
   });
 
-  it("are refused, and the log is closed, where no licence grants it", async function () {
+  it("are rejected without a license, which also closes the log", async function () {
     const w = await startWorld(trusting(new Vendor()));
     try {
       const workspace = await w.workspace(w.owner);
@@ -432,7 +432,7 @@ describe("reports of connections", () => {
         code: "FORBIDDEN",
         feature: "connection_log",
       });
-      // Who may not read it hears of no licence.
+      // Callers who may not read the log do not learn about the license.
       const member = w.as(await w.user("member"));
       expect((await member.get("/api/v2/connectionlog?limit=1")).body).to.deep.equal({ message: "Forbidden." });
     } finally {
@@ -444,7 +444,7 @@ describe("reports of connections", () => {
 describe("the token of an agent", () => {
   const the = world();
 
-  it("counts where agents have something to do, by header or Bearer, and nowhere else", async () => {
+  it("is accepted for operations of agents, by header or as Bearer, and nowhere else", async () => {
     const w = the();
     const { agent } = await w.workspace(w.owner);
     const bearer = { Authorization: `Bearer ${agent.token}` };
@@ -469,7 +469,7 @@ describe("the token of an agent", () => {
     expect(await w.as(agent).put(appearance, {})).to.include({ status: 401 });
   });
 
-  it("is refused in its wrong forms, like those of users", async () => {
+  it("is rejected if malformed, like the tokens of users", async () => {
     const w = the();
     for (const [token, detail] of [
       ["stwa_", "The token is malformed."],
@@ -482,7 +482,7 @@ describe("the token of an agent", () => {
     }
   });
 
-  it("ends within a second when nobody tells, and at once when somebody does", async () => {
+  it("ends within a second without a hint, and immediately with one", async () => {
     const w = the();
     const { pool } = w.app.services.database;
     const status = async (agent: { token: string }) => (await w.as(agent).get("/api/v2/appearance")).status;
@@ -498,12 +498,12 @@ describe("the token of an agent", () => {
     expect(await status(deleted.agent)).to.equal(401);
   });
 
-  it("is read once a second, however often it is shown", async () => {
+  it("is read at most once a second, however often it is sent", async () => {
     const w = the();
     const { agent } = await w.workspace(w.owner);
     const all = () => Promise.all(Array.from({ length: 20 }, () => reported(w, agent)));
-    // Each of them asks for its workspace; the token is asked for once, or anew when its second is over.
-    const { statements, credentials } = await statementsOf(w.app.services.database, all);
+    // Each request loads its workspace; the token is loaded once, or again after a second.
+    const { statements, credentials } = await statementsOf(all);
     expect(statements).to.equal(20);
     expect(credentials).to.be.within(1, 3);
   });
@@ -512,7 +512,7 @@ describe("the token of an agent", () => {
 describe("old connections", () => {
   const the = world();
 
-  it("are deleted when they have outlived the retention, the oldest first", async () => {
+  it("are deleted after the retention, the oldest first", async () => {
     const w = the();
     const { pool } = w.app.services.database;
     const workspace = await w.workspace(w.owner);
@@ -528,7 +528,7 @@ describe("old connections", () => {
     await insert(7, "6 days");
     const { services } = w.app;
     const run = (connectionLogRetention: number) =>
-      deleteOldConnectionLogs({ ...services, config: { ...services.config, connectionLogRetention } });
+      connectionLogPurge.run({ ...services, config: { ...services.config, connectionLogRetention } });
     const left = async () => (await pool.query("select count(*)::int as n from connection_logs")).rows[0].n as number;
     await run(0);
     expect(await left()).to.equal(20_507);

@@ -60,7 +60,7 @@ describe("the connection log", () => {
   const the = world();
   const get = (w: World, query: string, person = w.owner) => w.as(person).get(`${logPath}${query}`);
 
-  it("asks how many are wanted, and 0 are as many as usual", async () => {
+  it("requires a limit, where 0 stands for the default", async () => {
     const w = the();
     await store(
       w,
@@ -85,7 +85,7 @@ describe("the connection log", () => {
     });
   });
 
-  it("is open to owners and auditors, to those of an organisation for its rows, and to nobody else", async () => {
+  it("is open to owners and auditors, to those of an organization for its rows, and to no other user", async () => {
     const w = the();
     const id = newId();
     const seen = async (part: Parameters<typeof enter>[1]) => {
@@ -117,7 +117,7 @@ describe("the connection log", () => {
     expect(await w.nobody.get(`${logPath}?limit=1`)).to.include({ status: 401 });
   });
 
-  it("counts up to 2000, and says where it stopped", async () => {
+  it("counts up to 2000, and reports the cap", async () => {
     const w = the();
     const [many, few] = [newId(), newId()];
     await store(
@@ -136,7 +136,7 @@ describe("the connection log", () => {
     expect(await count(`workspace_id:${newId()}`)).to.deep.equal([0, 2000]);
   });
 
-  it("refuses a search with all of its faults", async () => {
+  it("rejects a search with all its faults", async () => {
     const w = the();
     const faults = async (q: string): Promise<string[]> => {
       const { status, body } = await get(w, `?limit=1&q=${encodeURIComponent(q)}`);
@@ -154,7 +154,9 @@ describe("the connection log", () => {
       `The value of type must be one of ${types}.`,
       'The word "bare" must have a key.',
     ]);
-    expect(await faults("type:ssh TYPE:vscode type:ssh")).to.deep.equal(Array(2).fill("The key type must stand once."));
+    expect(await faults("type:ssh TYPE:vscode type:ssh")).to.deep.equal(
+      Array(2).fill("The key type must occur only once."),
+    );
     expect(await faults('organization: username:"" type:ssh, workspace_owner:"open')).to.deep.equal([
       "The value of organization must not be empty.",
       "The value of username must not be empty.",
@@ -171,7 +173,7 @@ describe("the connection log", () => {
     expect(await faults("a ".repeat(21))).to.have.length(21);
   });
 
-  it("costs the same few statements, whatever the page holds", async () => {
+  it("takes the same few statements, whatever the page holds", async () => {
     const w = the();
     const people = await w.users("a", "b", "c", "d", "e");
     const workspace_id = newId();
@@ -182,7 +184,7 @@ describe("the connection log", () => {
       ),
     );
     const cost = (q: string) => w.statements(() => logged(w, q));
-    // The page, its count, its organisations, its users, and the roles of the visitors.
+    // The page, its count, its organizations, its users, and the roles of the visitors.
     expect(await cost(`workspace_id:${workspace_id}`)).to.equal(5);
     expect(await cost(`workspace_id:${workspace_id} username:${people[0]!.username},me organization:default`))
       .to //
@@ -191,8 +193,8 @@ describe("the connection log", () => {
   });
 });
 
-/** What a search text should find, told without any database. */
-interface Facts {
+/** The objects that the rows of the log refer to. */
+interface Fixture {
   people: Person[];
   organizations: Array<{ id: string; name: string }>;
   workspaces: string[];
@@ -204,7 +206,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
   const the = world();
   const random = new Random(seed, []);
   let rows: Row[];
-  let facts: Facts;
+  let fixture: Fixture;
   let administrator: Person;
 
   before(async () => {
@@ -223,7 +225,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
         { id, user: administrator.id },
       );
     }
-    facts = {
+    fixture = {
       people,
       organizations,
       workspaces: Array.from({ length: 8 }, newId),
@@ -236,9 +238,9 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
       return rowOf(w, {
         type,
         organization_id: random.one(organizations).id,
-        workspace_id: random.one(facts.workspaces),
+        workspace_id: random.one(fixture.workspaces),
         workspace_owner_id: random.one(people).id,
-        // Many of them at the same times.
+        // Many rows share a time.
         connect_time: new Date(Date.UTC(2026, 0, 1) + random.below(20) * (day / 4)).toISOString(),
         connection_id: isSession ? newId() : null,
         disconnect_time: isSession && random.chance(0.5) ? new Date().toISOString() : null,
@@ -246,7 +248,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
       });
     });
     for (const [n, row] of rows.filter(({ connection_id: id }) => id).entries())
-      if (n < facts.connections.length) row.connection_id = facts.connections[n]!;
+      if (n < fixture.connections.length) row.connection_id = fixture.connections[n]!;
     await store(w, rows);
     rows.sort((a, b) =>
       a.connect_time === b.connect_time ? compare(b.id, a.id) : compare(b.connect_time, a.connect_time),
@@ -255,11 +257,11 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
 
   const compare = (a: string, b: string) => (a < b ? -1 : 1);
 
-  /** A term, and which rows meet it. */
+  /** A search term, and a predicate of the rows that it matches. */
   type Term = [text: string, meets: (row: Row) => boolean];
 
   function terms(reader: Person): Term[] {
-    const { people, organizations, workspaces, connections } = facts;
+    const { people, organizations, workspaces, connections } = fixture;
     const everybody = [...people, the().owner, administrator];
     const some = <Item>(items: readonly Item[]) =>
       Array.from({ length: random.chance(0.6) ? 1 : 2 + random.below(3) }, () => random.one(items));
@@ -302,9 +304,10 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
     ];
   }
 
-  it("find what they ask for, in its order and on every page, and count it", async () => {
+  it("find the matching rows, in order and on every page, and count them", async () => {
     const w = the();
-    const readable = (reader: Person) => (reader === w.owner ? facts.organizations : facts.organizations.slice(0, 2));
+    const readable = (reader: Person) =>
+      reader === w.owner ? fixture.organizations : fixture.organizations.slice(0, 2);
     let found = 0;
     for (let round = 0; round < 300; round++) {
       const reader = random.one([w.owner, administrator]);
@@ -331,7 +334,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
     expect(found).to.be.above(1_000);
   });
 
-  /** Goes through all pages by cursor, forward and backward. */
+  /** Walks through all pages by cursor, forward and backward. */
   async function walk(reader: Person, q: string, ids: string[]): Promise<void> {
     const client = the().as(reader);
     const first = Math.max(1, Math.ceil(ids.length / 4));
@@ -361,7 +364,7 @@ describe(`searches of the connection log (STEWARD_TEST_SEED=${seed})`, function 
     ).to.deep.equal(ids.slice(at, at + 3));
   }
 
-  it("are 200 or 400, ten thousand random ones", async () => {
+  it("respond 200 or 400 to ten thousand random texts", async () => {
     const w = the();
     const before = serverLog.length;
     const keys = terms(w.owner).map(([text]) => text.split(":")[0]!);

@@ -1,4 +1,4 @@
-// Many writers of one row, which somebody keeps locked.
+// Many writers of one row that another transaction keeps locked.
 import { expect } from "chai";
 import { Client as Postgres } from "pg";
 import { logged } from "./support/app.js";
@@ -40,6 +40,6 @@ describe("writers that wait for a locked row", () => {
     const last = await w.as(w.owner).patch(`/api/v2/groups/${group.id}`, { display_name: "Free again" });
     expect(last).to.include({ status: 200 });
     const { pool } = w.app.services.database;
-    await eventually(() => pool.idleCount === pool.totalCount, "all connections are given back");
+    await eventually(() => pool.idleCount === pool.totalCount, "all connections are returned");
   });
 });

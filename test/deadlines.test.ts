@@ -1,4 +1,4 @@
-// A request that cannot be carried out in time.
+// Requests that cannot be completed in time.
 import { mock } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
@@ -9,13 +9,13 @@ import { world } from "./support/world.js";
 describe("a request that takes too long", () => {
   const the = world({ STEWARD_REQUEST_TIMEOUT: "1s", STEWARD_DATABASE_POOL: "2" });
 
-  it("is answered 503 with the headers of every response, stores nothing, and later requests are served", async () => {
+  it("fails with 503 and the usual headers, stores nothing, and does not affect later requests", async () => {
     const { id } = await the().group();
     const holder = new Client(the().database.url);
     await holder.connect();
     await holder.query("begin");
     await holder.query("select from groups where id = $1 for update", [id]);
-    // Two changes run at a time, and each waits a sixth of a second for the lock: the last ones wait longer than a second.
+    // Two changes run at a time, and each waits a sixth of a second for the lock: the last ones exceed one second.
     const rename = (name: string) => the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
     const answers = await Promise.all(Array.from({ length: 24 }, (_, n) => rename(`late-${n}`)));
     await holder.end();
@@ -40,7 +40,7 @@ describe("a request that takes too long", () => {
     expect(rows).to.deep.equal([{ name: "in-time" }]);
   });
 
-  it("is answered by what it came to once its commit is under way", async () => {
+  it("reports its actual result once its commit is under way", async () => {
     const { database } = the().app.services;
     const begin = database.transaction.bind(database);
     const slow = mock.method(database, "transaction", () => {

@@ -1,4 +1,4 @@
-// The rule of dominance: callers change only accounts of which they may give every role.
+// The rule of dominance: callers may change only accounts all of whose roles they may grant.
 import { expect } from "chai";
 import { Client as Connection } from "pg";
 import { newId } from "../src/domain/kernel/ids.js";
@@ -19,7 +19,7 @@ const targets: Record<string, Holder> = {
   "one role in each place": { site: ["auditor"], here: ["organization-user-admin"], elsewhere: ["organization-admin"] },
 };
 
-// The rule once more, in other words than those of the policy.
+// States the rule independently of the policy.
 type Place = "site" | "here" | "elsewhere";
 const holds = (holder: Holder, role: string, place: Place) => holder[place]?.includes(role) ?? false;
 
@@ -42,18 +42,18 @@ const administersMembers = (actor: Holder) =>
   holds(actor, "organization-admin", "here") ||
   holds(actor, "organization-user-admin", "here");
 
-/** The same outside of the organization at hand. */
+/** The same accounts, but not members of the tested organization. */
 const strangers: Record<string, Holder> = Object.fromEntries(
   Object.entries(targets).map(([name, { site, elsewhere }]) => [`${name}, no member`, { site, elsewhere }]),
 );
 
 interface Verb {
-  /** Who may do it to accounts without roles. */
+  /** Whether the caller may change accounts without roles in this way. */
   by: (actor: Holder) => boolean;
   tried: (victim: Account, organization: string) => string | [method: string, path: string, body: object];
-  /** Roles in the organization that the account gains or loses besides. */
+  /** Roles in the organization that the account gains or loses. */
   changes?: (target: Holder) => string[];
-  /** Which accounts it is tried on; by default members of the organization. */
+  /** Accounts on which it is tried; by default members of the organization. */
   on?: (target: Holder) => boolean;
   isServiceAccount?: boolean;
 }
@@ -71,7 +71,7 @@ const isMember = ({ here }: Holder) => here !== undefined;
 const isOwner = (actor: Holder) => holds(actor, "owner", "site");
 const wireName = (role: string) => role.toUpperCase().replaceAll("-", "_");
 
-/** Roles that one of two lists has. */
+/** Roles that exactly one of two lists contains. */
 const difference = (one: string[], other: string[]) =>
   organizationRoles.filter((role) => one.includes(role) !== other.includes(role));
 
@@ -82,7 +82,7 @@ const settingRoles = (roles: string[]): Verb => ({
 });
 
 const verbs: Record<string, Verb> = {
-  "changing the e-mail": {
+  "changing the email address": {
     by: administersAccounts,
     tried: ({ id }) => mutation("updateUser", `user: "${id}", email: "new-${id}@example.com"`),
   },
@@ -94,19 +94,19 @@ const verbs: Record<string, Verb> = {
   activating: { by: administersAccounts, tried: onUser("activateUser") },
   deleting: { by: administersAccounts, tried: onUser("deleteUser") },
   "setting site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: [AUDITOR]") },
-  "taking site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: []") },
+  "removing site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: []") },
   "setting quiet hours": { by: administersAccounts, tried: onUser("setQuietHours", `, cron: "0 1 * * *"`) },
-  "setting quiet hours, by REST": {
+  "setting quiet hours through REST": {
     by: administersAccounts,
     tried: ({ id }) => ["PUT", `/api/v2/users/${id}/quiet-hours`, { schedule: "0 1 * * *" }],
   },
-  "making a key": { by: administersAccounts, tried: onUser("createApiKey", `, name: "new"`), isServiceAccount: true },
+  "creating a key": { by: administersAccounts, tried: onUser("createApiKey", `, name: "new"`), isServiceAccount: true },
   "revoking a key": { by: administersAccounts, tried: ({ key }) => mutation("revokeApiKey", `id: "${key}"`) },
   adding: { by: administersMembers, tried: onMember("addOrganizationMember"), on: (target) => !isMember(target) },
   removing: { by: administersMembers, tried: onMember("removeOrganizationMember") },
-  "taking roles": settingRoles([]),
-  ...Object.fromEntries(organizationRoles.map((role) => [`giving ${role} alone`, settingRoles([role])])),
-  "giving all roles": settingRoles(organizationRoles),
+  "removing all roles": settingRoles([]),
+  ...Object.fromEntries(organizationRoles.map((role) => [`granting ${role} alone`, settingRoles([role])])),
+  "granting all roles": settingRoles(organizationRoles),
 };
 async function outcomeOf(client: Client, request: string | [string, string, object]): Promise<string> {
   if (typeof request === "string") {
@@ -135,7 +135,7 @@ describe("dominance", () => {
   });
 
   for (const [name, { by, tried, changes, on = isMember, isServiceAccount = false }] of Object.entries(verbs))
-    it(`${name}: each role on holders of each role`, async () => {
+    it(`governs ${name}, for callers and accounts of every role`, async () => {
       const cases = Object.entries({ ...targets, ...strangers })
         .filter(([, target]) => on(target))
         .flatMap(([about, target]) =>
@@ -168,7 +168,7 @@ describe("dominance", () => {
       expect(done).to.be.above(0);
     });
 
-  it("authcheck says the same of stored accounts", async () => {
+  it("is reflected by authcheck for stored accounts", async () => {
     const people = Object.entries(targets).map(([about, target]) => ({
       about,
       target,
@@ -195,7 +195,7 @@ describe("dominance", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("says why it refuses, to callers who may change other accounts", async () => {
+  it("explains a rejection to callers who may change other accounts", async () => {
     const made = { id: newId(), key: randomText(10), site: [], here: ["organization-admin"], isServiceAccount: false };
     await populate(the(), organization, another, [made]);
     const path = `/api/v2/users/${made.id}/quiet-hours`;
@@ -205,7 +205,7 @@ describe("dominance", () => {
     expect(await detailOf("auditor")).to.equal(undefined);
   });
 
-  describe("of roles at the moment of the change", () => {
+  describe("under concurrent role changes", () => {
     let other: Connection;
     before(async () => {
       other = new Connection(the().database.url);
@@ -221,7 +221,7 @@ describe("dominance", () => {
         return rowCount === 1;
       }, "the change waits");
 
-    /** Begins to make the account an admin of the organization, as the verb does: first the lock, then the role. */
+    /** Starts to make the account an organization admin, as the verb does: first the lock, then the role. */
     async function granting(id: string) {
       const connection = new Connection(the().database.url);
       await connection.connect();
@@ -244,10 +244,10 @@ describe("dominance", () => {
     };
 
     const raced = Object.entries(verbs).filter(
-      ([name, { by, on }]) => by(actors["user-admin"]!) && on === undefined && !name.startsWith("giving"),
+      ([name, { by, on }]) => by(actors["user-admin"]!) && on === undefined && !name.startsWith("granting"),
     );
     for (const [name, { tried, isServiceAccount = false }] of raced)
-      it(`${name} waits for a role that is being given, and is refused`, async () => {
+      it(`lets ${name} wait for a role that is being granted, and then rejects it`, async () => {
         const made = await victim(isServiceAccount);
         const commit = await granting(made.id);
         const outcome = outcomeOf(clients.get("user-admin")!, tried(made, organization));
@@ -259,9 +259,9 @@ describe("dominance", () => {
         expect(await outcome).to.equal("FORBIDDEN");
       });
 
-    it("role changes, and with them removals, take the lock that all changes of an account wait for", async () => {
+    it("makes role changes and removals take the lock that all changes of an account wait for", async () => {
       const owner = clients.get("owner")!;
-      for (const verb of ["giving organization-admin alone", "removing", "setting site roles"]) {
+      for (const verb of ["granting organization-admin alone", "removing", "setting site roles"]) {
         const made = await victim(false);
         await other.query("begin");
         await other.query("select from users where id = $1 for no key update", [made.id]);
@@ -283,8 +283,8 @@ describe("dominance", () => {
       }
     });
 
-    it("of a removal and a promotion at once, never both happen", async () => {
-      const [remove, promote] = [verbs.removing!, verbs["giving organization-admin alone"]!];
+    it("never lets both a removal and a concurrent promotion succeed", async () => {
+      const [remove, promote] = [verbs.removing!, verbs["granting organization-admin alone"]!];
       for (let round = 0; round < 20; round++) {
         const made = await victim(false);
         const outcomes = await Promise.all([
@@ -295,7 +295,7 @@ describe("dominance", () => {
       }
     });
 
-    it("removing and adding by two user admins at once strips nobody of a role that they may not give", async () => {
+    it("lets no two user admins strip an account of a role that they may not grant by removing and adding it", async () => {
       for (let round = 0; round < 10; round++) {
         const made = {
           id: newId(),
@@ -306,7 +306,7 @@ describe("dominance", () => {
         };
         await populate(the(), organization, another, [made]);
         const attempts = ["organization-user-admin", "user-admin"].flatMap((who) =>
-          [verbs.removing!, verbs.adding!, verbs["taking roles"]!].map(({ tried }) =>
+          [verbs.removing!, verbs.adding!, verbs["removing all roles"]!].map(({ tried }) =>
             outcomeOf(clients.get(who)!, tried(made, organization)),
           ),
         );
@@ -317,7 +317,7 @@ describe("dominance", () => {
     });
   });
 
-  describe("over oneself", () => {
+  describe("over the caller's own account", () => {
     const self = async (holder: Holder) => {
       const token = newToken("session");
       const made = { ...holder, id: newId(), key: token.id, token, isServiceAccount: false };
@@ -325,25 +325,25 @@ describe("dominance", () => {
       return { made, client: the().as({ token: token.text }) };
     };
 
-    it("user admins join and leave organizations", async () => {
+    it("lets user admins join and leave organizations", async () => {
       const { made, client } = await self({ site: ["user-admin"] });
       expect(await outcomeOf(client, verbs.adding!.tried(made, organization))).to.equal("done");
       expect(await outcomeOf(client, verbs.removing!.tried(made, organization))).to.equal("done");
     });
 
-    it("nobody gives themself more than they may give", async () => {
+    it("keeps callers from granting themselves more than they may grant", async () => {
       const { made, client } = await self({ site: ["user-admin"], here: [] });
-      expect(await outcomeOf(client, verbs["giving organization-admin alone"]!.tried(made, organization))).to.equal(
+      expect(await outcomeOf(client, verbs["granting organization-admin alone"]!.tried(made, organization))).to.equal(
         "FORBIDDEN",
       );
       expect(
-        await outcomeOf(client, verbs["giving organization-user-admin alone"]!.tried(made, organization)),
+        await outcomeOf(client, verbs["granting organization-user-admin alone"]!.tried(made, organization)),
       ).to.equal("done");
     });
 
-    it("holders of site roles get a new e-mail or password from owners alone", async () => {
+    it("lets only owners change the email address or password of holders of site roles", async () => {
       const { made, client } = await self({ site: ["user-admin"] });
-      for (const verb of ["changing the e-mail", "resetting the password"])
+      for (const verb of ["changing the email address", "resetting the password"])
         expect(await outcomeOf(client, verbs[verb]!.tried(made, organization))).to.equal("FORBIDDEN");
     });
   });

@@ -24,7 +24,7 @@ describe("a server that is killed", () => {
     await database.drop();
   });
 
-  it("has kept every write that it acknowledged, and no half of one, five times over", async function () {
+  it("keeps every acknowledged write and no partial one, five times in a row", async function () {
     this.timeout(120_000);
     const acknowledged: string[] = [];
     for (let round = 1; round <= 5; round++) {
@@ -42,7 +42,7 @@ describe("a server that is killed", () => {
     expect(halves.rowCount).to.equal(0);
   });
 
-  /** Sends writes until the kill in their middle; notes those that were answered. */
+  /** Sends writes and kills the server in the middle of them; records the ids of those that were acknowledged. */
   async function writeUntilKilled(
     { url, child, ended }: ServerProcess,
     round: number,

@@ -39,7 +39,7 @@ describe("embedded Postgres", () => {
     await rm(base, { recursive: true, force: true });
   });
 
-  it("starts a Postgres that only this machine and only the password opens", async () => {
+  it("starts a Postgres that accepts only this machine and the password", async () => {
     const { url } = await start();
     const [settings] = await query(
       url,
@@ -61,9 +61,9 @@ describe("embedded Postgres", () => {
     expect((await stat(directory)).mode & 0o067).to.equal(0);
   });
 
-  it("stops without leaving a process or a claim, and keeps data and address for the next start", async () => {
+  it("stops without leaving a process or a lock, and keeps data and address for the next start", async () => {
     const first = await start();
-    await query(first.url, "create table kept as select 42 answer");
+    await query(first.url, "create table kept as select 42 as number");
     const pid = (await postmaster(directory))!;
     await Promise.all([first.stop(), first.stop()]);
     expect(isAlive(pid)).to.equal(false);
@@ -71,10 +71,10 @@ describe("embedded Postgres", () => {
 
     const second = await start();
     expect(second.url).to.equal(first.url);
-    expect(await query(second.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+    expect(await query(second.url, "select number from kept")).to.deep.equal([{ number: 42 }]);
   });
 
-  it("refuses a second server on the same folder, and the first goes on", async () => {
+  it("rejects a second server on the same folder, and keeps the first one running", async () => {
     const { owner, url } = await startOwner();
     const refused = await start().catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(ClusterError);
@@ -86,7 +86,7 @@ describe("embedded Postgres", () => {
 
   it("takes over the Postgres of a server that was killed", async () => {
     const { owner, url } = await startOwner();
-    await query(url, "create table kept as select 42 answer");
+    await query(url, "create table kept as select 42 as number");
     const pid = (await postmaster(directory))!;
     await kill(owner, "SIGKILL");
     expect(isAlive(pid)).to.equal(true);
@@ -94,12 +94,12 @@ describe("embedded Postgres", () => {
     const cluster = await start();
     expect(cluster.url).to.equal(url);
     expect(await postmaster(directory)).to.equal(pid);
-    expect(await query(url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+    expect(await query(url, "select number from kept")).to.deep.equal([{ number: 42 }]);
     await cluster.stop();
     expect(isAlive(pid)).to.equal(false);
   });
 
-  it("does not lose Postgres to a Ctrl-C, which goes to the whole process group", async () => {
+  it("keeps Postgres running on Ctrl-C, which signals the whole process group", async () => {
     const { owner, url } = await startOwner();
     const pid = (await postmaster(directory))!;
     process.kill(-owner.pid!, "SIGINT");
@@ -108,24 +108,24 @@ describe("embedded Postgres", () => {
     expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
   });
 
-  it("starts a Postgres that died again, at the same address, and stops that one", async () => {
+  it("restarts a Postgres that died, at the same address, and stops the new one in the end", async () => {
     const cluster = await start();
     const { url } = cluster;
-    await query(url, "create table kept as select 42 answer");
+    await query(url, "create table kept as select 42 as number");
     for (let round = 0; round < 2; round++) {
       const pid = (await postmaster(directory))!;
       process.kill(pid, "SIGKILL");
       await until(async () => !isAlive(pid) && (await postmaster(directory)) !== pid);
-      await until(() => query(url, "select answer from kept").then(([row]) => row?.answer === 42));
+      await until(() => query(url, "select number from kept").then(([row]) => row?.number === 42));
     }
     const last = (await postmaster(directory))!;
     await cluster.stop();
     expect(isAlive(last)).to.equal(false);
   });
 
-  it("leaves Postgres alone while there is no file descriptor to look at it, and starts it once there is one", async () => {
+  it("leaves Postgres alone while out of file descriptors to check it, and restarts it afterwards", async () => {
     const { owner, url, tell } = await startOwner({ descriptors: 128 });
-    await query(url, "create table kept as select 42 answer");
+    await query(url, "create table kept as select 42 as number");
     const pid = (await postmaster(directory))!;
     await tell("exhaust");
     await survives(owner);
@@ -134,13 +134,13 @@ describe("embedded Postgres", () => {
     process.kill(pid, "SIGKILL");
     await survives(owner);
     await tell("release");
-    await until(() => query(url, "select answer from kept").then(([row]) => row?.answer === 42));
+    await until(() => query(url, "select number from kept").then(([row]) => row?.number === 42));
     expect(await postmaster(directory)).not.to.equal(pid);
   });
 
-  it("starts after server and Postgres were killed, whoever has their process ids now", async () => {
+  it("starts after server and Postgres were killed and other processes took their process ids", async () => {
     const { owner, url } = await startOwner();
-    await query(url, "create table kept as select 42 answer");
+    await query(url, "create table kept as select 42 as number");
     const pid = (await postmaster(directory))!;
     await kill(owner, "SIGKILL");
     process.kill(pid, "SIGKILL");
@@ -155,10 +155,10 @@ describe("embedded Postgres", () => {
     await mkdir(join(directory, `${major}.new`));
 
     const cluster = await start();
-    expect(await query(cluster.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+    expect(await query(cluster.url, "select number from kept")).to.deep.equal([{ number: 42 }]);
   });
 
-  it("moves to another port when somebody took its own while it was down", async () => {
+  it("moves to another port if its own was taken while it was down", async () => {
     const first = await start();
     await first.stop();
     const squatter = createServer().listen(Number(new URL(first.url).port), "127.0.0.1");
@@ -172,7 +172,7 @@ describe("embedded Postgres", () => {
     }
   });
 
-  it("refuses data of another major version instead of beginning anew", async () => {
+  it("rejects data of another major version instead of creating a new database", async () => {
     await mkdir(join(directory, "9"), { recursive: true });
     await writeFile(join(directory, "cluster.json"), JSON.stringify({ password: "x", port: 1 }));
     expect(await failure(start()))
@@ -180,7 +180,7 @@ describe("embedded Postgres", () => {
       .and.to.include("STEWARD_DATABASE_URL");
   });
 
-  it("works for an ordinary user", async function () {
+  it("runs as an ordinary user", async function () {
     const source = fileURLToPath(new URL("support/cluster-owner.ts", import.meta.url));
     if (!root || !canReach(nobody, source, 0o4) || !canReach(nobody, process.execPath, readAndExecute)) this.skip();
     await mkdir(directory, { recursive: true });
@@ -192,12 +192,12 @@ describe("embedded Postgres", () => {
     await end(owner);
     expect(await postmaster(directory)).to.equal(undefined);
 
-    // Root goes on with the data as its owner, and leaves it usable for that user.
+    // Root continues with the data under the user's ownership, and leaves it usable for that user.
     await (await start()).stop();
     expect((await startOwner({ account: nobody })).url).to.equal(url);
   });
 
-  it("as root puts the data elsewhere when its Postgres user cannot reach the data directory", async function () {
+  it("moves the data, when run as root, if its Postgres user cannot reach the data directory", async function () {
     if (!root) this.skip();
     await chmod(base, 0o700);
     const told: unknown[] = [];
@@ -205,9 +205,9 @@ describe("embedded Postgres", () => {
     const { home }: { home: string } = JSON.parse(await readFile(join(directory, "cluster.json"), "utf8"));
     try {
       expect(told).to.have.length(1);
-      await query(cluster.url, "create table kept as select 42 answer");
+      await query(cluster.url, "create table kept as select 42 as number");
       await cluster.stop();
-      expect(await query((await start()).url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+      expect(await query((await start()).url, "select number from kept")).to.deep.equal([{ number: 42 }]);
       await clusters.at(-1)!.stop();
     } finally {
       await rm(home, { recursive: true, force: true });
@@ -223,7 +223,7 @@ describe("embedded Postgres", () => {
   interface OwnerOptions {
     account?: { uid: number; gid: number };
     expectError?: boolean;
-    /** How many files and sockets it may have open. */
+    /** Maximum number of open files and sockets. */
     descriptors?: number;
   }
 
@@ -251,7 +251,7 @@ describe("embedded Postgres", () => {
   }
 });
 
-/** Lets an owner stop its cluster and waits for its end. */
+/** Lets an owner stop its cluster, and waits until it has exited. */
 async function end(owner: ChildProcess): Promise<void> {
   if (owner.exitCode !== null || owner.signalCode !== null) return;
   const exited = once(owner, "exit");
@@ -265,7 +265,7 @@ async function kill(owner: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await exited;
 }
 
-/** Expects that a process lives on for longer than from one look at Postgres to the next. */
+/** Expects that a process outlives the interval between two checks of Postgres. */
 async function survives(owner: ChildProcess): Promise<void> {
   for (const deadline = Date.now() + 1_200; Date.now() < deadline; await sleep(50))
     expect(owner.exitCode).to.equal(null);
@@ -295,15 +295,15 @@ async function query(url: string, sql: string): Promise<Array<Record<string, unk
 
 const failure = (attempt: Promise<unknown>) =>
   attempt.then(
-    () => expect.fail("it should have been refused"),
+    () => expect.fail("expected a failure"),
     (error: unknown) => String(error),
   );
 
-/** Waits until the condition holds; a failed attempt counts as no. */
+/** Waits until the condition holds. A failed attempt counts as false. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 15_000;
   while (!(await condition().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error("It did not come true in time.");
+    if (Date.now() > deadline) throw new Error("The condition did not hold in time.");
     await sleep(25);
   }
 }

@@ -1,4 +1,4 @@
-// Keys at start, in use and in rotation, on real servers and the command line.
+// Encryption keys at start, in use, and in rotation, on real servers and the command line.
 import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const vaultOf = (text: string) => {
   return vault;
 };
 
-/** Rows of `user_secrets` as the vault reads them. */
+/** Rows of `user_secrets` in the form that the vault reads. */
 const sealedRows = async (pool: Pool): Promise<Array<SealedRow & { name: string }>> =>
   (
     await pool.query(
@@ -32,7 +32,7 @@ const sealedRows = async (pool: Pool): Promise<Array<SealedRow & { name: string 
     )
   ).rows;
 
-/** Stores secrets of one user past API and caps; their values are `value-<name>`. */
+/** Stores secrets of one user, bypassing the API and its limits; their values are `value-<name>`. */
 async function store(pool: Pool, text: string, ownerId: string, count: number): Promise<string[]> {
   const vault = vaultOf(text);
   const rows = Array.from({ length: count }, (_, n) => {
@@ -74,7 +74,7 @@ describe("encryption", function () {
   beforeEach(async () => {
     database = await cloneDatabase();
     pool = new Pool({ connectionString: database.url, max: 4 });
-    // The database is dropped under idle connections.
+    // The database is dropped while connections are idle.
     pool.on("error", () => {});
     folder = mkdtempSync(join(tmpdir(), "steward-encryption-"));
     running = [];
@@ -95,7 +95,7 @@ describe("encryption", function () {
   const withFile = (file: string) => ({ STEWARD_ENCRYPTION_KEYS: "", STEWARD_ENCRYPTION_KEYS_FILE: file });
   const refusal = (settings: NodeJS.ProcessEnv) =>
     start(settings).then(
-      () => expect.fail("It started."),
+      () => expect.fail("The server started."),
       (error: Error) => error,
     );
   const stop = async (app: App) => {
@@ -111,13 +111,13 @@ describe("encryption", function () {
   describe("with a key file", () => {
     const fileKey = (file: string) => readKeys(readFileSync(file, "utf8"))![0]!.id;
 
-    it("makes it at the first start, says that it must be backed up, and reads it from then on", async () => {
+    it("creates it at the first start, says that it must be backed up, and reads it from then on", async () => {
       const file = join(folder, "data", "encryption.keys");
       const before = logged.length;
       const first = await start(withFile(file));
       const told = logged.slice(before).filter(({ path }) => path === file);
       expect(told).to.have.length(1);
-      expect(told[0]!.msg).to.match(/Back this file up/);
+      expect(told[0]!.msg).to.match(/Back up this file/);
       expect(await (await signedIn(first)).post(secrets, { name: "a", value: "v" })).to.include({ status: 201 });
       await stop(first);
       const content = readFileSync(file);
@@ -127,7 +127,7 @@ describe("encryption", function () {
       expect(await registered()).to.deep.equal([fileKey(file)]);
     });
 
-    it("does not start where others on the machine can read the file that it made; mounted files are their owner's", async () => {
+    it("does not start if other users can read the file that it created; mounted files may be readable", async () => {
       const file = join(folder, "encryption.keys");
       const inDataDir = { STEWARD_ENCRYPTION_KEYS: "", STEWARD_DATA_DIR: folder };
       await stop(await start(inDataDir));
@@ -146,7 +146,7 @@ describe("encryption", function () {
       await start(inDataDir);
     });
 
-    it("shares it between servers that start at once", async () => {
+    it("shares it between servers that start concurrently", async () => {
       const file = join(folder, "encryption.keys");
       const apps = await Promise.all([start(withFile(file)), start(withFile(file)), start(withFile(file))]);
       for (const [n, app] of apps.entries())
@@ -154,7 +154,7 @@ describe("encryption", function () {
       expect(await countUnder(fileKey(file))).to.equal(3);
     });
 
-    it("does not start without it, nor with another one, once anything is encrypted", async () => {
+    it("does not start without it or with another one once anything is encrypted", async () => {
       const file = join(folder, "encryption.keys");
       const app = await start(withFile(file));
       await (await signedIn(app)).post(secrets, { name: "a", value: "v" });
@@ -167,13 +167,13 @@ describe("encryption", function () {
       expect((await refusal(withKeys(k1))).message).to.include(fileKey(file));
     });
 
-    it("refuses a second server with another one, which is told what to share, and the first goes on", async () => {
+    it("rejects a second server with another one, says which file to share, and keeps the first running", async () => {
       const [file, other] = [join(folder, "1", "encryption.keys"), join(folder, "2", "encryption.keys")];
       const first = await start(withFile(file));
       const error = await refusal(withFile(other));
       expect(error.name).to.equal("StartRefused");
       expect(error.message).to.include(fileKey(file)).and.include(other).and.include("STEWARD_ENCRYPTION_KEYS");
-      expect(existsSync(other), "no other key is made").to.equal(false);
+      expect(existsSync(other), "no other key is created").to.equal(false);
       expect((await refusal(withKeys(k1))).message).to.include(fileKey(file));
       expect(await registered()).to.deep.equal([fileKey(file)]);
       expect(await new Client(first.url).get("/readyz")).to.include({ status: 200 });
@@ -186,7 +186,7 @@ describe("encryption", function () {
       expect(await countUnder(fileKey(file))).to.equal(2);
     });
 
-    it("makes one of those servers that start at once on an empty database, each with a folder of its own", async () => {
+    it("accepts one of several servers that start concurrently on an empty database, each with its own folder", async () => {
       const empty = await createDatabase();
       try {
         const files = ["1", "2", "3"].map((name) => join(folder, name, "encryption.keys"));
@@ -208,7 +208,7 @@ describe("encryption", function () {
   });
 
   describe("with keys in the settings", () => {
-    it("does not start without a key in use, or with another one under its name, and names them all", async () => {
+    it("does not start without a key in use or with another one of its name, and lists them all", async () => {
       const app = await start(withKeys(`${k1},${k2},${keyText("k3")}`));
       await store(pool, k1, await ownerId(), 1);
       await pool.query("update user_secrets set name = 'x'");
@@ -220,10 +220,10 @@ describe("encryption", function () {
       const wrong = await refusal(withKeys(`${keyText("k1", "other")},${keyText("k2", "other")}`));
       expect(wrong.message).to.match(/: k1, k2\.$/);
       await start(withKeys(`${k2},${k1}`));
-      expect(await registered(), "k3 encrypts nothing and was not given").to.deep.equal(["k1", "k2"]);
+      expect(await registered(), "k3 encrypts nothing and was not configured").to.deep.equal(["k1", "k2"]);
     });
 
-    it("a server that meets a key it lacks is not ready, and says so", async () => {
+    it("is not ready, and says so, when it finds data under a key that it lacks", async () => {
       const old = await start(withKeys(k1));
       const turned = await start(withKeys(`${k2},${k1}`));
       await (await signedIn(turned)).post(secrets, { name: "a", value: "v" });
@@ -238,9 +238,9 @@ describe("encryption", function () {
       expect(await new Client(old.url).get("/readyz")).to.include({ status: 200 });
     });
 
-    it("takes them from the settings or from a file, not from both", async () => {
+    it("accepts them from the settings or from a file, not from both", async () => {
       const error = await refusal({ ...withKeys(k1), STEWARD_ENCRYPTION_KEYS_FILE: join(folder, "keys") });
-      expect(error.message).to.match(/must not both be set/);
+      expect(error.message).to.match(/are mutually exclusive/);
       const faulty = await refusal(withKeys("k1:c2VjcmV0"));
       expect(faulty.message)
         .to.match(/STEWARD_ENCRYPTION_KEYS must be a list/)
@@ -253,7 +253,7 @@ describe("encryption", function () {
     const settingsOf = (keys: string) => ({ STEWARD_DATABASE_URL: database.url, ...withKeys(keys) });
     const run = (keys: string, verb: "rotate" | "status") => command(settingsOf(keys), "encryption", verb);
 
-    it("everything to the first key, while people write, though it is killed in the middle", async () => {
+    it("everything to the first key during writes, even if it is killed in the middle", async () => {
       const app = await start(withKeys(`${k2},${k1}`));
       const owner = await signedIn(app);
       const ids = await store(pool, k1, await ownerId(), 8_000);
@@ -268,7 +268,7 @@ describe("encryption", function () {
       await eventually(async () => (await countUnder("k2")) === 5_000, "ten batches are committed", 30_000);
       killed.child.kill("SIGKILL");
       expect(await killed.ended).to.equal("SIGKILL");
-      expect(killed.stderr()).to.match(/^12 % {2}1000 of 8000 values$/m);
+      expect(killed.stderr()).to.match(/^12% {2}1000 of 8000 values$/m);
       await pool.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%fresh.read%' and pid <> pg_backend_pid()",
       );
@@ -290,8 +290,8 @@ describe("encryption", function () {
       })();
       const [{ status, stdout, stderr }] = await Promise.all([rerun, writing]);
       expect(status, stderr).to.equal(0);
-      expect(stdout).to.match(/^\d+ values are encrypted with k2 now; 0 are left under other keys\.\n$/);
-      expect(stderr).to.match(/^100 % {2}|^9\d % {2}/m);
+      expect(stdout).to.match(/^Re-encrypted \d+ values with k2; 0 values remain encrypted with other keys\.\n$/);
+      expect(stderr).to.match(/^100% {2}|^9\d% {2}/m);
 
       const rows = await sealedRows(pool);
       expect(rows).to.have.length(8_000 - deleted.size);
@@ -306,7 +306,7 @@ describe("encryption", function () {
       expect(await registered()).to.deep.equal(["k2"]);
     });
 
-    it("all but what was changed or swapped behind its back, which no key opens any more", async () => {
+    it("everything but values that were modified or swapped outside, which no key decrypts", async () => {
       const app = await start(withKeys(`${k2},${k1}`));
       await store(pool, k1, await ownerId(), 20);
       await pool.query(`
@@ -314,7 +314,7 @@ describe("encryption", function () {
         from user_secrets o where (t.name, o.name) in (('3', '4'), ('4', '3'))`);
       const { status, stdout, stderr } = await run(`${k2},${k1}`, "rotate");
       expect(status).to.equal(0);
-      expect(stdout).to.equal("18 values are encrypted with k2 now; 2 are left under other keys.\n");
+      expect(stdout).to.equal("Re-encrypted 18 values with k2; 2 values remain encrypted with other keys.\n");
       const rows = await sealedRows(pool);
       for (const row of rows.filter(({ name }) => name === "3" || name === "4")) {
         expect(row.keyId).to.equal("k1");
@@ -324,7 +324,7 @@ describe("encryption", function () {
       expect(stderr).to.not.match(/value-\d/);
     });
 
-    it("and counts only what it has replaced: a value that is being written is left", async () => {
+    it("and counts only replaced values, not one that is being written", async () => {
       await start(withKeys(`${k2},${k1}`));
       await store(pool, k1, await ownerId(), 20);
       const writer = await pool.connect();
@@ -332,13 +332,13 @@ describe("encryption", function () {
         await writer.query("begin");
         await writer.query("select from user_secrets where name = '5' for update");
         const { stdout } = await run(`${k2},${k1}`, "rotate");
-        expect(stdout).to.match(/^19 values are encrypted with k2 now; 1 /);
+        expect(stdout).to.match(/^Re-encrypted 19 values with k2; 1 values /);
       } finally {
         writer.release(true);
       }
     });
 
-    it("nothing with a key that no server has, or that is not what its name says, or without any", async () => {
+    it("nothing with a key that no server has, a key that does not match its name, or no key", async () => {
       const app = await start(withKeys(k1));
       await store(pool, k1, await ownerId(), 3);
       const unknown = await run(`${k2},${k1}`, "rotate");
@@ -346,14 +346,14 @@ describe("encryption", function () {
       expect(unknown.stderr).to.match(/No server has started with the key k2/);
       const wrong = await run(keyText("k1", "other"), "rotate");
       expect(wrong).to.deep.include({ status: 1, stdout: "" });
-      expect(wrong.stderr).to.match(/not those that the database knows by their ids: k1/);
+      expect(wrong.stderr).to.match(/differ from the registered keys of the same ids: k1/);
       const none = await command({ ...settingsOf(""), STEWARD_DATA_DIR: folder }, "encryption", "rotate");
       expect(none).to.deep.include({ status: 1, stdout: "", stderr: "There are no encryption keys.\n" });
       expect(await countUnder("k1")).to.equal(3);
       expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
     });
 
-    it("and tells what is under which key, lost ones too", async () => {
+    it("and reports the values under each key, lost ones too", async () => {
       const app = await start(withKeys(`${k2},${k1}`));
       const owner = await signedIn(app);
       await store(pool, k1, await ownerId(), 3);
@@ -377,15 +377,15 @@ describe("encryption", function () {
       expect({ status, stdout }).to.deep.equal({
         status: 0,
         stdout:
-          "k2  writes   user_secrets 1, app_connect_keys 0, deployment 1\n" +
+          "k2  active   user_secrets 1, app_connect_keys 0, deployment 1\n" +
           "k1  missing  user_secrets 3, app_connect_keys 0, deployment 0\n",
       });
       const left = await run(k2, "rotate");
-      expect(left.stdout).to.equal("0 values are encrypted with k2 now; 3 are left under other keys.\n");
+      expect(left.stdout).to.equal("Re-encrypted 0 values with k2; 3 values remain encrypted with other keys.\n");
     });
   });
 
-  it("keeps the key of pages, which signs the same in each server and after a rotation, and makes another if it is lost", async () => {
+  it("keeps the page key, which is the same on every server and after a rotation, and replaces a lost one", async () => {
     const marks = async ({ url }: App) => {
       const { headers, body } = await new Client(url).get("/login");
       const cookie = headers.getSetCookie()[0]!.split(";")[0]!;
@@ -414,7 +414,7 @@ describe("encryption", function () {
     expect(await isAccepted(turned, form)).to.equal(true);
     const settings = { STEWARD_DATABASE_URL: database.url, ...withKeys(`${k2},${k1}`) };
     const { stdout } = await command(settings, "encryption", "rotate");
-    expect(stdout).to.equal("1 values are encrypted with k2 now; 0 are left under other keys.\n");
+    expect(stdout).to.equal("Re-encrypted 1 values with k2; 0 values remain encrypted with other keys.\n");
     const after = await sealed();
     expect(after.keyId).to.equal("k2");
     expect(vaultOf(k2).open(pageKeys.place(after), after)).to.equal(plain);
@@ -427,7 +427,7 @@ describe("encryption", function () {
     expect(await isAccepted(late, await marks(late))).to.equal(true);
   });
 
-  it("knows every table that refers to a key", async () => {
+  it("covers every table that refers to a key", async () => {
     const { rows } = await pool.query<{ table: string; column: string }>(`
       select conrelid::regclass::text as table, attname as column from pg_constraint
       join pg_attribute on attrelid = conrelid and attnum = conkey[1]
@@ -449,7 +449,7 @@ describe("the status of encryption", () => {
 });
 
 describe("200 secrets", () => {
-  it("are found in no table, log line, audit event or error", async () => {
+  it("appear in no table, log line, audit event, or error", async () => {
     const w = await startWorld({ STEWARD_ENCRYPTION_KEYS: k1, STEWARD_USER_SECRETS_MAX_COUNT: "300" });
     const server = await spawnServer({
       STEWARD_DATABASE_URL: w.database.url,
@@ -472,7 +472,7 @@ describe("200 secrets", () => {
       };
       await Promise.all(Array.from({ length: 200 }, (_, n) => storeCanary(n)));
       await note(client.get(secrets));
-      // Whatever can go wrong with a value on its way.
+      // Everything that can go wrong with a value on its way.
       const value = canary(0, "wrong");
       const inline = (input: string) =>
         client.post("/graphql", { query: `mutation { createUserSecret(input: ${input}) { userSecret { id } } }` });

@@ -1,4 +1,4 @@
-// What licences switch on and off, on every surface and every replica, and as time passes.
+// What licenses enable and disable, on every surface and every replica, and over time.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ const removeAll = async (w: World) => {
     expect(await owner.delete(`${path}/${id}`)).to.include({ status: 200 });
 };
 
-/** Everybody there can be: holders of each role, a member, somebody of another organisation, an outsider. */
+/** Users of every kind: holders of each role, a member, a member of another organization, an outsider. */
 const parts: Record<string, Part> = {
   ...Object.fromEntries(siteRoles.map((role) => [role, { siteRoles: [role] }])),
   ...Object.fromEntries(organizationRoles.map((role) => [role, { roles: [role] }])),
@@ -41,7 +41,7 @@ const parts: Record<string, Part> = {
   outsider: {},
 };
 
-/** An operation as REST and as GraphQL, and the feature that it needs. */
+/** An operation on both surfaces, and the feature that it needs. */
 interface Operation {
   name: string;
   feature?: string;
@@ -103,7 +103,7 @@ const operations: Operation[] = [
 
 const codes: Record<number, string> = { 400: "BAD_USER_INPUT", 403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT" };
 
-/** What came of an operation, in the words that the surfaces share. */
+/** The outcome of an operation, in terms that the surfaces share. */
 interface Outcome {
   code: string;
   message?: string;
@@ -131,7 +131,7 @@ describe("entitlements", () => {
   const the = world(trusting(vendor));
   afterEach(() => removeAll(the()));
 
-  /** What comes of an operation for everybody; the same by REST and by GraphQL, or it fails. */
+  /** Returns the outcome for users of every kind; fails unless REST and GraphQL agree. */
   async function outcomes({ rest, graphql }: Operation): Promise<Array<[who: string, Outcome & { feature?: string }]>> {
     return Promise.all(
       Object.entries(parts).map(async ([who, part]) => {
@@ -145,11 +145,11 @@ describe("entitlements", () => {
 
   for (const operation of operations) {
     const { name, feature, isForOwners } = operation;
-    it(`${name}: REST and GraphQL refuse the same people in the same way`, async () => {
+    it(`gate ${name} for the same users in the same way on REST and GraphQL`, async () => {
       const without = await outcomes(operation);
       await add(the(), await vendor.license());
       const licensed = await outcomes(operation);
-      // Whoever may not is told so; whoever may is told of the licence.
+      // Users without permission see only that; users with permission learn about the license.
       const expected = licensed.map(([who, outcome]) =>
         feature && outcome.code === "OK"
           ? [who, { code: "FORBIDDEN", message: `${feature} is not licensed on this deployment.`, feature }]
@@ -163,7 +163,7 @@ describe("entitlements", () => {
     });
   }
 
-  it("gate what only GraphQL has: the audit log and further organisations", async () => {
+  it("gate features that exist only in GraphQL: the audit log and additional organizations", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const [member] = await w.users("member");
@@ -180,7 +180,7 @@ describe("entitlements", () => {
       expect(denied.errors[0]!.extensions).to.not.have.property("feature");
     }
     const written = await w.app.services.database.pool.query("select from audit_events");
-    expect(written.rowCount, "writing goes on").to.be.above(0);
+    expect(written.rowCount, "events are still recorded").to.be.above(0);
     await add(w, await vendor.license({ feature_set: "Enterprise" }));
     expect((await owner.graphql(gated[0]![1])).auditEvents.nodes).to.have.length(100);
     expect((await owner.failure(gated[1]![1])).message).to.match(/^multiple_organizations/);
@@ -188,7 +188,7 @@ describe("entitlements", () => {
     expect((await owner.graphql(gated[1]![1])).createOrganization.organization.id).to.be.a("string");
   });
 
-  it("that lapse leave what there is: it is read and deleted, and comes back with the licence", async () => {
+  it("keep objects readable and deletable when they lapse, and restore settings with the license", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const [ada] = await w.users("ada");
@@ -219,18 +219,18 @@ describe("entitlements", () => {
     expect((await w.as(ada!).get(hours)).body[0]).to.include({ user_set: false });
   });
 
-  it("are asked for without a statement", async () => {
+  it("are checked without a statement", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const statements = (name: string) =>
       w.statements(() => owner.post("/api/v2/organizations/default/groups", { name }));
     await add(w, await vendor.license());
-    expect(await statements("crew"), "lock, insert, audit event, and reading it again").to.equal(4);
+    expect(await statements("crew"), "lock, insert, audit event, and read of the new row").to.equal(4);
     await removeAll(w);
-    expect(await statements("band"), "the lock, by which the organisation is found").to.equal(1);
+    expect(await statements("band"), "the lock, by which the organization is found").to.equal(1);
   });
 
-  it("merge licences: paid before grace, then the higher limit; explicit zeros take from a set", async () => {
+  it("merge licenses: terms before grace, then higher limits; explicit zeros remove features from a set", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const feature = async (name: string) => (await entitlementsAt(w.url, w.owner)).features[name];
@@ -251,7 +251,7 @@ describe("entitlements", () => {
     );
     expect(await feature("user_limit")).to.include({ limit: 5, entitlement: "entitled" });
     expect(await feature("appearance")).to.deep.equal({ entitlement: "entitled", enabled: true });
-    expect(await feature("scim"), "another licence grants it").to.include({ entitlement: "grace_period" });
+    expect(await feature("scim"), "another license grants it").to.include({ entitlement: "grace_period" });
     expect(await entitlementsAt(w.url, w.owner)).to.include({ has_license: true, trial: false });
 
     await add(w, await vendor.license({ feature_set: "", features: { user_limit: 7 }, require_telemetry: true }));
@@ -267,7 +267,7 @@ describe("entitlements", () => {
     expect((await owner.get(path)).body).to.have.length(1);
   });
 
-  it("warn of terms that end, of grace, of limits, and of what is used without a licence", async () => {
+  it("warn about ending terms, grace, limits, and unlicensed use", async () => {
     const w = the();
     const warnings = async () => (await entitlementsAt(w.url, w.owner)).warnings as string[];
     const t = now();
@@ -285,7 +285,7 @@ describe("entitlements", () => {
     await add(w, await one({ nbf: t + 28 * day }));
     expect(
       (await warnings()).filter((text) => /audit_log/.test(text)),
-      "a later licence goes on",
+      "a later license goes on",
     ).to.deep.equal([]);
     await removeAll(w);
     await add(w, await one({ license_expires: t + 8 * day, trial: true }));
@@ -311,7 +311,7 @@ describe("entitlements", () => {
       .and.not.include("multiple_organizations is in use, but not licensed.");
   });
 
-  it("begin, fall into grace and end with the clock, without a restart", async () => {
+  it("begin, enter grace, and end with the clock, without a restart", async () => {
     const w = the();
     const t = now();
     const times = { iat: t, nbf: t + 2, license_expires: t + 4, exp: t + 6 };
@@ -332,12 +332,12 @@ describe("entitlements", () => {
         }
         return seen.length === 4;
       },
-      "the licence is over",
+      "the license is over",
       15_000,
     );
     expect(seen).to.deep.equal(["not_entitled", "entitled", "grace_period", "not_entitled"]);
     expect(warned.get("grace_period")!.join("\n")).to.match(/grace period ends at .*template_rbac/);
-    expect((await w.as(w.owner).get(path)).body, "it is still there").to.have.length(1);
+    expect((await w.as(w.owner).get(path)).body, "the license is still listed").to.have.length(1);
   }).timeout(20_000);
 });
 
@@ -351,7 +351,7 @@ describe("entitlements of two replicas", () => {
   });
   after(() => other.close());
 
-  it("follow what is added and deleted on either", async () => {
+  it("follow licenses that are added or deleted on either one", async () => {
     const w = the();
     const there = new Client(other.url, w.owner.token);
     await add(w, await vendor.license({ features: { template_rbac: 0 } }));
@@ -361,16 +361,16 @@ describe("entitlements of two replicas", () => {
     expect(refused.body.message).to.equal("template_rbac is not licensed on this deployment.");
 
     const { body } = await there.post(path, { license: await vendor.license() });
-    await eventually(async () => (await create("in-time")).status === 201, "the licence counts here", 2_000);
+    await eventually(async () => (await create("in-time")).status === 201, "the license is effective here", 2_000);
     expect(await w.as(w.owner).delete(`${path}/${body.id}`)).to.include({ status: 200 });
     await eventually(
       async () => (await there.post("/api/v2/organizations/default/groups", { name: "late" })).status === 403,
-      "the licence is gone there",
+      "the license is gone there",
       2_000,
     );
   });
 
-  it("count users anew on both when one is asked to", async () => {
+  it("recount users on both when one is refreshed", async () => {
     const w = the();
     const there = { token: w.owner.token };
     const actual = async () => (await entitlementsAt(other.url, there)).features.user_limit.actual;
@@ -389,7 +389,7 @@ describe("entitlements over restarts", () => {
   const [vendor, successor] = [new Vendor("old"), new Vendor("new")];
   after(() => database.drop());
 
-  /** A server on the database, as long as `story` lasts. */
+  /** Runs `story` with a server on the database. */
   async function during(settings: NodeJS.ProcessEnv, story: (app: App, owner: Client) => Promise<void>) {
     const app = await startServer(database.url, settings);
     try {
@@ -403,7 +403,7 @@ describe("entitlements over restarts", () => {
 
   const features = async (owner: Client) => (await owner.get("/api/v2/entitlements")).body;
 
-  it("store the licence of the settings if there is none, and know it again", async () => {
+  it("store the license of the settings if there is none, and recognize it later", async () => {
     const license = await vendor.license();
     for (const _ of ["first", "second"])
       await during({ ...trusting(vendor), STEWARD_LICENSE: license }, async (_app, owner) => {
@@ -424,7 +424,7 @@ describe("entitlements over restarts", () => {
     );
   });
 
-  it("name licences whose key is trusted no more, which can be deleted", async () => {
+  it("list licenses whose key is no longer trusted, which can be deleted", async () => {
     await during(trusting(successor), async (_, owner) => {
       const { errors, has_license, features: all } = await features(owner);
       const [{ id }] = (await owner.get(path)).body;
@@ -436,7 +436,7 @@ describe("entitlements over restarts", () => {
     });
   });
 
-  it("judge what was stored while nothing was asked for", async () => {
+  it("evaluate licenses that were stored without trusted keys", async () => {
     await during({}, async (_, owner) => {
       for (const license of [
         await vendor.license({ iss: "x" }),
@@ -457,7 +457,7 @@ describe("entitlements over restarts", () => {
     });
   });
 
-  it("show as disabled what is licensed but switched off", async () => {
+  it("are disabled for features that are licensed but switched off", async () => {
     for (const settings of [{}, trusting(vendor)])
       await during({ ...settings, STEWARD_CONNECTION_LOG: "false" }, async (_, owner) => {
         const { connection_log, audit_log } = (await features(owner)).features;
@@ -466,7 +466,7 @@ describe("entitlements over restarts", () => {
       });
   });
 
-  it("say why a licence of the settings is not taken, unless its time has simply passed", async () => {
+  it("say why a license of the settings is rejected, unless it has merely expired", async () => {
     const fresh = await cloneDatabase();
     const start = (license: string) => startServer(fresh.url, { ...trusting(vendor), STEWARD_LICENSE: license });
     const refusal = await start(await successor.license()).then(
@@ -486,7 +486,7 @@ describe("entitlements over restarts", () => {
 describe("entitlements without the database", () => {
   const vendor = new Vendor();
 
-  it("stay as they were computed last, and are computed again once it is back", async () => {
+  it("keep their last state, and are computed again once it is back", async () => {
     const directory = await mkdtemp(join(tmpdir(), "steward-licenses-"));
     const log = { info: () => {}, warn: () => {}, error: () => {} };
     const start = () => startCluster({ directory, fsync: false, log });
@@ -514,24 +514,24 @@ describe("entitlements without the database", () => {
   });
 });
 
-describe("the settings of licences", () => {
+describe("license settings", () => {
   const { jwk } = new Vendor();
   const keys = (...members: object[]) => JSON.stringify({ keys: members });
   const bad: Record<string, string> = {
-    "no JSON": "keys",
-    "no set": "[]",
-    "an empty set": keys(),
+    "text that is not JSON": "keys",
+    "JSON that is not a key set": "[]",
+    "an empty key set": keys(),
     "a key without an id": keys({ ...jwk, kid: undefined }),
-    "two keys of one id": keys(jwk, new Vendor().jwk),
+    "two keys with one id": keys(jwk, new Vendor().jwk),
     "a key of another kind": keys({ kty: "EC", crv: "P-256", kid: "k", x: jwk.x, y: jwk.x }),
     "a key of another curve": keys({ ...jwk, crv: "X25519" }),
     "a key of another length": keys({ ...jwk, x: "AAAA" }),
     "a private key": keys({ ...jwk, d: jwk.x }),
-    "null among the keys": '{"keys":[null]}',
+    "a key that is null": '{"keys":[null]}',
   };
 
   for (const [what, text] of Object.entries(bad))
-    it(`refuse ${what}, with all other faults, and show nothing of it`, () => {
+    it(`reject ${what} together with all other faults, without revealing it`, () => {
       const read = () => readConfig({ STEWARD_LICENSE_KEYS: text, STEWARD_LICENSE: "a.b", STEWARD_PORT: "x" });
       expect(read).to.throw(ConfigError, /STEWARD_LICENSE_KEYS must be a JWKS of Ed25519 public keys/);
       expect(read)
@@ -541,7 +541,7 @@ describe("the settings of licences", () => {
         .and.does.not.include(jwk.x);
     });
 
-  it("take several keys", () => {
+  it("accept several keys", () => {
     const { licenseKeys } = readConfig({ STEWARD_LICENSE_KEYS: keys(jwk, new Vendor("k2").jwk) });
     expect([...licenseKeys!.keys()]).to.deep.equal(["k1", "k2"]);
     expect(readConfig({})).to.include({ licenseKeys: undefined, license: undefined });

@@ -21,11 +21,11 @@ const hints = (count: number): Hint[] =>
 
 const nothing = () => {};
 
-/** The ids in payloads. */
+/** The ids in the payloads. */
 const named = (payloads: string[]) =>
   payloads.flatMap((payload) => (JSON.parse(payload) as string[][]).map(([, id]) => id));
 
-/** What a subscriber of a whole topic is told. */
+/** Collects the hints of a whole topic. */
 function listenerOf(events: Events, topic: Hint["topic"] = "inbox") {
   const listener = { ids: [] as string[], gaps: 0 };
   events.subscribeAll(
@@ -51,7 +51,7 @@ describe("the event bus", () => {
     return events;
   }
 
-  /** A replica that listens. */
+  /** Starts a replica that is listening. */
   async function replica(connectionString = database.url): Promise<Events> {
     const events = kept(new PostgresEvents({ connectionString, log }));
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -93,7 +93,7 @@ describe("the event bus", () => {
         ({ from, to } = await buses());
       });
 
-      it("tells each subscriber of the topic and id once, and those of the whole topic", async () => {
+      it("notifies each subscriber of the topic and id once, and subscribers of the whole topic", async () => {
         const told: string[] = [];
         to.subscribe("inbox", "n:ada", () => told.push("ada's first"));
         to.subscribe("inbox", "n:ada", () => told.push("ada's second"));
@@ -106,7 +106,7 @@ describe("the event bus", () => {
         expect(all).to.deep.equal({ ids: ["n:ada", "n:eve"], gaps: 0 });
       });
 
-      it("keeps every character of an id", async () => {
+      it("preserves every character of an id", async () => {
         const ids = ["", " ", "inbox n:ada", `"'\\`, "\u0000\n", "ü😀", "__proto__", "x".repeat(128)];
         const all = listenerOf(to);
         from.publish(...ids.map((id) => ({ topic: "inbox", id }) as const));
@@ -114,7 +114,7 @@ describe("the event bus", () => {
         expect(all.ids).to.deep.equal(ids);
       });
 
-      it("tells nothing more once a subscription is closed, also twice", async () => {
+      it("stops notifying a subscription that is closed, even twice", async () => {
         const told: string[] = [];
         const closed = to.subscribe("inbox", "n:ada", () => told.push("closed"));
         to.subscribe("inbox", "n:ada", () => told.push("open"));
@@ -126,7 +126,7 @@ describe("the event bus", () => {
         expect(told).to.deep.equal(["open"]);
       });
 
-      it("goes on when a subscriber fails", async () => {
+      it("continues when a subscriber fails", async () => {
         to.subscribe("inbox", "n:ada", () => {
           throw new Error("A defect.");
         });
@@ -136,7 +136,7 @@ describe("the event bus", () => {
         expect(all.ids).to.deep.equal(["n:ada"]);
       });
 
-      it("is silent after its end", async () => {
+      it("is silent after it is closed", async () => {
         const all = listenerOf(to);
         await to.close();
         to.publish({ topic: "inbox", id: "n:ada" });
@@ -154,7 +154,7 @@ describe("the event bus", () => {
     });
     after(() => observer.end());
 
-    /** The payloads that arrive while `work` runs, until `isEnough`. */
+    /** Returns the payloads that arrive from the start of `work` until `isEnough`. */
     async function payloads(work: () => void, isEnough: (seen: string[]) => boolean): Promise<string[]> {
       const seen: string[] = [];
       const note = ({ payload = "" }: { payload?: string }) => seen.push(payload);
@@ -167,17 +167,17 @@ describe("the event bus", () => {
       return seen;
     }
 
-    it("tells subscribers of the publisher at once, and not again when the hint comes back", async () => {
+    it("notifies subscribers of the publisher immediately, and not again when the hint comes back", async () => {
       const [from, to] = [await replica(), await replica()];
-      to.subscribe("inbox", "question", () => to.publish({ topic: "inbox", id: "answer" }));
+      to.subscribe("inbox", "question", () => to.publish({ topic: "inbox", id: "reply" }));
       const all = listenerOf(from);
       from.publish({ topic: "inbox", id: "question" });
       expect(all.ids).to.deep.equal(["question"]);
-      await eventually(() => all.ids.includes("answer"), "the other replica answers");
-      expect(all.ids).to.deep.equal(["question", "answer"]);
+      await eventually(() => all.ids.includes("reply"), "the other replica replies");
+      expect(all.ids).to.deep.equal(["question", "reply"]);
     });
 
-    it("keeps payloads below 7,000 bytes, and names each of 5,000 hints once", async () => {
+    it("keeps payloads below 7,000 bytes, and sends each of 5,000 hints once", async () => {
       const [from, to] = [await replica(), await replica()];
       const all = listenerOf(to);
       const seen = await payloads(
@@ -191,7 +191,7 @@ describe("the event bus", () => {
       expect(all.gaps).to.equal(0);
     });
 
-    it("sends together, each once, what is published while a statement is under way", async () => {
+    it("sends hints together, each once, that are published while a statement is running", async () => {
       const from = await replica();
       const publish = () => {
         for (let round = 0; round < 100; round++) from.publish({ topic: "inbox", id: "first" }, ...hints(10));
@@ -202,26 +202,26 @@ describe("the event bus", () => {
       expect(named(seen.slice(1))).to.have.members(["first", ...hints(10).map(({ id }) => id), "last"]);
     });
 
-    it("makes the others look again instead of naming too many hints, or one too long", async () => {
+    it("reports a gap to the others instead of sending too many hints, or one that is too long", async () => {
       const [from, to] = [await replica(), await replica()];
       const all = listenerOf(to);
       let own = 0;
       from.subscribe("inbox", "n:14999", () => own++);
       from.publish(...hints(15_000));
-      await eventually(() => all.gaps === 1, "the other replica looks again");
+      await eventually(() => all.gaps === 1, "the other replica reports a gap");
       expect([all.ids.length, own]).to.deep.equal([0, 1]);
       from.publish({ topic: "inbox", id: "x".repeat(10_000) });
-      await eventually(() => all.gaps === 2, "the other replica looks again");
+      await eventually(() => all.gaps === 2, "the other replica reports a gap");
     });
 
-    it("looks again after a notification it cannot read", async () => {
+    it("reports a gap after a notification that it cannot parse", async () => {
       const all = listenerOf(await replica());
       for (const payload of ["", "{", "7", "[null]"])
         await observer.query("select pg_notify('steward_hints', $1)", [payload]);
-      await eventually(() => all.gaps === 4, "it looks again");
+      await eventually(() => all.gaps === 4, "it reports the gaps");
     });
 
-    it("sends what waits before it ends", async () => {
+    it("sends pending hints before it closes", async () => {
       const [from, to] = [await replica(), await replica()];
       const all = listenerOf(to);
       from.publish(...hints(5_000));
@@ -229,7 +229,7 @@ describe("the event bus", () => {
       await eventually(() => all.ids.length === 5_000, "the other replica has them");
     });
 
-    it("lives without Postgres, and ends without it", async () => {
+    it("runs and closes without Postgres", async () => {
       const events = kept(new PostgresEvents({ connectionString: "postgres://postgres@127.0.0.1:1/none", log }));
       const all = listenerOf(events);
       events.publish({ topic: "inbox", id: "n:ada" });
@@ -237,20 +237,20 @@ describe("the event bus", () => {
       await events.close();
     });
 
-    it("comes back when its session is terminated, looks again, and sends what waited", async () => {
+    it("reconnects when its session is terminated, reports a gap, and sends pending hints", async () => {
       const [one, two] = [await replica(), await replica()];
       const [ofOne, ofTwo] = [listenerOf(one), listenerOf(two)];
       await observer.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'steward events' and datname = current_database()",
       );
-      await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both look again");
+      await eventually(() => ofOne.gaps > 0 && ofTwo.gaps > 0, "both report a gap");
       one.publish({ topic: "inbox", id: "n:ada" });
       two.publish({ topic: "inbox", id: "n:bob" });
-      await eventually(() => ofOne.ids.includes("n:ada") && ofOne.ids.includes("n:bob"), "one hears both");
-      await eventually(() => ofTwo.ids.includes("n:ada") && ofTwo.ids.includes("n:bob"), "two hears both");
+      await eventually(() => ofOne.ids.includes("n:ada") && ofOne.ids.includes("n:bob"), "one receives both");
+      await eventually(() => ofTwo.ids.includes("n:ada") && ofTwo.ids.includes("n:bob"), "two receives both");
     });
 
-    it("reports each sign of life of a connection, which ends the back-off of the next attempt to connect", async () => {
+    it("reports each heartbeat of a connection, which resets the back-off of the next attempt to connect", async () => {
       const channel = new PostgresChannel(database.url, "steward_signs_of_life");
       await channel.open(() => {});
       try {
@@ -269,11 +269,11 @@ describe("the event bus", () => {
         far.publish({ topic: "inbox", id: "published meanwhile" });
         near.publish({ topic: "inbox", id: "lost" });
         const ofNear = listenerOf(near);
-        await eventually(() => all.gaps > 0, "it looks again", 11_000);
+        await eventually(() => all.gaps > 0, "it reports a gap", 11_000);
         expect(all.ids).to.deep.equal(["published meanwhile"]);
-        await eventually(() => ofNear.ids.length > 0, "what waited is sent");
+        await eventually(() => ofNear.ids.length > 0, "the pending hint is sent");
         near.publish({ topic: "inbox", id: "heard" });
-        await eventually(() => all.ids.includes("heard"), "it hears again");
+        await eventually(() => all.ids.includes("heard"), "it receives hints again");
       } finally {
         await wire.close();
       }
@@ -281,7 +281,7 @@ describe("the event bus", () => {
   });
 });
 
-/** A way to Postgres that can fall silent: neither side learns of it. Later connections get through. */
+/** A proxy to Postgres that can fall silent without closing its connections. Later connections get through. */
 class Wire {
   private constructor(
     readonly url: string,
@@ -317,7 +317,7 @@ class Wire {
   }
 }
 
-/** Whether the promise is settled after all that could settle it has run. */
+/** Whether the promise has settled after everything that could settle it has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void promise.finally(() => (settled = true));
@@ -339,7 +339,7 @@ describe("wake-ups", () => {
   const awake = { done: false, value: undefined };
   const over = { done: true, value: undefined };
 
-  it("come at once, then with each hint about one of the ids", async () => {
+  it("come immediately, then with each hint about one of the ids", async () => {
     const iterator = iterate("n:ada", "r:ada");
     expect(await iterator.next()).to.deep.equal(awake);
     for (const id of ["n:ada", "r:ada"]) {
@@ -363,7 +363,7 @@ describe("wake-ups", () => {
     expect(await next).to.deep.equal(over);
   });
 
-  it("see a hint that arrives between the subscription and the first look", async () => {
+  it("include a hint that arrives between the subscription and the first read", async () => {
     const iterator = iterate("n:ada");
     const first = iterator.next();
     hint("n:ada");
@@ -372,7 +372,7 @@ describe("wake-ups", () => {
     life.abort();
   });
 
-  it("end at once when the signal is aborted, also before the start and with a wake-up due", async () => {
+  it("end immediately when the signal is aborted, even before the start or with a wake-up due", async () => {
     const waiting = iterate("n:ada");
     const due = iterate("n:ada");
     await waiting.next();

@@ -1,4 +1,4 @@
-// The compiler that runs queries answers as the reference implementation of GraphQL does.
+// Compiled queries return the same as the reference implementation of GraphQL.
 import { expect } from "chai";
 import { Kind, OperationTypeNode } from "graphql";
 import { Context } from "../src/domain/kernel/context.js";
@@ -51,7 +51,7 @@ describe("compiled queries", () => {
       () => new AbortController(),
     );
 
-  /** What would be read differently elsewhere. */
+  /** Variables of operations that need values of their own. */
   const own: Record<string, Variables> = { ListConnectionLogs: { q: "type:ssh" } };
 
   const pick = ({ definition, name }: StoredOperation, values: Variables, onlyRequired: boolean): Variables =>
@@ -62,7 +62,7 @@ describe("compiled queries", () => {
         .filter(([, value]) => value !== undefined),
     );
 
-  /** The primary is always checked at the moment of the question. */
+  /** The primary is checked at the time of each request. */
   const withoutMoment = (key: string, value: unknown) => (key === "checked_at" ? undefined : value);
 
   const plain = (result: unknown) =>
@@ -72,7 +72,7 @@ describe("compiled queries", () => {
     };
 
   for (const operation of queries) {
-    it(`${operation.name} answers the same from both`, async () => {
+    it(`${operation.name} returns the same from both executors`, async () => {
       const interpreted = prepare(schema, operation.document, operation.name, false);
       const ids = { group: newId(), organization: newId(), user: newId(), workspaceproxy: newId() };
       const absent = { ...present, ...ids, groupName: "absent" };
@@ -82,8 +82,8 @@ describe("compiled queries", () => {
         pick(operation, absent, true),
       ]) {
         const [fast, reference] = [
-          plain(await operation.run(await context(), variables)),
-          plain(await interpreted.run(await context(), variables)),
+          plain(await operation.admit(await context()).run(variables)),
+          plain(await interpreted.admit(await context()).run(variables)),
         ];
         expect(fast.data ?? null).to.deep.equal(reference.data ?? null);
         const faults = ({ errors = [] }: typeof fast) => errors.map(({ message, path }) => ({ message, path }));
@@ -92,9 +92,9 @@ describe("compiled queries", () => {
     });
   }
 
-  it("are answered with data, so that the comparison means something", async () => {
+  it("return data, so that the comparison means something", async () => {
     for (const operation of queries) {
-      const { data, errors } = await operation.run(await context(), pick(operation, present, false));
+      const { data, errors } = await operation.admit(await context()).run(pick(operation, present, false));
       expect(errors, operation.name).to.equal(undefined);
       expect(Object.values(data!)[0], operation.name).to.not.equal(null);
     }

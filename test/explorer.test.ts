@@ -18,7 +18,7 @@ describe("the explorers", () => {
   let browser: Browser;
   let page: Page;
   let conduct: Conduct;
-  /** Where browsers know the server. */
+  /** The address of the server in the browser. */
   let home: string;
 
   before(async () => {
@@ -44,18 +44,18 @@ describe("the explorers", () => {
       await page.screenshot({ path: `${process.env.STEWARD_TEST_PICTURES}/${name}.png` });
   };
 
-  /** Signs in by the page's own link, and comes back to the page. */
+  /** Signs in through the page's own link, and returns to the page. */
   const signIn = async ({ username, email }: Person) => {
     const { pathname, search } = new URL(page.url());
     await page.locator("#bar").getByRole("link", { name: "Sign in" }).click();
-    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill(`${username}-has-quite-a-long-password`);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(home + pathname + search);
     expect(await bar()).to.contain(`Signed in as ${username}.`);
   };
 
-  /** Writes the token between the quotes that wait for it. */
+  /** Types the token between the quotes that the page prepares for it. */
   const enterToken = async (token: string) => {
     await page.locator("[data-uri$='request-headers.json']").click();
     for (const key of ["ControlOrMeta+Home", "ArrowDown", "End", "ArrowLeft"]) await page.keyboard.press(key);
@@ -69,7 +69,7 @@ describe("the explorers", () => {
     await page.keyboard.insertText(headers);
   };
 
-  /** Runs each kind of operation as the person, whose credential `enter` leaves on each page. */
+  /** Runs each kind of operation as the person; `enter` puts the credential into each page. */
   const runAll = async ({ id, username }: Person, enter: () => Promise<void>) => {
     const name = `Renamed by ${username}`;
     const responses: Array<[query: string, response: string]> = [
@@ -100,7 +100,7 @@ describe("the explorers", () => {
     return { status: await response.locator(".response-col_status").innerText(), text: await response.innerText() };
   };
 
-  /** Tries a POST out that says who sends it. */
+  /** Tries out a POST whose response depends on the caller. */
   const tryPost = async (body = { checks: { mine: { action: "read", object: { resource_type: "license" } } } }) => {
     const row = await opened("/api/v2/authcheck");
     await row.locator("textarea.body-param__text").fill(JSON.stringify(body));
@@ -108,7 +108,7 @@ describe("the explorers", () => {
   };
 
   describe("GraphiQL", () => {
-    it("runs a query, with nothing from elsewhere and within its policy", async () => {
+    it("runs a query without loading anything from elsewhere or violating its policy", async () => {
       await open("/graphql");
       expect(await bar())
         .to.contain("Not signed in.")
@@ -121,7 +121,7 @@ describe("the explorers", () => {
       expect(conduct).to.deep.equal({ strangers: [], complaints: [] });
     });
 
-    it("runs queries, mutations and subscriptions of a signed-in user", async () => {
+    it("runs queries, mutations, and subscriptions of a signed-in user", async () => {
       const ada = await the().user("ada");
       await openGraphiql("{ serverInfo { version } }");
       await signIn(ada);
@@ -130,7 +130,7 @@ describe("the explorers", () => {
       expect(conduct).to.deep.equal({ strangers: [], complaints: [] });
     });
 
-    it("runs them by a token in its headers, signed out", async () => {
+    it("runs them signed out, with a token in its headers", async () => {
       const ada = await the().user("ada");
       await runAll(ada, () => enterToken(ada.token));
       const kept = await page.evaluate(
@@ -140,7 +140,7 @@ describe("the explorers", () => {
       expect(conduct).to.deep.equal({ strangers: [], complaints: [] });
     });
 
-    it("takes a token as Authorization, too, and before the session", async () => {
+    it("accepts a token as Authorization as well, and prefers it to the session", async () => {
       const [ada, bob] = await the().users("ada", "bob");
       await open("/graphql");
       await signIn(ada!);
@@ -148,7 +148,7 @@ describe("the explorers", () => {
       expect(conduct).to.deep.equal({ strangers: [], complaints: [] });
     });
 
-    it("subscribes by the session when the headers are emptied", async () => {
+    it("subscribes with the session when the headers are emptied", async () => {
       const ada = await the().user("ada");
       await open("/graphql");
       await signIn(ada);
@@ -176,7 +176,7 @@ describe("the explorers", () => {
       expect(conduct).to.deep.equal({ strangers: [], complaints: [] });
     });
 
-    it("tries a POST out for a signed-in user", async () => {
+    it("tries out a POST as a signed-in user", async () => {
       await open("/docs");
       const ada = await the().user("ada");
       await signIn(ada);
@@ -193,10 +193,10 @@ describe("the explorers", () => {
       ["Service-Session-Token", "session"],
       ["Bearer", "bearer"],
     ] as const) {
-      it(`tries a POST out with a token under Authorize, as ${scheme}, signed out`, async () => {
+      it(`tries out a POST signed out, with a token under Authorize, as ${scheme}`, async () => {
         await open("/docs");
         await page.locator(".auth-wrapper button.authorize").click();
-        const dialog = page.locator(".dialog-ux .auth-container", { hasText: label });
+        const dialog = page.locator(".dialog-ux .auth-container", { has: page.locator("h4", { hasText: label }) });
         await dialog.locator("input").fill(the().owner.token);
         await dialog.locator("button.authorize").click();
         await page.locator(".dialog-ux .close-modal").click();
@@ -213,7 +213,7 @@ describe("the explorers", () => {
     const html = { accept: "text/html" };
     const paths = ["/graphql", "/docs"];
 
-    it("for the session's own navigation alone, in pages that no cache keeps", async () => {
+    it("only for navigations of the session itself, in pages that are not cached", async () => {
       const ada = await the().user("ada");
       const cookie = `service_session_token=${ada.token}`;
       const foreign = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" };
@@ -238,7 +238,7 @@ describe("the explorers", () => {
       }
     });
 
-    it("not in the assets, which caches keep", async () => {
+    it("but not in the assets, which are cached", async () => {
       const ada = await the().user("ada");
       const cookie = `service_session_token=${ada.token}`;
       for (const path of paths) {

@@ -1,5 +1,5 @@
-// A response that fails means that nothing was stored: the connection to Postgres is lost before each statement of a
-// mutation in turn, those of its payload and the commit included.
+// A failed response means that nothing was stored. The connection to Postgres is cut before each statement of a
+// mutation in turn, including those of its payload and the commit.
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
@@ -7,10 +7,10 @@ import { type CutOff, cutOff } from "./support/cut-off.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
-/** More statements than any mutation sends. */
+/** An upper bound of the statements of a mutation. */
 const mostStatements = 30;
 
-/** Everything that mutations store, but for counters of limits and times of last use. */
+/** Everything that mutations store, except counters of limits and times of last use. */
 const stored = `
   select md5(string_agg(part, '' order by part)) as hash from (
     select 'audit ' || id from audit_events
@@ -105,11 +105,11 @@ describe("a mutation that loses its connection", () => {
   };
 
   for (const [name, mutate] of Object.entries(mutations)) {
-    it(`${name} stores all of it with a success, and nothing with a failure`, async () => {
+    it(`stores everything with a success and nothing with a failure: ${name}`, async () => {
       const outcomes = new Set<string>();
       for (let statement = 1; ; statement++) {
         expect(statement, "statements of a mutation").to.be.at.most(mostStatements);
-        await eventually(async () => (await owner().get("/api/v2/groups")).status === 200, "the server serves");
+        await eventually(async () => (await owner().get("/api/v2/groups")).status === 200, "the server responds");
         const before = await everything();
         way.cutBefore(statement);
         const answer = await mutate();

@@ -1,4 +1,4 @@
-// When something beneath the server fails: the database goes away, or will not take an audit event.
+// What happens when something beneath the server fails: the database is lost, or an audit event cannot be written.
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { type Answer, Client, world } from "./support/world.js";
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const unavailable = { message: "The service is temporarily unavailable." };
 
-/** Runs a statement beside the server. */
+/** Runs a statement on a connection of its own. */
 async function ask(url: string, sql: string) {
   const database = new Postgres(url);
   await database.connect();
@@ -51,7 +51,7 @@ describe("without its database", () => {
 
   const owner = () => new Client(app.url, token);
 
-  /** What becomes of a GraphQL socket that shows the token: its first message, or the code and reason of its end. */
+  /** Opens a GraphQL socket with the token; returns its first message, or the code and reason of its close. */
   async function introduced(): Promise<unknown> {
     const socket = new WebSocket(`${app.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
     socket.once("open", () =>
@@ -73,7 +73,7 @@ describe("without its database", () => {
     expect((await owner().graphql("{ me { username } }")).me.username).to.equal("owner");
   }
 
-  it("a server logs the loss and the return once each, whatever fails meanwhile, and no stack trace", async () => {
+  it("a server logs the loss and the return once each, whatever else fails, and no stack trace", async () => {
     const before = loggedFromInfo.length;
     const lines = () => loggedFromInfo.slice(before).map(({ level, msg }) => `${level} ${String(msg)}`);
     const watchers = await Promise.all(Array.from({ length: 10 }, () => transports.NDJSON(app.url, token)));
@@ -83,7 +83,11 @@ describe("without its database", () => {
         await Promise.all([owner().get("/api/v2/groups"), owner().post("/graphql", { query: "{ me { id } }" })]);
         expect(await owner().get("/readyz")).to.include({ status: 503 });
       }
-      await eventually(() => lines().some((line) => line.includes("hints")), "the lost hints are noticed", 15_000);
+      await eventually(
+        () => lines().some((line) => line.includes("hints")),
+        "the lost hint connection is noticed",
+        15_000,
+      );
       expect(lines()).to.have.members([
         "50 The database is not available; requests that need it fail.",
         "40 The connection for hints of other replicas is lost.",
@@ -110,7 +114,7 @@ describe("without its database", () => {
     }
   });
 
-  it("a server lives, says what is missing, and answers 503; with it, all is well again", async () => {
+  it("a server stays up, reports what is missing, responds 503, and recovers with the database", async () => {
     await cluster.stop();
     expect((await owner().get("/healthz")).body).to.deep.equal({ status: "ok" });
     const ready = await owner().get("/readyz");
@@ -137,7 +141,7 @@ describe("without its database", () => {
     expect(body.map(({ name }: { name: string }) => name)).to.deep.equal(["Everyone"]);
   });
 
-  it("that goes in the middle of many writes, nothing is half-done and nobody gets a 500", async () => {
+  it("a server under many writes leaves nothing half-done and responds 500 to none", async () => {
     const writing: Array<Promise<Answer>> = [];
     const write = (n: number) =>
       owner().post("/api/v2/organizations/default/groups", { name: `w-${n}`, quota_allowance: n });
@@ -171,7 +175,7 @@ describe("an audit event that cannot be written", () => {
   const owner = () => w().as(w().owner);
   const groups = async () => (await query("select name from groups where name = 'ghosts'")).rows;
 
-  it("takes its mutation with it, and the answer holds only the id of the request", async () => {
+  it("fails its mutation, and the response holds only the request id", async () => {
     const answer = await owner().post("/api/v2/organizations/default/groups", { name: "ghosts" });
     expect(answer).to.include({ status: 500 });
     const requestId = answer.headers.get("x-request-id");
@@ -180,7 +184,7 @@ describe("an audit event that cannot be written", () => {
     expect(logged.filter((line) => line.requestId === requestId && line.msg === "defect")).to.have.length(1);
   });
 
-  it("does so in GraphQL as well", async () => {
+  it("fails its mutation in GraphQL as well", async () => {
     const { errors } = await owner().failure(
       'mutation { createGroup(input: { organization: "default", name: "ghosts" }) { group { id } } }',
     );
@@ -195,7 +199,7 @@ describe("an audit event that cannot be written", () => {
     expect(await groups()).to.deep.equal([]);
   });
 
-  it("ends with the fault", async () => {
+  it("no longer fails mutations once it can be written again", async () => {
     await query("alter table audit_events drop constraint injected");
     expect(await owner().post("/api/v2/organizations/default/groups", { name: "ghosts" })).to.include({ status: 201 });
     expect(await groups()).to.have.length(1);

@@ -1,4 +1,4 @@
-// E-mails and usernames are told apart alike, whatever the locale of the database.
+// Email addresses and usernames compare alike, whatever the locale of the database.
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
@@ -10,7 +10,7 @@ import { ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase } from "./support/cluster.js";
 import { Client, World } from "./support/world.js";
 
-/** Letters that Unicode folds to those of ASCII, or that some locales do. */
+/** Letters that Unicode or some locales fold to ASCII letters. */
 const kelvin = "\u212a";
 const dotted = "\u0130";
 
@@ -22,7 +22,7 @@ for (const [locale, create] of [
   ["English by ICU", icu("en-US")],
   ["Turkish by ICU", icu("tr-TR")],
 ] as const) {
-  describe(`e-mails and usernames in the locale of ${locale}`, () => {
+  describe(`email addresses and usernames in the locale of ${locale}`, () => {
     let w: World;
     before(async () => {
       const database = await create();
@@ -53,7 +53,7 @@ for (const [locale, create] of [
       return ctx.transactional(() => signInThroughProvider(ctx, { identity, stateHash: randomBytes(32), expiresAt }));
     };
 
-    it("are the same in any case of A to Z, and look-alikes are others", async () => {
+    it("are the same in any case of A to Z, and distinct from look-alikes", async () => {
       await make("Kiki.I@Example.com", "KIKI");
       for (const email of ["kiki.i@example.com", "KIKI.I@EXAMPLE.COM"])
         expect(await signIn(email), email).to.equal(201);
@@ -69,7 +69,7 @@ for (const [locale, create] of [
       expect(fields(refused)).to.deep.equal(["input.email", "input.username"]);
     });
 
-    it("of a look-alike adopt no account at a provider and open no domain", async () => {
+    it("that look alike adopt no account at a provider and match no domain", async () => {
       await make("kim@example.com", "kim", "OIDC");
       for (const stranger of [`${kelvin}im@example.com`, `kim@\u212aiosk.example.com`]) {
         const refusal = await comeFromProvider(stranger).catch((error: Error) => error);
@@ -80,7 +80,7 @@ for (const [locale, create] of [
       expect((await comeFromProvider("ivi@KIOSK.example.com")).userId).to.be.a("string");
     });
 
-    it("find users by name in any case of A to Z alone", async () => {
+    it("find users by name, ignoring the case of A to Z only", async () => {
       await make("viki@example.com", "Viki");
       const client = w.as(w.owner);
       const byName = `query($username: String!) { user(username: $username) { username } }`;
@@ -102,7 +102,7 @@ for (const [locale, create] of [
       expect(await found(`vi${kelvin}i@`)).to.deep.equal([0, 0, 0]);
     });
 
-    it("of a look-alike do not lock anybody out", async () => {
+    it("that look alike lock no other user out", async () => {
       await make("locke@example.com", "locke");
       for (const _ of [1, 2, 3, 4]) await signIn(`loc${kelvin}e@example.com`, "wrong");
       expect(await signIn(`loc${kelvin}e@example.com`, "wrong")).to.equal(429);

@@ -1,5 +1,5 @@
-// Ten thousand random and malformed requests, over all rows and GraphQL: none of them is the server's fault.
-// STEWARD_TEST_BODIES=10000 sends so many bodies to each operation that takes one (about a minute per 30,000).
+// Ten thousand random and malformed requests to all rows and to GraphQL, none of which may cause a server error.
+// STEWARD_TEST_BODIES=10000 sends that many bodies to each operation with a body (about a minute per 30,000).
 import { expect } from "chai";
 import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
@@ -39,14 +39,14 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
   this.timeout(120_000 + bodiesEach * 100);
   const w = world();
   const schema = createSchema();
-  /** What would take the credential that the requests use. */
+  /** Operations that would end the credential in use. */
   const ending = new Set(["logout", "revokeSessions", "changePassword"]);
-  /** These would, too, were the owner meant by them. */
+  /** Operations that would also end it if they hit the owner. */
   const aboutUsers = /User|Password/;
   let linesBefore: number;
   let random: Random;
   let tokens: string[];
-  /** What machines show. */
+  /** Credentials of machines. */
   let machines: Array<{ kind: Actor["kind"]; headers: Record<string, string> }>;
 
   before(async () => {
@@ -76,9 +76,9 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     const isOurs = status >= 500 || /INTERNAL_SERVER_ERROR|"UNAVAILABLE"|Variable "?\$|node_modules|    at /.test(text);
     if (isOurs) faults.push(`${status} ${text.slice(0, 500)}\n  for ${JSON.stringify(sent).slice(0, 1_500)}`);
   };
-  afterEach(() => expect(faults.splice(0), "the server's faults").to.deep.equal([]));
+  afterEach(() => expect(faults.splice(0), "server errors").to.deep.equal([]));
 
-  /** Runs `work` so many times, a few at once. */
+  /** Runs `work` so many times, a few at a time. */
   async function repeat(times: number, work: () => Promise<unknown>): Promise<void> {
     let left = times;
     await Promise.all(
@@ -88,7 +88,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     );
   }
 
-  /** Headers can hold no more than this. */
+  /** Replaces characters that headers cannot hold. */
   const printable = (text: string) => text.replace(/[^\x20-\x7e\x80-\xff]/g, "?");
 
   function credential(): Record<string, string> {
@@ -102,7 +102,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     ]);
   }
 
-  /** Answers with the status. */
+  /** Sends a request and returns its status. */
   async function send({ method, path, headers, body }: Sent): Promise<number> {
     const patience = new AbortController();
     const response = await fetch(w().url + path, {
@@ -161,7 +161,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     };
   }
 
-  it("to rows", async () => {
+  it("cause no server error in rows", async () => {
     const all = await rows();
     await repeat(counts.rows, async () => {
       const request = requestTo(random.one(all));
@@ -181,11 +181,11 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
       const row = taking[turn++ % taking.length]!;
       answers.get(row)!.add(await send(requestTo(row)));
     });
-    // Nothing stood before the bodies, so that none was looked at.
+    // Each operation responded 400 to some body, so that no earlier check hides the bodies.
     for (const [{ method, path }, statuses] of answers) expect(statuses, `${method} ${path}`).to.include(400);
   });
 
-  it("to GraphQL", async () => {
+  it("cause no server error in GraphQL", async () => {
     const roots = [
       ["query", schema.getQueryType()],
       ["mutation", schema.getMutationType()],
@@ -213,7 +213,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     });
   });
 
-  it("that are no HTTP", async () => {
+  it("cause no server error if they are not HTTP", async () => {
     const whole = () =>
       rawRequest(
         `${random.one(["GET", "POST", "PUT", "HEAD", "TRACE", "CONNECT", "FOO"])} ${random.one(["/api/v2/groups", "/graphql", "//", "*", "http://[", "/healthz?%", "/%c0%af"])}`,
@@ -241,7 +241,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     });
   });
 
-  it("to sockets", async () => {
+  it("cause no server error on sockets", async () => {
     await repeat(counts.sockets, async () => {
       const socket = new WebSocket(`${w().url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
       socket.on("error", () => {});
@@ -261,7 +261,7 @@ describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
     });
   });
 
-  it("leave the server in good health, and nothing in its log that it could not explain", async () => {
+  it("leave the server healthy, and nothing unexplained in its log", async () => {
     expect(await w().nobody.get("/readyz")).to.include({ status: 200 });
     expect((await w().as(w().owner).graphql("{ me { username } }")).me.username).to.be.a("string");
     expect(await w().login(w().owner.email, ownerPassword)).to.be.a("string");

@@ -4,11 +4,11 @@ import type { Context } from "../src/domain/kernel/context.js";
 import { translate } from "../src/graphql/engine/errors.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 
-describe("what goes wrong in GraphQL", () => {
+describe("errors of GraphQL", () => {
   const schema = buildSchema(
-    "enum Colour { RED } type Query { number: Int! colour: Colour list: [Int] echo(text: String!): String }",
+    "enum Color { RED } type Query { number: Int! color: Color list: [Int] echo(text: String!): String }",
   );
-  const values: Record<string, unknown> = { number: null, colour: "BLUE", list: 5, echo: "x" };
+  const values: Record<string, unknown> = { number: null, color: "BLUE", list: 5, echo: "x" };
   for (const [name, field] of Object.entries(schema.getQueryType()!.getFields())) {
     field.extensions = { open: true };
     field.resolve = () => values[name];
@@ -16,9 +16,11 @@ describe("what goes wrong in GraphQL", () => {
 
   for (const compiled of [true, false]) {
     const how = compiled ? "compiled" : "interpreted";
-    for (const field of ["number", "colour", "list"]) {
-      it(`is a defect when a value does not fit its field: ${field}, ${how}`, async () => {
-        const { errors } = await prepare(schema, parse(`{ ${field} }`), undefined, compiled).run({} as Context, {});
+    for (const field of ["number", "color", "list"]) {
+      it(`are defects if a value does not fit its field: ${field}, ${how}`, async () => {
+        const { errors } = await prepare(schema, parse(`{ ${field} }`), undefined, compiled)
+          .admit({} as Context)
+          .run({});
         expect(translate(errors![0])).to.include({
           code: "INTERNAL_SERVER_ERROR",
           message: "An internal error occurred.",
@@ -26,9 +28,9 @@ describe("what goes wrong in GraphQL", () => {
       });
     }
 
-    it(`is the caller's doing when an argument is missing, ${how}`, async () => {
+    it(`are the caller's fault if an argument is missing, ${how}`, async () => {
       const operation = prepare(schema, parse('query($text: String = "x") { echo(text: $text) }'), undefined, compiled);
-      const { errors } = await operation.run({} as Context, { text: null });
+      const { errors } = await operation.admit({} as Context).run({ text: null });
       expect(translate(errors![0])).to.include({ code: "BAD_USER_INPUT" });
     });
   }

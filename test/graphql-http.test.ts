@@ -1,4 +1,4 @@
-// GraphQL over HTTP: the protocol, the form of errors, and the limits of foreign documents.
+// GraphQL over HTTP: the protocol, the form of errors, and the limits of callers' documents.
 import { expect } from "chai";
 import { serverAudits } from "graphql-http";
 import { getIntrospectionQuery } from "graphql";
@@ -23,7 +23,7 @@ describe("GraphQL over HTTP", () => {
   const ask = (body: unknown, headers?: Record<string, string>): Promise<GraphqlAnswer> =>
     owner().post("/graphql", body, headers);
 
-  /** The one error of an answer. */
+  /** The only error of a response. */
   async function refusal(body: unknown, headers?: Record<string, string>) {
     const answer = await ask(body, headers);
     expect(answer.body.errors, JSON.stringify(answer.body)).to.have.length(1);
@@ -40,7 +40,7 @@ describe("GraphQL over HTTP", () => {
       });
     }
 
-    it("answers queries by GET, with a header that forms cannot send, and by HEAD", async () => {
+    it("accepts queries by GET, with a header that forms cannot send, and by HEAD", async () => {
       const path = `/graphql?query=${encodeURIComponent("{ me { username } }")}`;
       const answer = await owner().get(path, { "Apollo-Require-Preflight": "1" });
       expect(answer).to.include({ status: 200 });
@@ -59,7 +59,7 @@ describe("GraphQL over HTTP", () => {
       expect(answer.headers.get("allow")).to.equal("POST");
     });
 
-    it("knows no other methods", async () => {
+    it("rejects other methods", async () => {
       for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
         const answer = await owner().request(method, "/graphql");
         expect(answer, method).to.include({ status: 405 });
@@ -68,13 +68,13 @@ describe("GraphQL over HTTP", () => {
       }
     });
 
-    it("refuses what a form of another site could send", async () => {
+    it("rejects what a form of another site could send", async () => {
       for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
         expect(await ask('{"query":"{ me { id } }"}', { "Content-Type": type }), type).to.include({ status: 415 });
       }
     });
 
-    it("refuses what a page of another site could send without a type, also for an operation that came before", async () => {
+    it("rejects what a page of another site could send without a type, even for a known operation", async () => {
       const query = "{ me { username name } }";
       for (let time = 0; time < 3; time++) expect(await ask({ query })).to.include({ status: 200 });
       const headers = { "Service-Session-Token": w().owner.token };
@@ -85,7 +85,7 @@ describe("GraphQL over HTTP", () => {
       expect(await send({ "Apollo-Require-Preflight": "1" })).to.include({ status: 200 });
     });
 
-    it("says where subscriptions run", async () => {
+    it("says where to run subscriptions", async () => {
       for (let time = 0; time < 3; time++) {
         const { status, message, extensions } = await refusal({ query: "subscription { inboxEvents { __typename } }" });
         expect({ status, code: extensions.code }).to.deep.equal({ status: 400, code: "BAD_USER_INPUT" });
@@ -93,7 +93,7 @@ describe("GraphQL over HTTP", () => {
       }
     });
 
-    it("refuses batches, bodies that are no JSON, and bodies that are too large", async () => {
+    it("rejects batches, bodies that are not JSON, and bodies that are too large", async () => {
       expect(await ask('[{"query":"{ me { id } }"}]')).to.include({ status: 400 });
       expect(await ask('{"query":')).to.include({ status: 400 });
       expect(
@@ -101,14 +101,30 @@ describe("GraphQL over HTTP", () => {
       ).to.include({ status: 413 });
     });
 
-    it("sends nothing that may be stored", async () => {
+    it("ends the body of every result with a newline", async () => {
+      const headers = { "Service-Session-Token": w().owner.token, "Content-Type": "application/json" };
+      const large = Array.from(
+        { length: 30 },
+        (_, n) => `t${n}: __type(name: "Query") { fields { name description } }`,
+      );
+      for (const query of ["{ me { email } }", "{ nothing }", "{ me { nothing } }", `{ ${large.join(" ")} }`]) {
+        // Read by Apollo, kept by it, and then run without it.
+        for (let time = 0; time < 3; time++) {
+          const body = JSON.stringify({ query });
+          const text = await (await fetch(`${w().url}/graphql`, { method: "POST", headers, body })).text();
+          expect(text, query.slice(0, 40)).to.match(/^\{.*\}\n$/);
+        }
+      }
+    });
+
+    it("forbids caching of responses", async () => {
       const { headers } = await ask({ query: "{ me { id } }" });
       expect(headers.get("cache-control")).to.equal("no-store");
     });
   });
 
   describe("failures", () => {
-    it("are 400 for what cannot be parsed, does not validate or names no operation", async () => {
+    it("are 400 if the document does not parse, does not validate, or names no operation", async () => {
       for (const body of [
         { query: "{ me { id }" },
         { query: "{ nothing }" },
@@ -123,7 +139,7 @@ describe("GraphQL over HTTP", () => {
       }
     });
 
-    it("carry the request's id and nothing of the machinery", async () => {
+    it("carry the request id and no internals", async () => {
       const answer = await ask({ query: "{ nothing }" });
       expect(answer.body.errors![0]!.extensions).to.deep.equal({
         code: "BAD_USER_INPUT",
@@ -132,7 +148,7 @@ describe("GraphQL over HTTP", () => {
       expect(JSON.stringify(answer.body)).to.not.match(/stack|node_modules|Apollo/);
     });
 
-    it("and everything else are the same for an operation that came before", async () => {
+    it("and everything else are the same for a known operation", async () => {
       const query = "query($group: String!) { group(group: $group) { id name } }";
       const two = "query a { me { id } } query b { me { username } }";
       const variables = { group: w().defaultOrganization };
@@ -203,7 +219,7 @@ describe("GraphQL over HTTP", () => {
       expect(missing.extensions.code).to.equal("NOT_FOUND");
     });
 
-    it("are 401 for a bad credential, whatever is asked", async () => {
+    it("are 401 for an invalid credential, whatever the operation", async () => {
       const answer = await w().as({ token: "nonsense" }).post("/graphql", { query: "{ serverInfo { version } }" });
       expect(answer).to.include({ status: 401 });
       expect(answer.headers.get("www-authenticate")).to.match(
@@ -212,11 +228,11 @@ describe("GraphQL over HTTP", () => {
       expect(answer.body.errors[0].extensions.code).to.equal("UNAUTHENTICATED");
     });
 
-    it("name every faulty variable at once, by its place in the arguments", async () => {
+    it("name every faulty variable, by its place in the arguments", async () => {
       const { status, extensions } = await refusal({
         query: "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
         variables: {
-          input: { group: "x", name: 5, quotaAllowance: "7", addUsers: [w().owner.id, "x", 3], colour: "red" },
+          input: { group: "x", name: 5, quotaAllowance: "7", addUsers: [w().owner.id, "x", 3], color: "red" },
         },
       });
       expect(status).to.equal(400);
@@ -226,11 +242,24 @@ describe("GraphQL over HTTP", () => {
         "input.quotaAllowance",
         "input.addUsers[1]",
         "input.addUsers[2]",
-        "input.colour",
+        "input.color",
       ]);
     });
 
-    it("tell of the credential and its scopes before they look at the variables", async () => {
+    it("name variables within list and object literals by their place in the arguments", async () => {
+      const { extensions } = await refusal({
+        query: `mutation($user: UUID!, $quota: Int) {
+          updateGroup(input: { group: "x", quotaAllowance: $quota, addUsers: [$user] }) { group { id } }
+        }`,
+        variables: { user: "x", quota: "7" },
+      });
+      expect(extensions.validations).to.deep.equal([
+        { field: "input.addUsers[0]", detail: "Must be a UUID." },
+        { field: "input.quotaAllowance", detail: extensions.validations![1]!.detail },
+      ]);
+    });
+
+    it("report the credential and its scopes before the variables", async () => {
       const { createApiKey } = await w()
         .as(w().owner)
         .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["user:read"] }) { token } }`);
@@ -249,7 +278,7 @@ describe("GraphQL over HTTP", () => {
       }
     });
 
-    it("name every field that breaks a rule, in the style of GraphQL", async () => {
+    it("name every field that breaks a rule, spelled as in GraphQL", async () => {
       const group = await w().group();
       const { status, extensions } = await refusal({
         query: "mutation($input: UpdateGroupInput!) { updateGroup(input: $input) { group { id } } }",
@@ -263,13 +292,13 @@ describe("GraphQL over HTTP", () => {
       ]);
     });
 
-    it("take one value for a list of it, as GraphQL does", async () => {
+    it("do not occur for one value in place of a list, as GraphQL allows", async () => {
       const query = "query($ids: [UUID!]) { groups(filter: { ids: $ids }) { nodes { id } } }";
       const answer = await ask({ query, variables: { ids: w().defaultOrganization } });
       expect(answer.body).to.deep.equal({ data: { groups: { nodes: [{ id: w().defaultOrganization }] } } });
     });
 
-    it("reject variables named like a member of every object, which would have its value", async () => {
+    it("reject variables named like a member of every object, whose value they would get", async () => {
       for (const name of ["toString", "valueOf", "constructor", "__proto__"])
         for (const query of [
           `query($${name}: Int = 1) { groups(first: $${name}) { totalCount } }`,
@@ -283,7 +312,7 @@ describe("GraphQL over HTTP", () => {
         }
     });
 
-    it("ask only for what the operation at hand needs", async () => {
+    it("require only what the selected operation needs", async () => {
       const query = "query Open { serverInfo { version } } query Closed { me { id } }";
       expect((await w().nobody.post("/graphql", { query, operationName: "Open" })).body).to.not.have.property("errors");
       expect((await w().nobody.post("/graphql", { query, operationName: "Closed" })).body).to.have.property("errors");
@@ -313,7 +342,7 @@ describe("GraphQL over HTTP", () => {
       await refused(aliases(101), /more than 100 aliases/);
     });
 
-    it("of cost: 50000 objects, whether the page sizes are written, in variables or in their defaults", async () => {
+    it("of cost: 50000 objects, with page sizes written out, in variables, or in their defaults", async () => {
       const pages = (first: string) =>
         `groups(first: ${first}) { nodes { members(first: ${first}) { nodes { addedAt } } } }`;
       await accepted(`{ ${pages("100")} }`);
@@ -322,7 +351,7 @@ describe("GraphQL over HTTP", () => {
       await refused(`query($n: Int) { ${pages("$n")} }`, /more than 50000 objects/, { n: 1000 });
       await refused(`query($n: Int = 1000) { ${pages("$n")} }`, /more than 50000 objects/);
       await refused(`{ ...F } fragment F on Query { ${pages("1000")} }`, /more than 50000 objects/);
-      // Documents that came before are known: what depends on variables is counted all the same.
+      // Known documents: their variables count all the same.
       const known = `query($n: Int) { ${pages("$n")} }`;
       for (let time = 0; time < 4; time++) await accepted(known, { n: 10 });
       await refused(known, /more than 50000 objects/, { n: 1000 });
@@ -354,9 +383,9 @@ describe("GraphQL over HTTP", () => {
       await refused(`{ me { id } } #${"x".repeat(64 * 1024)}`, /larger than 65536 bytes/);
     });
 
-    it("of mutations: one in a request", async () => {
+    it("of mutations: one in a document", async () => {
       const send = 'sendCustomNotification(input: { content: { title: "x" } }) { __typename }';
-      await refused(`mutation { a: ${send} b: ${send} }`, /One mutation per request/);
+      await refused(`mutation { a: ${send} b: ${send} }`, /One mutation per document: each is one transaction/);
       await accepted(`mutation { a: ${send} __typename }`);
     });
 
@@ -372,7 +401,7 @@ describe("GraphQL over HTTP", () => {
       expect(performance.now() - begun, "milliseconds").to.be.lessThan(10_000);
     });
 
-    it("let introspection through, and keep it from growing", async () => {
+    it("allow introspection, and keep it from growing", async () => {
       await accepted(getIntrospectionQuery());
       const types = "types { fields { type { fields { type { name } } } } }";
       await refused(
@@ -382,7 +411,7 @@ describe("GraphQL over HTTP", () => {
     });
   });
 
-  it("keeps the schema to itself if so configured", async () => {
+  it("hides the schema if so configured", async () => {
     const app = await startServer(w().database.url, { STEWARD_GRAPHQL_INTROSPECTION: "false" });
     try {
       const hidden = new Client(app.url, w().owner.token);

@@ -1,4 +1,4 @@
-// What a document of the caller's own may cost, by what it really selects, and how large its response may be.
+// What a document of the caller may cost, judged by what it really selects, and how large its response may be.
 import { expect } from "chai";
 import { getIntrospectionQuery, GraphQLError } from "graphql";
 import { createClient } from "graphql-ws";
@@ -7,10 +7,10 @@ import { DomainError } from "../src/domain/kernel/errors.js";
 import { isLarger } from "../src/graphql/engine/result.js";
 import { world } from "./support/world.js";
 
-describe("the limits of foreign documents", () => {
+describe("the limits of callers' documents", () => {
   const w = world();
 
-  /** The response of each of the first three runs, which must be the same. */
+  /** Returns the response of the first of three runs, which must all be the same. */
   async function run(query: string, variables = {}) {
     const send = async () => {
       const { status, body } = await w().as(w().owner).post("/graphql", { query, variables });
@@ -45,7 +45,7 @@ describe("the limits of foreign documents", () => {
     });
   });
 
-  it("let the full introspection of tools through", async () => {
+  it("allow the full introspection query of tools", async () => {
     await accepted(getIntrospectionQuery());
     const all = { descriptions: true, specifiedByUrl: true, directiveIsRepeatable: true };
     await accepted(
@@ -73,13 +73,13 @@ describe("the limits of foreign documents", () => {
     await tooCostly(query, { checks });
   });
 
-  it("count again where other variables may cost more, also in a document that came before", async () => {
+  it("count again if other variables may cost more, even in a known document", async () => {
     const shown =
       "{ fields { args { type { name ofType { name } } } type { ofType { fields { args { name } type { name ofType { name } } } } } } }";
     const byName = `query($name: String!) { ${repeated(90, `__type(name: $name) ${shown}`)} }`;
     await accepted(byName, { name: "UUID" });
     await tooCostly(byName, { name: "Query" });
-    // Null has no place there: the executor refuses the field, and it costs nothing.
+    // Null is invalid here: the executor rejects the field, and it costs nothing.
     const members = repeated(60, "group(group: $group) { members(first: 1000) { nodes { addedAt } } }");
     const byDefault = `query($group: String = "${w().defaultOrganization}") { ${members} }`;
     expect((await run(byDefault, { group: null })).status).to.equal(200);
@@ -95,7 +95,7 @@ describe("the limits of foreign documents", () => {
     }
   });
 
-  it("measure a response by the bytes of its texts, its names and its errors", () => {
+  it("measure a response by the bytes of its texts, names, and errors", () => {
     const text = "x".repeat(1000);
     expect(isLarger({ data: { text } }, 1500)).to.equal(false);
     expect(isLarger({ data: { text: "é".repeat(1000) } }, 1500)).to.equal(true);
@@ -107,7 +107,7 @@ describe("the limits of foreign documents", () => {
     expect(isLarger({ data: null, errors: [new GraphQLError("x", { originalError })] }, 500)).to.equal(true);
   });
 
-  it("let a default page of default pages through, with all that its nodes tell of themselves", async () => {
+  it("allow a default page of default pages with all fields of its nodes", async () => {
     const member = "addedAt account { id username name email roles { name displayName } }";
     const group = "id name displayName organization { id name } aiBudget { spendLimitMicros }";
     const page = "pageInfo { hasNextPage endCursor } totalCount";
@@ -117,7 +117,7 @@ describe("the limits of foreign documents", () => {
     );
   });
 
-  it("refuse a response of more than 8 MiB, over HTTP and over sockets", async () => {
+  it("reject a response of more than 8 MiB, over HTTP and over sockets", async () => {
     await w().app.services.database.pool.query(
       `insert into groups (id, created_at, updated_at, organization_id, name, avatar_url)
        select gen_random_uuid(), now(), now(), $1, 'large-' || n, '/' || repeat('x', 2000) from generate_series(1, 60) n`,

@@ -1,4 +1,4 @@
-// GraphQL over WebSocket: who is let in and for how long, and many operations on one socket.
+// GraphQL over WebSocket: who may connect and for how long, and many operations on one socket.
 import { ApolloClient, gql, HttpLink, InMemoryCache } from "@apollo/client";
 import { ApolloLink } from "@apollo/client/link";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
@@ -32,13 +32,13 @@ describe("GraphQL over WebSocket", () => {
     return client;
   }
 
-  /** The first result of an operation. */
+  /** Returns the first result of an operation. */
   async function run(client: SocketClient, query: string, variables?: Record<string, unknown>): Promise<Result> {
     for await (const result of client.iterate({ query, variables })) return result as Result;
     throw new Error("There was no result.");
   }
 
-  /** A bare socket: what it is told, and the code it is closed with. */
+  /** Opens a bare socket; returns the messages that it receives and the code with which it is closed. */
   async function bare(headers: Record<string, string> = {}, protocol = "graphql-transport-ws", url?: string) {
     const socket = new WebSocket(address(url), protocol, { headers });
     endings.push(() => socket.terminate());
@@ -61,7 +61,7 @@ describe("GraphQL over WebSocket", () => {
     ...(token !== undefined && { payload: { sessionToken: token } }),
   });
 
-  describe("a client is let in", () => {
+  describe("accepts a client", () => {
     it("with the token of a session in its first message", async () => {
       const result = await run(connect(w().owner), "{ me { username } }");
       expect(result).to.deep.equal({ data: { me: { username: "owner" } } });
@@ -75,19 +75,19 @@ describe("GraphQL over WebSocket", () => {
     });
 
     for (const [what, token] of Object.entries({
-      none: undefined,
-      "a malformed one": "nonsense",
-      "an unknown one": `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`,
-      "no text": { not: "text" },
+      "no token": undefined,
+      "a malformed token": "nonsense",
+      "an unknown token": `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`,
+      "a token that is not text": { not: "text" },
     })) {
-      it(`not with ${what}: 4403`, async () => {
+      it(`but closes with 4403 with ${what}`, async () => {
         const { closed, say } = await bare();
         say(init(token));
         expect((await closed)[0]).to.equal(4403);
       });
     }
 
-    it("not before it introduced itself, nor with messages or protocols of another kind", async () => {
+    it("but not before its first message, nor with unknown messages or protocols", async () => {
       const early = await bare();
       early.say({ type: "subscribe", id: "1", payload: { query: "{ me { id } }" } });
       expect((await early.closed)[0]).to.equal(4401);
@@ -124,7 +124,7 @@ describe("GraphQL over WebSocket", () => {
     }
   });
 
-  it("asks for each operation anew what the caller may do", async () => {
+  it("checks the caller's permissions for each operation again", async () => {
     const [ada] = await w().users("ada");
     await w().grant(ada!, "user-admin");
     const client = connect(ada!);
@@ -139,7 +139,7 @@ describe("GraphQL over WebSocket", () => {
     );
   });
 
-  it("runs mutations side by side, each in a transaction of its own", async () => {
+  it("runs mutations concurrently, each in a transaction of its own", async () => {
     const client = connect(w().owner);
     const create = (name: string) =>
       run(
@@ -157,7 +157,7 @@ describe("GraphQL over WebSocket", () => {
     expect(groups.totalCount).to.equal(15);
   });
 
-  it("carries 100 operations at once, and no more", async () => {
+  it("runs 100 operations concurrently, and no more", async () => {
     const { messages, say } = await bare();
     say(init(w().owner.token));
     await eventually(() => messages.length === 1, "acknowledged");
@@ -168,7 +168,7 @@ describe("GraphQL over WebSocket", () => {
         payload: { query: "{ groups { nodes { id members { totalCount } } } }" },
       });
     const ended = () => messages.filter(({ type }) => type === "complete" || type === "error");
-    await eventually(() => ended().length === 120, "all are answered");
+    await eventually(() => ended().length === 120, "all have ended");
     const refused = messages.filter(({ type }) => type === "error");
     expect(refused.length).to.be.within(1, 20);
     for (const { payload } of refused)
@@ -195,7 +195,7 @@ describe("GraphQL over WebSocket", () => {
     }
   });
 
-  describe("of a client that does not read", () => {
+  describe("for a client that does not read", () => {
     const unreadBytes = async () =>
       Number(/^steward_unread_bytes (\d+)/m.exec(await (await fetch(`${w().url}/metrics`)).text())?.[1]);
 
@@ -207,7 +207,7 @@ describe("GraphQL over WebSocket", () => {
       return client;
     }
 
-    it("runs few operations before their results are taken, and all of them when they are", async () => {
+    it("runs few operations before their results are read, and all of them once they are", async () => {
       const [ada] = await w().users("ada");
       const content = "x".repeat(64 * 1024);
       await deliver(w().app, ada!.id, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], { content });
@@ -222,7 +222,7 @@ describe("GraphQL over WebSocket", () => {
       await eventually(() => messages.filter(({ type }) => type === "complete").length === 50, "all come", 20_000);
     });
 
-    it("runs nothing of what waits for its turn once the client is gone", async () => {
+    it("runs no pending operation once the client is gone", async () => {
       const [ada] = await w().users("ada");
       const content = "x".repeat(64 * 1024);
       await deliver(w().app, ada!.id, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"], { content });
@@ -240,7 +240,7 @@ describe("GraphQL over WebSocket", () => {
       expect(inboxNotifications.nodes.map(({ title }: { title: string }) => title)).to.not.include("too late");
     });
 
-    it("cuts the socket when it is to carry too much, such as pongs for pings", async () => {
+    it("cuts the socket when too much output is pending, such as pongs", async () => {
       const { closed, say, socket } = await paused(w().owner);
       for (let n = 0; n < 600; n++) say({ type: "ping", payload: { padding: "x".repeat(64 * 1024) } });
       socket.on("error", () => {});
@@ -251,7 +251,7 @@ describe("GraphQL over WebSocket", () => {
     });
   });
 
-  it("gives up a subscription as soon as the client does", async () => {
+  it("stops a subscription as soon as the client does", async () => {
     const [ada] = await w().users("ada");
     const { messages, say } = await bare();
     say(init(ada!.token));
@@ -260,7 +260,7 @@ describe("GraphQL over WebSocket", () => {
       eventually(() => messages.some((each) => each.id === id && each.type === "next"), `${id} has begun`);
     await eventually(() => messages.length === 1, "acknowledged");
     for (let n = 0; n < 60; n++) {
-      // 20 at once are allowed: those given up must not count.
+      // 20 concurrent subscriptions are allowed: stopped ones must not count.
       say({ type: "subscribe", id: String(n), payload: { query } });
       await begun(String(n));
       say({ type: "complete", id: String(n) });
@@ -268,7 +268,7 @@ describe("GraphQL over WebSocket", () => {
     expect(messages.filter(({ type, payload }) => type === "error" || payload?.errors)).to.deep.equal([]);
   });
 
-  it("holds documents to the same rules as HTTP", async () => {
+  it("applies the same rules to documents as HTTP", async () => {
     const { messages, say, socket } = await bare();
     say(init(w().owner.token));
     await eventually(() => messages.length === 1, "acknowledged");
@@ -291,7 +291,7 @@ describe("GraphQL over WebSocket", () => {
     expect(socket.readyState).to.equal(WebSocket.OPEN);
   });
 
-  it("asks for the scope of an operation before it looks at the variables", async () => {
+  it("checks the scope of an operation before its variables", async () => {
     const { createApiKey } = await w()
       .as(w().owner)
       .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["group:read"] }) { token } }`);
@@ -307,7 +307,7 @@ describe("GraphQL over WebSocket", () => {
     });
   });
 
-  it("keeps the schema to itself if so configured, and closes with 1012 when the server stops", async () => {
+  it("hides the schema if so configured, and closes with 1012 when the server stops", async () => {
     const app = await startServer(w().database.url, { STEWARD_GRAPHQL_INTROSPECTION: "false" });
     let closed = 0;
     const client = connect(w().owner, app.url);
@@ -319,7 +319,7 @@ describe("GraphQL over WebSocket", () => {
     expect(closed).to.equal(1012);
   });
 
-  it("serves Apollo Client: a query, a mutation and a subscription", async () => {
+  it("serves Apollo Client: a query, a mutation, and a subscription", async () => {
     const [ada] = await w().users("ada");
     const http = new HttpLink({ uri: `${w().url}/graphql`, headers: { "Service-Session-Token": ada!.token } });
     const link = ApolloLink.split(
@@ -376,9 +376,9 @@ describe("GraphQL over WebSocket", () => {
         }
       `,
     });
-    await eventually(() => told.length === 1, "told");
+    await eventually(() => told.length === 1, "the first event arrives");
     await deliver(w().app, ada!.id, ["Cake"]);
-    await eventually(() => told.length === 2, "told again");
+    await eventually(() => told.length === 2, "the second event arrives");
     expect(told).to.deep.equal(["Tea", "Cake"]);
   });
 });

@@ -1,4 +1,4 @@
-// What groups allow: AI budgets and what is spent of them, workspace quota.
+// Limits of groups: AI budgets and their spending, and the workspace quota.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { world } from "./support/world.js";
@@ -8,7 +8,7 @@ const path = ({ id }: { id: string }) => `/api/v2/groups/${id}/ai/budget`;
 describe("AI budgets of groups", () => {
   const w = world();
 
-  it("are set, replaced, read and deleted", async () => {
+  it("are set, replaced, read, and deleted", async () => {
     const group = await w().group();
     const owner = w().as(w().owner);
     expect((await owner.get(path(group))).status).to.equal(404);
@@ -30,7 +30,7 @@ describe("AI budgets of groups", () => {
     expect((await owner.get(path(group))).status).to.equal(404);
   });
 
-  it("are whole numbers from 1 on", async () => {
+  it("are whole numbers from 1", async () => {
     const group = await w().group();
     for (const limit of [undefined, null, 0, -1, 1.5, "5", 9007199254740992]) {
       const { status, body } = await w().as(w().owner).put(path(group), { spend_limit_micros: limit });
@@ -39,7 +39,7 @@ describe("AI budgets of groups", () => {
     }
   });
 
-  it("are not for plain members: hidden when read, refused when written", async () => {
+  it("are hidden from plain members, whose changes are rejected", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const group = await w().group(undefined, { members: [ada!] });
     await w().as(w().owner).put(path(group), { spend_limit_micros: 5 });
@@ -49,7 +49,7 @@ describe("AI budgets of groups", () => {
     expect((await w().as(bob!).put(path(group), {})).status).to.equal(404);
   });
 
-  it("leave one audit event for each change, and none for the same limit again", async () => {
+  it("record one audit event per change, and none for an unchanged limit", async () => {
     const group = await w().group();
     const owner = w().as(w().owner);
     for (const limit of [5, 5, 6]) await owner.put(path(group), { spend_limit_micros: limit });
@@ -68,7 +68,7 @@ describe("AI budgets of groups", () => {
   const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
   const spend = `query($user: String!) { aiSpend(user: $user) { limitMicros spentMicros periodStart periodEnd } }`;
 
-  it("the highest of a user's groups counts; usage counts once, however often it is reported", async () => {
+  it("apply the highest of a user's groups, and count usage once however often it is reported", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const groups = [await w().group(undefined, { members: [ada!] }), await w().group(undefined, { members: [ada!] })];
     const owner = w().as(w().owner);
@@ -92,7 +92,7 @@ describe("AI budgets of groups", () => {
     expect((await owner.graphql(spend, { user: ada!.id })).aiSpend).to.include({ limitMicros: null, spentMicros: 200 });
   });
 
-  it("usage of an earlier month does not count", async () => {
+  it("do not count usage of an earlier month", async () => {
     const [ada] = await w().users("ada");
     await w().app.services.database.pool.query(
       `insert into ai_usage (id, user_id, organization_id, amount_micros, at) values ($1, $2, $3, 7, date_trunc('month', now()) - interval '1 ms')`,
@@ -101,7 +101,7 @@ describe("AI budgets of groups", () => {
     expect((await w().as(ada!).graphql(spend, { user: "me" })).aiSpend.spentMicros).to.equal(0);
   });
 
-  it("usage is recorded by those who may, all of it or nothing", async () => {
+  it("let permitted callers record usage, all of it or nothing", async () => {
     const [ada] = await w().users("ada");
     const good = { id: newId(), userId: ada!.id, amountMicros: 1 };
     expect(
@@ -129,7 +129,7 @@ describe("reports of AI usage", () => {
   const w = world();
   const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
 
-  it("do not tell whether a user beyond the organization exists", async () => {
+  it("do not reveal whether a user outside the organization exists", async () => {
     const { id: organization } = await w().organization();
     const [admin, stranger, gone] = [
       await w().user("admin"),
@@ -155,7 +155,7 @@ describe("reports of AI usage", () => {
 describe("workspace quota", () => {
   const w = world();
 
-  it("is the sum of what a user's groups in the organization allow, Everyone included", async () => {
+  it("is the sum of the allowances of a user's groups in the organization, Everyone included", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const owner = w().as(w().owner);
     await owner.patch(`/api/v2/groups/${w().defaultOrganization}`, { quota_allowance: 3 });
@@ -176,14 +176,14 @@ describe("workspace quota", () => {
 
     const { workspaceQuota } = await w().as(ada!).graphql("{ workspaceQuota { budget creditsConsumed } }");
     expect(workspaceQuota).to.deep.equal({ budget: 7, creditsConsumed: 0 });
-    expect((await w().as(bob!).get(successor)).status, "of others it is not for plain members").to.equal(404);
+    expect((await w().as(bob!).get(successor)).status, "that of others is hidden from plain members").to.equal(404);
     const other = await w().organization();
     expect((await owner.get(`/api/v2/organizations/${other.id}/members/${ada!.id}/workspace-quota`)).status).to.equal(
       404,
     );
   });
 
-  it("goes beyond 32 bits", async () => {
+  it("can exceed 32 bits", async () => {
     const [ada] = await w().users("ada");
     for (const _ of [1, 2]) {
       const { id } = await w().group(undefined, { members: [ada!] });

@@ -1,4 +1,4 @@
-// Groups: made, found, listed, changed and deleted, on both surfaces.
+// Groups: how they are created, found, listed, changed, and deleted, on both surfaces.
 import { expect } from "chai";
 import { world } from "./support/world.js";
 
@@ -12,7 +12,7 @@ const named = ({ groups }: { groups: { nodes: Array<{ name: string }> } }) =>
 describe("groups", () => {
   const w = world();
 
-  it("a new organization has one group, Everyone, with the organization's id", async () => {
+  it("start in a new organization as one group, Everyone, with the organization's id", async () => {
     const { id } = await w().organization();
     await w().user("carol", [id]);
     const { status, body } = await w().as(w().owner).get(groupsOf(id));
@@ -33,7 +33,7 @@ describe("groups", () => {
     });
   });
 
-  it("is created with its fields, answers in the shape of the contract, and is found by id and by name", async () => {
+  it("are created with their fields, returned in the contract's shape, and found by id and by name", async () => {
     const fields = { name: "Crew", display_name: "The crew", avatar_url: "/crew.png", quota_allowance: 7 };
     const { status, body } = await w().as(w().owner).post(groupsOf("default"), fields);
     expect(status).to.equal(201);
@@ -57,7 +57,7 @@ describe("groups", () => {
     });
   });
 
-  it("gives each field alone as it gives all of them together", async () => {
+  it("return each field alone as they return all of them together", async () => {
     const { id } = await w().group();
     await w().as(w().owner).put(`/api/v2/groups/${id}/ai/budget`, { spend_limit_micros: 5 });
     const ofOrganization = ["id", "name", "displayName", "description", "icon", "isDefault", "createdAt", "updatedAt"];
@@ -88,7 +88,7 @@ describe("groups", () => {
     }
   });
 
-  it("reports all faults of a new group at once, in the spelling of the surface", async () => {
+  it("report all faults of a new group together, in the spelling of the surface", async () => {
     const { status, body } = await w()
       .as(w().owner)
       .post(groupsOf("default"), { name: "eVeryone", display_name: " x", avatar_url: "ftp://x", quota_allowance: -1 });
@@ -114,17 +114,17 @@ describe("groups", () => {
     ]);
   });
 
-  it("refuses names that are none", async () => {
+  it("reject invalid names", async () => {
     for (const name of [undefined, "", "a b", "-a", "a--b", "new", "Me", "everyone", "x".repeat(37)]) {
       const { status, body } = await w().as(w().owner).post(groupsOf("default"), { name });
       expect(status, `${name}`).to.equal(400);
       expect(body.validations[0].field).to.equal("name");
     }
     expect((await w().as(w().owner).post(groupsOf("default"), { name: missing })).status).to.equal(201);
-    expect((await w().as(w().owner).get(`/api/v2/groups/${missing}`)).status, "an id is an id").to.equal(404);
+    expect((await w().as(w().owner).get(`/api/v2/groups/${missing}`)).status, "a UUID is always an id").to.equal(404);
   });
 
-  it("refuses an allowance that is no 32-bit number from 0 on", async () => {
+  it("reject an allowance that is not a 32-bit number from 0", async () => {
     const { id } = await w().group();
     for (const allowance of [-1, 2147483648, 1.5, "5"]) {
       const { status, body } = await w().as(w().owner).patch(`/api/v2/groups/${id}`, { quota_allowance: allowance });
@@ -134,7 +134,7 @@ describe("groups", () => {
     }
   });
 
-  it("of two creations of one name at once one succeeds; a second organization makes the name ambiguous", async () => {
+  it("let one of two concurrent creations of a name succeed, and call the name ambiguous across organizations", async () => {
     const owner = w().as(w().owner);
     const both = await Promise.all([1, 2].map(() => owner.post(groupsOf("default"), { name: "twins" })));
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409]);
@@ -152,7 +152,7 @@ describe("groups", () => {
     expect(byId.body.display_name).to.equal("x");
   });
 
-  it("keeps the name Everyone and the membership of Everyone; allowance and avatar may change", async () => {
+  it("keep the name Everyone and the membership of Everyone, whose allowance and avatar may change", async () => {
     const { id } = await w().organization();
     const owner = w().as(w().owner);
     const [ada] = await w().users("ada");
@@ -164,7 +164,7 @@ describe("groups", () => {
     ]);
     const joined = await owner.patch(`/api/v2/groups/${id}`, { add_users: [ada!.id] });
     expect(joined.status).to.equal(403);
-    expect(joined.body.message).to.equal("Members of the Everyone group are managed by the organisation.");
+    expect(joined.body.message).to.equal("Members of the Everyone group are managed by the organization.");
     expect((await owner.patch(`/api/v2/groups/${id}`, { remove_users: [ada!.id] })).status).to.equal(403);
     const deleted = await owner.delete(`/api/v2/groups/${id}`);
     expect(deleted.status).to.equal(400);
@@ -179,7 +179,7 @@ describe("groups", () => {
     expect(changed.body).to.include({ quota_allowance: 5, avatar_url: "/a.png", name: "Everyone" });
   });
 
-  it("is deleted with its members in the answer, once, and leaves nothing to a later group of the name", async () => {
+  it("are deleted once, return their members, and leave nothing to a later group of the name", async () => {
     const owner = w().as(w().owner);
     const [ada, bob] = await w().users("ada", "bob");
     const doomed = await w().group("doomed", { members: [ada!, bob!] });
@@ -198,7 +198,7 @@ describe("groups", () => {
     expect((await w().as(ada!).get(`/api/v2/groups/${heir.id}`)).status).to.equal(404);
   });
 
-  it("is deleted through GraphQL with whatever was asked of it", async () => {
+  it("are deleted through GraphQL with any selection of their fields", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const { id } = await w().group("short-lived", { members: [ada!, bob!] });
     const { deleteGroup } = await w()
@@ -219,7 +219,7 @@ describe("groups", () => {
     });
   });
 
-  it("shows groups to their readers only; missing and unreadable look the same", async () => {
+  it("are visible to their readers only; missing and unreadable groups look the same", async () => {
     const [ada, bob] = await w().users("ada", "bob");
     const { id } = await w().group(undefined, { members: [ada!] });
     expect((await w().as(ada!).get(`/api/v2/groups/${id}`)).status).to.equal(200);
@@ -239,7 +239,7 @@ describe("groups", () => {
     expect(names).to.deep.equal(["Everyone"]);
   });
 
-  it("lists by organization name, group name and id, narrowed by all filters together", async () => {
+  it("are listed by organization name, group name, and id, narrowed by all filters together", async () => {
     const [ada] = await w().users("ada");
     const a = await w().organization("aaa");
     const owner = w().as(w().owner);
@@ -271,7 +271,7 @@ describe("groups", () => {
     expect(found.groups.nodes).to.deep.equal([{ name: "mine" }]);
   });
 
-  it("refuses filters that name nothing the caller can see", async () => {
+  it("reject filters that name nothing the caller can see", async () => {
     const [ada] = await w().users("ada");
     const faults = async (query: string) => {
       const { status, body } = await w().as(ada!).get(`/api/v2/groups?${query}`);
@@ -288,7 +288,7 @@ describe("groups", () => {
     expect((await w().as(ada!).get("/api/v2/organizations/nowhere/groups")).status).to.equal(404);
   });
 
-  it("pages through groups by cursor, forward and backward", async () => {
+  it("are paged by cursor, forward and backward", async () => {
     const { id } = await w().organization("paged");
     const owner = w().as(w().owner);
     for (const name of ["a", "b", "c", "d"]) await owner.post(groupsOf(id), { name });
@@ -305,7 +305,36 @@ describe("groups", () => {
     expect((await page("first: 100")).groups.pageInfo.hasNextPage).to.equal(false);
   });
 
-  it("writes one audit event for each change, and none where nothing changes", async () => {
+  it("are ordered by organization, name, and id, on pages from both ends", async () => {
+    const organizations = [
+      await w().organization("page-b"),
+      await w().organization("page-a"),
+      await w().organization("page-c"),
+    ];
+    for (const { id } of organizations)
+      for (const name of ["two", "One", "three"]) await w().group(name, { organization: id });
+    const client = w().as(w().owner);
+    const read = async (page: string, filter = ""): Promise<Array<{ cursor: string; node: { name: string } }>> => {
+      const { groups } = await client.graphql(
+        `{ groups(${page} ${filter}) { edges { cursor node { id name organization { name description } } } } }`,
+      );
+      return groups.edges;
+    };
+    for (const filter of ["", `filter: { organization: "page-c" }`, `filter: { search: "o" }`]) {
+      const all = await read("complete: true", filter);
+      expect(all.length).to.be.greaterThan(2);
+      expect(await read("first: 500", filter)).to.deep.equal(all);
+      expect(await read("last: 500", filter)).to.deep.equal(all);
+      for (const [at, { cursor }] of all.entries()) {
+        expect(await read(`first: 4, after: "${cursor}"`, filter)).to.deep.equal(all.slice(at + 1, at + 5));
+        expect(await read(`last: 2, before: "${cursor}"`, filter)).to.deep.equal(all.slice(Math.max(0, at - 2), at));
+      }
+      expect(await read("first: 3, offset: 2", filter)).to.deep.equal(all.slice(2, 5));
+      expect(await read("last: 2, offset: 1", filter)).to.deep.equal(all.slice(-3, -1));
+    }
+  });
+
+  it("record one audit event per change, and none where nothing changes", async () => {
     const owner = w().as(w().owner);
     const [ada] = await w().users("ada");
     const { id } = await w().group();
@@ -332,10 +361,10 @@ describe("groups", () => {
   });
 });
 
-describe("groups of an organization that is full", () => {
+describe("groups in an organization with a limit", () => {
   const w = world({ STEWARD_GROUPS_MAX_PER_ORGANIZATION: "3" });
 
-  it("are as many as the setting says, also when made at once; Everyone does not count", async () => {
+  it("are as many as the setting allows, even when created concurrently; Everyone does not count", async () => {
     const made = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         w()

@@ -1,19 +1,19 @@
-// What callers send to rows: bodies and query strings, and how their faults are reported.
+// Request bodies and query strings on REST routes, and how invalid ones are reported.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { raw, rawRequest } from "./support/raw.js";
 import { type Answer, world } from "./support/world.js";
 
-describe("a request", () => {
+describe("REST input", () => {
   const w = world();
   const owner = () => w().as(w().owner);
   const everyone = () => `/api/v2/groups/${w().defaultOrganization}`;
   const fields = ({ body }: Answer): string[] => (body.validations ?? []).map(({ field }: { field: string }) => field);
 
-  describe("brings a body", () => {
+  describe("request bodies", () => {
     const patch = (body: unknown, headers?: Record<string, string>) => owner().patch(everyone(), body, headers);
 
-    it("of JSON in UTF-8, whatever kind of JSON it calls it", async () => {
+    it("must be JSON in UTF-8, under any JSON media type", async () => {
       for (const type of [
         "application/json",
         "application/json; charset=utf-8",
@@ -45,10 +45,10 @@ describe("a request", () => {
         w().url,
         rawRequest(`PATCH ${everyone()}`, [`Service-Session-Token: ${w().owner.token}`, "Content-Length: 2"], "{}"),
       );
-      expect(statuses, "without a type").to.deep.equal([200]);
+      expect(statuses, "without a Content-Type").to.deep.equal([200]);
     });
 
-    it("of at most 1 MiB", async () => {
+    it("are limited to 1 MiB", async () => {
       const padded = (bytes: number) => `{"unknown":"${"x".repeat(bytes - 14)}"}`;
       expect(await patch(padded(1024 * 1024))).to.include({ status: 200 });
       const answer = await patch(padded(1024 * 1024 + 1));
@@ -67,7 +67,7 @@ describe("a request", () => {
       expect(chunked.statuses).to.deep.equal([413]);
     });
 
-    it("whose rest is read to its end when it is too large, so that the connection goes on", async () => {
+    it("are drained when they are too large, so that the connection stays usable", async () => {
       const head = ["PATCH /api/v2/groups/default HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
       const token = `Service-Session-Token: ${w().owner.token}`;
       const chunks = Array.from({ length: 80 }, () => `10000\r\n${"x".repeat(0x10000)}\r\n`);
@@ -79,7 +79,7 @@ describe("a request", () => {
       }
     });
 
-    it("of at most 64 levels", async () => {
+    it("are limited to 64 levels of nesting", async () => {
       const nested = (levels: number) => `{"unknown":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
       expect(await patch(nested(64))).to.include({ status: 200 });
       for (const levels of [65, 100_000]) {
@@ -92,7 +92,7 @@ describe("a request", () => {
       }
     });
 
-    it("and says where broken JSON breaks, without repeating it", async () => {
+    it("report where malformed JSON breaks, without echoing it", async () => {
       for (const [body, position] of [
         ['{"name": secret}', 9],
         ['{"name": "x", }', 14],
@@ -117,10 +117,10 @@ describe("a request", () => {
       }
     });
 
-    it("whose unknown fields, prototypes and earlier duplicates do not count", async () => {
+    it("have unknown fields, prototype keys, and all but the last duplicate ignored", async () => {
       const name = (await w().group()).name;
       const { id } = (await owner().get(`/api/v2/groups/${name}`)).body;
-      const change = `{"display_name": 5, "display_name": "last", "colour": 1, "__proto__": {"name": "polluted"}, "constructor": {"prototype": {"name": "x"}}}`;
+      const change = `{"display_name": 5, "display_name": "last", "color": 1, "__proto__": {"name": "polluted"}, "constructor": {"prototype": {"name": "x"}}}`;
       const answer = await owner().patch(`/api/v2/groups/${id}`, change);
       expect(answer).to.include({ status: 200 });
       expect(answer.body).to.include({ display_name: "last", name });
@@ -129,7 +129,7 @@ describe("a request", () => {
       expect((await owner().post("/api/v2/authcheck", checks)).body).to.deep.equal({ toString: true });
     });
 
-    it("that cannot name another object than its path", async () => {
+    it("cannot redirect a request to a different object than its path", async () => {
       const [named, other] = [await w().group(), await w().group()];
       const change = { group: other.id, organization: newId(), display_name: "changed" };
       expect((await owner().patch(`/api/v2/groups/${named.id}`, change)).body).to.include({
@@ -139,7 +139,7 @@ describe("a request", () => {
       expect((await owner().get(`/api/v2/groups/${other.id}`)).body).to.include({ display_name: "" });
     });
 
-    it("with any text as the keys of a map, which come back as they were", async () => {
+    it("may use any text as map keys, which are returned unchanged", async () => {
       const keys = ['"', "\\", "\n\t\u0001", "\u2028 é 😀", "</script>"];
       const object = { resource_type: "group", organization_id: "default" };
       const checks = Object.fromEntries(keys.map((key) => [key, { action: "read", object }]));
@@ -148,7 +148,7 @@ describe("a request", () => {
       );
     });
 
-    it("in which null is absent, and nothing becomes another type", async () => {
+    it("treat null as absent, and coerce no value to another type", async () => {
       const { id, name } = await w().group();
       const path = `/api/v2/groups/${id}`;
       expect((await owner().patch(path, '{"quota_allowance": 1.0, "name": null, "add_users": null}')).body).to.include({
@@ -163,7 +163,7 @@ describe("a request", () => {
       expect(await owner().patch(path, '{"quota_allowance": 1e400}')).to.include({ status: 400 });
     });
 
-    it("in which a number that does not fit hears the rule of its field, on both surfaces", async () => {
+    it("report a number out of range with the rule of its field, over REST and GraphQL alike", async () => {
       const { id } = await w().group();
       const [fromZero, fromOne] = [
         "Must be a whole number from 0 to 2147483647.",
@@ -191,7 +191,7 @@ describe("a request", () => {
       }
     });
 
-    it("of storable text: NUL and lone surrogates are 400 wherever they stand", async () => {
+    it("are rejected for NUL and lone surrogates anywhere in their text", async () => {
       const { id } = await w().group();
       for (const text of ["a\\u0000b", "\\ud800", "\\udc00x"]) {
         const answer = await owner().patch(
@@ -215,7 +215,7 @@ describe("a request", () => {
       }
     });
 
-    it("or none: it counts as {} where the contract shows no body, and is refused elsewhere", async () => {
+    it("default to {} where the contract documents no body, and are required elsewhere", async () => {
       const without = (method: string, path: string) => owner().request(method, path);
       await owner().post("/api/v2/notifications/custom", { content: { title: "x", message: "y" } });
       const [{ id }] = (await owner().get("/api/v2/notifications/inbox")).body.notifications;
@@ -229,7 +229,7 @@ describe("a request", () => {
       }
     });
 
-    it("without the e-mail or the password, and hears that they are required", async () => {
+    it("report a missing email, passcode, or password as required", async () => {
       for (const [path, ...expected] of [
         ["/api/v2/users/login", "email", "password"],
         ["/api/v2/users/otp/request", "email"],
@@ -241,14 +241,14 @@ describe("a request", () => {
       }
     });
 
-    it("or ignores one where none is read", async () => {
+    it("are ignored on routes that read none", async () => {
       expect(await owner().put("/api/v2/notifications/inbox/mark-all-as-read", "{broken")).to.include({ status: 204 });
       expect(await owner().request("DELETE", `/api/v2/groups/${(await w().group()).id}`, "{broken")).to.include({
         status: 200,
       });
     });
 
-    it("with three faulty fields, and hears of all three, on both surfaces in their own style", async () => {
+    it("have all faulty fields reported together, in the style of REST and of GraphQL", async () => {
       const { id } = await w().group();
       const rest = await owner().patch(`/api/v2/groups/${id}`, {
         display_name: " x",
@@ -266,10 +266,10 @@ describe("a request", () => {
       expect(named).to.have.members(["input.displayName", "input.quotaAllowance", "input.addUsers[0]"]);
     });
 
-    it("with 100000 faults, and hears of the first 1000", async () => {
+    it("with 100000 faults have the first 1000 reported", async () => {
       const { id } = await w().group();
       const addUsers = Array.from({ length: 100_000 }, () => "x");
-      const told = { detail: "No more than 1000 faults are told." };
+      const told = { detail: "At most 1000 faults are reported." };
       const rest = await owner().patch(`/api/v2/groups/${id}`, { add_users: addUsers });
       expect(rest).to.include({ status: 400 });
       expect(rest.body).to.include(told);
@@ -282,23 +282,23 @@ describe("a request", () => {
       expect(errors[0]!.extensions.validations).to.have.length(1000);
     });
 
-    it("with faults under names of its own, and hears no more than the beginning of long ones", async () => {
+    it("have long map keys truncated in field names", async () => {
       const checks = { ["k".repeat(100_000)]: { action: 1 } };
       const answer = await owner().post("/api/v2/authcheck", { checks });
       expect(fields(answer)).to.deep.equal([`checks.${"k".repeat(293)}…`]);
     });
   });
 
-  describe("has a query", () => {
+  describe("query strings", () => {
     const invalid = "Query parameters have invalid values.";
 
-    it("whose unknown and empty parameters do not count", async () => {
+    it("have unknown and empty parameters ignored", async () => {
       expect(await owner().get("/api/v2/groups?nothing=1&nothing=2&organization=&group_ids=&limit=")).to.include({
         status: 200,
       });
     });
 
-    it("with each parameter once, unless it is a list", async () => {
+    it("may repeat a parameter only where it is a list", async () => {
       const answer = await owner().get(
         "/api/v2/groups?organization=default&organization=default&has_member=me&has_member=me",
       );
@@ -316,7 +316,7 @@ describe("a request", () => {
       }
     });
 
-    it("with booleans in six spellings of any case", async () => {
+    it("accept booleans in six spellings, in any letter case", async () => {
       const members = async (value: string) =>
         (await owner().get(`${everyone()}?exclude_members=${value}`)).body.members;
       for (const yes of ["true", "TRUE", "1", "t", "T"]) expect(await members(yes), yes).to.deep.equal([]);
@@ -328,7 +328,7 @@ describe("a request", () => {
       }
     });
 
-    it("with limits and offsets within bounds", async () => {
+    it("enforce bounds on limits and offsets", async () => {
       const members = (query: string) => owner().get(`${everyone()}/members?${query}`);
       for (const good of ["limit=0", "limit=1", "limit=1000", "offset=0", "offset=2147483647"])
         expect(await members(good), good).to.include({ status: 200 });
@@ -349,7 +349,10 @@ describe("a request", () => {
         expect(answer.body.message, bad).to.equal(invalid);
         expect(fields(answer), bad).to.deep.equal([field]);
       }
-      expect(fields(await members("limit=x&offset=-&after_id=")), "all at once").to.have.members(["limit", "offset"]);
+      expect(fields(await members("limit=x&offset=-&after_id=")), "all reported together").to.have.members([
+        "limit",
+        "offset",
+      ]);
     });
   });
 });

@@ -1,4 +1,4 @@
-// What holds for every request, whatever it asks for: routes, credentials, headers, health.
+// What every HTTP request passes: routing, credentials, headers, and the health endpoints.
 import { expect } from "chai";
 import { csrfTokenOf } from "../src/http/credentials.js";
 import { newId } from "../src/domain/kernel/ids.js";
@@ -8,13 +8,13 @@ import { Client, world } from "./support/world.js";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe("every request", () => {
+describe("HTTP", () => {
   const w = world();
   const owner = () => w().as(w().owner);
   const everyone = () => `/api/v2/groups/${w().defaultOrganization}`;
 
-  describe("finds its route", () => {
-    it("or is 404, or 405 with the methods there are", async () => {
+  describe("routing", () => {
+    it("responds 404 for an unknown path, and 405 with the allowed methods for an unknown method", async () => {
       const unknown = await owner().get("/api/v2/nothing");
       expect(unknown).to.include({ status: 404 });
       expect(unknown.body).to.deep.equal({ message: "Route not found." });
@@ -35,12 +35,12 @@ describe("every request", () => {
       }
     });
 
-    it("before anybody asks for credentials", async () => {
+    it("comes before authentication", async () => {
       expect(await w().nobody.get("/api/v2/nothing")).to.include({ status: 404 });
       expect(await w().as({ token: "nonsense" }).post("/api/v2/groups")).to.include({ status: 405 });
     });
 
-    it("by the very path: case and slashes count", async () => {
+    it("matches paths exactly, including letter case and slashes", async () => {
       for (const path of [
         "/api/v2/groups/",
         "/API/v2/groups",
@@ -53,7 +53,7 @@ describe("every request", () => {
       }
     });
 
-    it("with segments decoded once, and 400 for a bad escape", async () => {
+    it("decodes path segments once, and responds 400 for invalid escapes", async () => {
       const { name } = await w().group("plus-and");
       expect((await owner().get(`/api/v2/groups/${name.replace("-", "%2D")}`)).body).to.include({ name });
       expect(await owner().get(`/api/v2/groups/${name.replace("-", "%252D")}`)).to.include({ status: 404 });
@@ -65,7 +65,7 @@ describe("every request", () => {
       }
     });
 
-    it("with HEAD where GET works", async () => {
+    it("supports HEAD on every GET route", async () => {
       for (const path of [
         "/api/v2/groups",
         everyone(),
@@ -83,13 +83,13 @@ describe("every request", () => {
     });
   });
 
-  describe("shows who sent it", () => {
+  describe("authentication", () => {
     const me = '{"query":"{ me { username } }"}';
     const send = (headers: Record<string, string>, method = "GET", path = "/api/v2/groups") =>
       w().nobody.request(method, path, undefined, headers);
     const unknown = `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`;
 
-    it("by a header of ours or as a bearer", async () => {
+    it("accepts a token in the Service-Session-Token header or as a bearer token", async () => {
       expect(await send({ "Service-Session-Token": w().owner.token })).to.include({ status: 200 });
       expect(await send({ Authorization: `Bearer ${w().owner.token}` })).to.include({ status: 200 });
       expect(await send({ Authorization: `bearer ${w().owner.token}` })).to.include({ status: 200 });
@@ -100,7 +100,7 @@ describe("every request", () => {
       expect(await send({}, "GET", `/api/v2/groups?token=${w().owner.token}`)).to.include({ status: 401 });
     });
 
-    it("by the first credential there is: a bad one is 401 whatever follows", async () => {
+    it("uses the first credential present, and responds 401 if it is invalid whatever follows", async () => {
       const good = `service_session_token=${w().owner.token}`;
       const own = { Cookie: good, "Sec-Fetch-Site": "same-origin" };
       expect(await send(own)).to.include({ status: 200 });
@@ -111,7 +111,7 @@ describe("every request", () => {
       });
     });
 
-    it("by a cookie only from our own pages, with their token for what changes something", async () => {
+    it("accepts a cookie only from our own origin, and requires a CSRF token for changes", async () => {
       const Cookie = `other=1; service_session_token=${w().owner.token}`;
       const Origin = w().app.services.config.accessUrl;
       const change = (headers: Record<string, string>) =>
@@ -133,7 +133,7 @@ describe("every request", () => {
       });
     });
 
-    it("before its body counts, and its body before its rights", async () => {
+    it("comes before validation of the body, which comes before authorization", async () => {
       const member = w().as(await w().user("member"));
       expect(await w().nobody.patch(everyone(), '{"broken')).to.include({ status: 401 });
       expect(await member.patch(everyone(), '{"broken')).to.include({ status: 400 });
@@ -143,10 +143,12 @@ describe("every request", () => {
         .as(w().owner)
         .graphql(`mutation { createApiKey(input: { name: "narrow", scopes: ["file:read"] }) { token } }`);
       const narrow = await w().as(createApiKey).patch(everyone(), '{"broken');
-      expect(narrow.headers.get("www-authenticate"), "scopes come before the body").to.match(/insufficient_scope/);
+      expect(narrow.headers.get("www-authenticate"), "scopes are checked before the body").to.match(
+        /insufficient_scope/,
+      );
     });
 
-    it("and cannot tell what is missing from what is not for it", async () => {
+    it("gives the same 404 for missing and for hidden objects", async () => {
       const member = w().as(await w().user("member"));
       const hidden = await w().group();
       const bodies = await Promise.all(
@@ -162,8 +164,8 @@ describe("every request", () => {
     });
   });
 
-  describe("is answered with headers", () => {
-    it("that identify it, and keep it from being stored or sniffed", async () => {
+  describe("response headers", () => {
+    it("carry a request id, and forbid caching and content sniffing", async () => {
       for (const path of ["/api/v2/groups", "/api/v2/nothing", "/graphql", "/healthz", "/nothing", "/docs"]) {
         const { headers } = await w().nobody.get(path);
         expect(headers.get("x-request-id"), path).to.match(uuid);
@@ -177,7 +179,7 @@ describe("every request", () => {
       expect(headers.get("cache-control")).to.equal("no-store");
     });
 
-    it("with ids and addresses of others only from a trusted proxy", async () => {
+    it("take the request id and client address from forwarded headers only of a trusted proxy", async () => {
       const { database, owner: admin } = w();
       const app = await startServer(database.url, {
         STEWARD_TRUSTED_PROXIES: "127.0.0.0/8,10.0.0.0/8",
@@ -222,7 +224,7 @@ describe("every request", () => {
     });
   });
 
-  it("by a script of another site works from the origins that were named, without cookies", async () => {
+  it("allows cross-origin requests from the configured origins only, without cookies", async () => {
     const app = await startServer(w().database.url, { STEWARD_CORS_ORIGINS: "https://dash.example.com" });
     try {
       const client = new Client(app.url, w().owner.token);
@@ -242,7 +244,7 @@ describe("every request", () => {
         expect(headers.get("access-control-allow-origin"), path).to.equal(named.Origin);
         expect(headers.get("access-control-allow-credentials"), path).to.equal(null);
         expect(headers.get("vary"), path).to.equal("Origin");
-        // Caches must not show the response to one origin to another.
+        // Caches must not serve the response for one origin to another.
         for (const origin of [foreign.Origin, `${named.Origin}.evil.example`, `${named.Origin}:8443`, "null"]) {
           const refused = await client.get(path, { Origin: origin });
           expect(refused.headers.get("access-control-allow-origin"), `${path} ${origin}`).to.equal(null);
@@ -258,13 +260,13 @@ describe("every request", () => {
     }
   });
 
-  describe("about health", () => {
-    it("needs no credential", async () => {
+  describe("health and metrics", () => {
+    it("reports health without a credential", async () => {
       expect((await w().nobody.get("/healthz")).body).to.deep.equal({ status: "ok" });
       expect((await w().nobody.get("/readyz")).body).to.deep.equal({ status: "ok" });
     });
 
-    it("gets numbers on this machine, or with their token, and else not even a hint of them", async () => {
+    it("serves metrics to this machine and to holders of the metrics token, and responds 404 to others", async () => {
       expect(await w().nobody.get(`/api/v2/groups/${w().defaultOrganization}`)).to.include({ status: 401 });
       const { status, headers, body } = await w().nobody.get("/metrics");
       expect(status).to.equal(200);
@@ -308,8 +310,8 @@ describe("every request", () => {
     });
   });
 
-  describe("that is no HTTP", () => {
-    it("is refused without harm", async () => {
+  describe("malformed HTTP", () => {
+    it("is rejected, and the server stays up", async () => {
       const token = `Service-Session-Token: ${w().owner.token}`;
       for (const [line, status] of [
         ["GET http://[ ", 400],
@@ -328,7 +330,7 @@ describe("every request", () => {
       expect(await w().nobody.get("/healthz")).to.include({ status: 200 });
     });
 
-    it("survives upgrades that go nowhere", async () => {
+    it("does not crash the server when it requests an upgrade", async () => {
       const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
       const key = [...upgrade, "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
       const token = `Service-Session-Token: ${w().owner.token}`;

@@ -1,4 +1,4 @@
-// What a provider can do to the server that asks it: lead it elsewhere, keep it waiting, fill its memory, spoil its log.
+// What a hostile identity provider can do to the server: redirect it, stall it, exhaust its memory, leak into its log.
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,12 +7,12 @@ import { logged, startServer } from "./support/app.js";
 import { client } from "./support/providers.js";
 import { Client, world } from "./support/world.js";
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** A server on this machine that does as it is told, and remembers what it was asked. */
+/** An HTTP server on this machine with scripted responses, which records the paths requested. */
 class Host {
-  readonly asked: string[] = [];
-  readonly answers: Record<string, Answer> = {};
+  readonly requested: string[] = [];
+  readonly handlers: Record<string, Handler> = {};
   #server: Server | undefined;
   url = "";
 
@@ -20,9 +20,9 @@ class Host {
     const host = new Host();
     host.#server = createServer((request, response) => {
       const { pathname } = new URL(request.url!, host.url);
-      host.asked.push(pathname);
-      const answer = host.answers[pathname];
-      if (answer) answer(request, response);
+      host.requested.push(pathname);
+      const handler = host.handlers[pathname];
+      if (handler) handler(request, response);
       else response.writeHead(404).end();
     });
     await new Promise<void>((done) => host.#server!.listen(0, "127.0.0.1", done));
@@ -37,13 +37,13 @@ class Host {
 }
 
 const json =
-  (body: object, status = 200): Answer =>
+  (body: object, status = 200): Handler =>
   (_, response) =>
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 
 const configuration = "/.well-known/openid-configuration";
 
-describe("identity providers that mean no good", () => {
+describe("hostile identity providers", () => {
   const getWorld = world();
   let provider: Host;
   let elsewhere: Host;
@@ -68,7 +68,7 @@ describe("identity providers that mean no good", () => {
       ...changes,
     });
 
-  /** A server whose people sign in there. */
+  /** Starts a replica whose users sign in at the provider. */
   async function replica(changes: NodeJS.ProcessEnv = {}): Promise<Client> {
     const app = await startServer(getWorld().database.url, {
       STEWARD_OIDC_ISSUER_URL: provider.url,
@@ -80,7 +80,7 @@ describe("identity providers that mean no good", () => {
     return new Client(app.url);
   }
 
-  /** Goes to the provider and comes back with a code. */
+  /** Starts a sign-in and returns from the provider with a code. */
   async function comeBack(visitor: Client, code = "a-code") {
     const begun = await visitor.get("/login/oidc");
     expect(begun.status).to.equal(303);
@@ -89,33 +89,33 @@ describe("identity providers that mean no good", () => {
     return visitor.get(`/login/oidc/callback?${new URLSearchParams({ code, state }).toString()}`, { cookie });
   }
 
-  it("are asked where the operator says they are, and lead nowhere inside from there", async () => {
-    provider.answers[configuration] = metadata({ token_endpoint: `${elsewhere.url}/token` });
+  it("cannot point the server at internal addresses, unless the operator allows them", async () => {
+    provider.handlers[configuration] = metadata({ token_endpoint: `${elsewhere.url}/token` });
     const refused = await comeBack(await replica());
     expect(refused.status).to.equal(502);
     expect(refused.body).to.contain("The identity provider failed.").and.not.contain("127.0.0.1");
-    expect([provider.asked, elsewhere.asked]).to.deep.equal([[configuration], []]);
+    expect([provider.requested, elsewhere.requested]).to.deep.equal([[configuration], []]);
     expect(JSON.stringify(logged)).to.contain("127.0.0.1 has no address that may be called.");
 
     const allowed = await comeBack(await replica({ STEWARD_OUTBOUND_ALLOW: "127.0.0.0/8" }));
     expect(allowed.status).to.equal(502);
-    expect(elsewhere.asked).to.deep.equal(["/token"]);
+    expect(elsewhere.requested).to.deep.equal(["/token"]);
   });
 
-  it("do not lead on by redirects", async () => {
-    const away: Answer = (_, response) => response.writeHead(302, { Location: `${elsewhere.url}/inside` }).end();
-    provider.answers[configuration] = away;
+  it("cannot redirect the server elsewhere", async () => {
+    const away: Handler = (_, response) => response.writeHead(302, { Location: `${elsewhere.url}/inside` }).end();
+    provider.handlers[configuration] = away;
     const visitor = await replica();
     expect((await visitor.get("/login/oidc")).status).to.equal(502);
-    provider.answers[configuration] = metadata();
-    provider.answers["/token"] = away;
+    provider.handlers[configuration] = metadata();
+    provider.handlers["/token"] = away;
     expect((await comeBack(visitor)).status).to.equal(502);
-    expect(elsewhere.asked).to.deep.equal([]);
+    expect(elsewhere.requested).to.deep.equal([]);
   });
 
-  it("do not fill the memory", async () => {
+  it("cannot exhaust memory with an endless response", async () => {
     let sent = 0;
-    provider.answers[configuration] = (_, response) => {
+    provider.handlers[configuration] = (_, response) => {
       response.writeHead(200, { "Content-Type": "application/json" });
       const more = () => {
         while (response.write(" ".repeat(65_536))) sent += 65_536;
@@ -128,22 +128,22 @@ describe("identity providers that mean no good", () => {
     expect(JSON.stringify(logged)).to.contain("larger than 1048576 bytes");
   });
 
-  it("are asked again after they failed, once for all who wait", async () => {
+  it("are retried after a failure, once for all waiting sign-ins", async () => {
     const visitor = await replica();
     const visits = () => Promise.all(Array.from({ length: 5 }, () => visitor.get("/login/oidc")));
-    provider.answers[configuration] = json({}, 503);
+    provider.handlers[configuration] = json({}, 503);
     expect((await visits()).map(({ status }) => status)).to.deep.equal(Array(5).fill(502));
-    const before = provider.asked.length;
-    provider.answers[configuration] = metadata();
+    const before = provider.requested.length;
+    provider.handlers[configuration] = metadata();
     expect((await visits()).map(({ status }) => status)).to.deep.equal(Array(5).fill(303));
-    expect(provider.asked.length - before).to.equal(1);
+    expect(provider.requested.length - before).to.equal(1);
   });
 
-  it("put neither tokens nor what proves this server into its pages or its log", async () => {
-    provider.answers[configuration] = metadata();
+  it("cannot get tokens or the client secret into pages or the log", async () => {
+    provider.handlers[configuration] = metadata();
     const canaries = ["canary-access", "canary-refresh", "canary-id", "canary-code", client.secret];
     const tokens = { access_token: canaries[0], refresh_token: canaries[1], token_type: "bearer" };
-    const answers: Answer[] = [
+    const handlers: Handler[] = [
       json(tokens),
       json({ ...tokens, id_token: canaries[2] }),
       json({ ...tokens, id_token: `e30.${Buffer.from(`{"a":"${canaries[2]}"}`).toString("base64url")}.x` }),
@@ -156,13 +156,13 @@ describe("identity providers that mean no good", () => {
       (_, response) => response.destroy(),
     ];
     const visitor = await replica();
-    for (const answer of answers) {
-      provider.answers["/token"] = answer;
+    for (const handler of handlers) {
+      provider.handlers["/token"] = handler;
       const { status, body } = await comeBack(visitor, canaries[3]);
       expect(status).to.be.oneOf([403, 502]);
       for (const canary of canaries) expect(body).to.not.contain(canary);
     }
-    expect(logged).to.have.length(answers.length - 1);
+    expect(logged).to.have.length(handlers.length - 1);
     for (const canary of canaries) expect(JSON.stringify(logged)).to.not.contain(canary);
     for (const reason of ["It said: server_error.", "unexpected HTTP response status code", "socket hang up"])
       expect(JSON.stringify(logged)).to.contain(reason);

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { BadNews, UsageError } from "../src/cli/command.js";
+import { CheckFailed, UsageError } from "../src/cli/command.js";
 import { licenseCommands } from "../src/cli/licenses.js";
 import { claimFaults } from "../src/domain/licenses/claims.js";
 import { readToken } from "../src/domain/licenses/token.js";
@@ -15,14 +15,14 @@ import { startWorld } from "./support/world.js";
 
 const day = 86_400;
 
-describe("the commands of those who sell licences", function () {
+describe("the license commands", function () {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "steward-vendor-"));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  // A database that is not there: none of this asks for one.
+  // The database does not exist, since these commands need none.
   const asProcess = (...words: string[]) =>
     command({ STEWARD_DATABASE_URL: "postgres://nobody@localhost:1/none" }, "license", ...words);
 
@@ -31,7 +31,7 @@ describe("the commands of those who sell licences", function () {
 
   const failure = (verb: string, ...words: string[]): Promise<Error> =>
     done(verb, ...words).then(
-      (answer) => Promise.reject(new Error(`It succeeded: ${answer}`)),
+      (output) => Promise.reject(new Error(`It succeeded: ${output}`)),
       (error: Error) => error,
     );
 
@@ -46,12 +46,12 @@ describe("the commands of those who sell licences", function () {
     await keygen("k1");
   });
 
-  it("make keys, each in a file of its own that is written once, and gather their public halves", async () => {
+  it("generate keys, each in its own file that is never overwritten, and collect their public keys", async () => {
     const pem = await readFile(at("license-k1.pem"), "utf8");
     expect(pem).to.match(/^-----BEGIN PRIVATE KEY-----\n/);
     expect(statSync(at("license-k1.pem")).mode & 0o777).to.equal(0o600);
 
-    expect((await noKeygen("k1")).message).to.match(/has a key "k1" already/);
+    expect((await noKeygen("k1")).message).to.match(/already has a key "k1"/);
     await writeFile(at("license-k3.pem"), "precious");
     expect((await noKeygen("k3")).message).to.match(/license-k3\.pem cannot be written \(EEXIST\)/);
     expect(await readFile(at("license-k3.pem"), "utf8")).to.equal("precious");
@@ -64,7 +64,7 @@ describe("the commands of those who sell licences", function () {
       expect(await noKeygen(kid), kid).to.be.instanceOf(UsageError);
   });
 
-  it("issue a licence for whatever the options say", async () => {
+  it("issue a license with the claims given by the options", async () => {
     const token = readToken(await issue("--days", "10"))!;
     expect(token.header).to.deep.equal({ alg: "EdDSA", typ: "steward-license+jwt", kid: "k1" });
     expect(claimFaults(token.claims)).to.deep.equal([]);
@@ -104,14 +104,14 @@ describe("the commands of those who sell licences", function () {
     expect(later.license_expires, "days count from the beginning of the term").to.equal(Number(later.nbf) + 5 * day);
   });
 
-  it("issue nothing that would not be taken", async () => {
+  it("reject options that would result in an invalid license", async () => {
     const mistakes: Array<[words: string, says: RegExp]> = [
-      ["--account-id a", /Give either --days or --expires/],
-      ["--account-id a --days 1 --expires 2030-01-01T00:00:00Z", /Give either --days or --expires/],
-      ["--days 1", /Missing: --account-id/],
+      ["--account-id a", /Specify either --days or --expires/],
+      ["--account-id a --days 1 --expires 2030-01-01T00:00:00Z", /Specify either --days or --expires/],
+      ["--days 1", /Missing required options: --account-id/],
       ["--account-id a --days 0", /license_expires must be after nbf/],
       [
-        "--account-id a --days 1900 --email nobody --feature-set gold",
+        "--account-id a --days 1900 --email none --feature-set gold",
         /sub must be.*\nfeature_set must be.*\nlicense_expires must be at most 5 years/,
       ],
       ["--account-id a --days -1", /--days/],
@@ -128,7 +128,7 @@ describe("the commands of those who sell licences", function () {
     expect((await failure("issue", ...byKey("nowhere"))).message).to.match(/nowhere cannot be read \(ENOENT\)/);
   });
 
-  it("say of a licence what it says, and whether it is good", async () => {
+  it("print the claims of a license and whether it is valid", async () => {
     const token = await issue("--days", "10");
     const [header, claims] = token.split(".");
     const expired = await new Vendor().license({ exp: now() - 1 });
@@ -136,26 +136,28 @@ describe("the commands of those who sell licences", function () {
     const good = await done("inspect", token, ...byKeys);
     expect(good)
       .to.include('"account_id": "acme"')
-      .and.match(/\nGenuine\. It counts from \S+Z until \S+Z, with grace until \S+Z\.$/);
-    expect(await done("inspect", token)).to.match(/\nGood, if it is genuine: see --keys\. It counts/);
+      .and.match(/\nValid\. The license is valid from \S+Z to \S+Z, with a grace period until \S+Z\.$/);
+    expect(await done("inspect", token)).to.match(
+      /\nValid, but the signature was not verified: specify --keys\. The license is valid/,
+    );
 
     const forged = `${header}.${claims}.${Buffer.alloc(64, 1).toString("base64url")}`;
     const bad: Array<[says: RegExp, ...words: string[]]> = [
-      [/\nBad\.\nThe signature does not fit\.$/, forged, ...byKeys],
-      [/\nBad\.\nThe algorithm must be/, madeUp({ iss: "steward" })],
-      [/\nBad\.\nThe license has expired\.$/, expired],
+      [/\nInvalid\.\nThe signature does not fit\.$/, forged, ...byKeys],
+      [/\nInvalid\.\nThe algorithm must be/, madeUp({ iss: "steward" })],
+      [/\nInvalid\.\nThe license has expired\.$/, expired],
       [/^Not a license\.\nMust be a license as a JWT/, "a.b"],
     ];
     for (const [says, ...words] of bad) {
       const error = await failure("inspect", ...words);
-      expect(error).to.be.instanceOf(BadNews);
+      expect(error).to.be.instanceOf(CheckFailed);
       expect(error.message).to.match(says);
     }
-    expect((await failure("inspect")).message).to.match(/Give one license/);
+    expect((await failure("inspect")).message).to.match(/Specify one license/);
     expect((await failure("inspect", token, "--keys", at("license-k1.pem"))).message).to.match(/must be a JWKS/);
   });
 
-  it("answer on standard output without a database, and tell good from bad by the exit status", async () => {
+  it("print to standard output, need no database, and report an invalid license by the exit status", async () => {
     const good = await issue("--days", "10");
     const [kept, refused, misused] = await Promise.all([
       asProcess("inspect", good),
@@ -163,14 +165,14 @@ describe("the commands of those who sell licences", function () {
       asProcess("issue", "--days", "1"),
     ]);
     expect(kept).to.deep.include({ status: 0, stderr: "" });
-    expect(kept.stdout).to.match(/^\{[^]*\}\nGood/);
+    expect(kept.stdout).to.match(/^\{[^]*\}\nValid/);
     expect(refused).to.deep.include({ status: 1, stderr: "" });
     expect(refused.stdout).to.match(/^Not a license\./);
     expect(misused).to.deep.include({ status: 1, stdout: "" });
-    expect(misused.stderr).to.match(/^Missing: --key, --kid, --account-id\.\n.*--help\n$/);
+    expect(misused.stderr).to.match(/^Missing required options: --key, --kid, --account-id\.\n.*--help\n$/);
   });
 
-  it("read a licence from standard input", async () => {
+  it("read a license from standard input", async () => {
     const token = await issue("--days", "10");
     const words = ["--import", "./tools/ts-loader.mjs", "src/cli/main.ts", "license", "inspect", "-"];
     const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
@@ -181,7 +183,7 @@ describe("the commands of those who sell licences", function () {
     expect(printed).to.include('"account_id": "acme"');
   });
 
-  it("make licences that a server takes which trusts the keys", async () => {
+  it("issue licenses that a server with their keys accepts", async () => {
     const w = await startWorld({ STEWARD_LICENSE_KEYS_FILE: at("license-keys.json") });
     try {
       const create = (name: string) => w.as(w.owner).post("/api/v2/organizations/default/groups", { name });

@@ -1,4 +1,4 @@
-// Licences where nothing asks for them, and how they are checked where something does.
+// Licenses on servers that enforce none, and how they are verified and applied on servers that do.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { goodClaims, madeUp, now, trusting, Vendor } from "./support/licensing.js";
@@ -38,10 +38,10 @@ const names = [
   "workspace_external_agent",
 ];
 
-describe("licences that nothing asks for", () => {
+describe("licenses on a server that enforces none", () => {
   const the = world();
 
-  it("leave every feature on, without limits", async () => {
+  it("leave every feature enabled and unlimited", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const { body, status } = await w.as(ada).get("/api/v2/entitlements");
@@ -73,7 +73,7 @@ describe("licences that nothing asks for", () => {
     expect(await w.nobody.get("/api/v2/entitlements")).to.include({ status: 401 });
   });
 
-  it("count users who are active, without service accounts and the system's own identities", async () => {
+  it("count active users, without service accounts and system identities", async () => {
     const w = the();
     const actual = async () => {
       await w.as(w.owner).post(`${path}/refresh-entitlements`);
@@ -92,7 +92,7 @@ describe("licences that nothing asks for", () => {
     expect(await actual()).to.equal(before);
   });
 
-  it("are stored as they are, grant nothing, and are deleted again", async () => {
+  it("are stored unverified, grant nothing, and can be deleted", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const { refreshed_at: _, ...before } = await entitlementsOf(w);
@@ -159,7 +159,7 @@ describe("licences that nothing asks for", () => {
     expect(rest).to.include({ hasLicense: false, trial: false, requireTelemetry: false });
   });
 
-  it("are refused if they are no JWT", async () => {
+  it("are rejected unless they are JWTs", async () => {
     const w = the();
     const deep = (levels: number) => `{"a":${"[".repeat(levels)}${"]".repeat(levels)}}`;
     const good = madeUp({ a: 1 });
@@ -175,7 +175,7 @@ describe("licences that nothing asks for", () => {
       `${good}.x`,
       `${good}=`,
       ` ${good}`,
-      // The last character has bits that do not count: what "…cw" stands for, in another spelling.
+      // The unused bits of the last character are set: another spelling of the same bytes.
       good.replace(/[^.]*$/, "c2lnbmF0dXJlcx"),
       madeUp("[]"),
       madeUp("null"),
@@ -202,7 +202,7 @@ describe("licences that nothing asks for", () => {
     expect(await w.as(w.owner).get(path)).to.include({ status: 200 });
   });
 
-  it("are not found by numbers that are none", async () => {
+  it("are addressed by number: 400 for malformed ids, 404 for unknown ones", async () => {
     const w = the();
     const owner = w.as(w.owner);
     for (const id of ["x", "1.5", "1e3", "99999999999", "0x1", "%20"])
@@ -211,7 +211,7 @@ describe("licences that nothing asks for", () => {
       expect(await owner.delete(`${path}/${id}`), id).to.include({ status: 404 });
   });
 
-  it("have one spelling of their number: leading zeros name no license", async () => {
+  it("have one spelling of their id: signs and leading zeros are rejected", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const { id } = (await owner.post(path, { license: madeUp({ jti: newId() }) })).body;
@@ -220,7 +220,7 @@ describe("licences that nothing asks for", () => {
     expect(await owner.delete(`${path}/${id}`)).to.include({ status: 200 });
   });
 
-  it("are computed anew as often as one asks, at once too, and without an audit event", async () => {
+  it("are reevaluated on each refresh, once for concurrent ones, without an audit event", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const count = async () => (await w.app.services.database.pool.query("select from audit_events")).rowCount;
@@ -241,7 +241,7 @@ describe("licences that nothing asks for", () => {
     expect(await count()).to.equal(events);
   });
 
-  it("are stored once, and a thousand at most, however many come at once", async () => {
+  it("are stored once and limited to 1000, even under concurrent uploads", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const license = madeUp({ at: "once" });
@@ -260,7 +260,7 @@ describe("licences that nothing asks for", () => {
     await pool.query("delete from licenses");
   });
 
-  it("cost few statements, and reading what is on costs none", async () => {
+  it("take few statements, and none to read entitlements", async () => {
     const w = the();
     const owner = w.as(w.owner);
     await owner.get(path);
@@ -270,7 +270,7 @@ describe("licences that nothing asks for", () => {
   });
 });
 
-describe("licences that are asked for", () => {
+describe("licenses on a server that enforces them", () => {
   const vendor = new Vendor();
   const other = new Vendor("k2");
   const the = world(trusting(vendor, other));
@@ -286,7 +286,7 @@ describe("licences that are asked for", () => {
   };
   const remove = async (id: number) => the().as(the().owner).delete(`${path}/${id}`);
 
-  it("count at once where they are added and deleted", async () => {
+  it("take effect as soon as they are added or deleted", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const enabled = async () => {
@@ -305,7 +305,7 @@ describe("licences that are asked for", () => {
     expect(await enabled()).to.deep.equal([]);
   });
 
-  it("must be signed, whole and in time", async () => {
+  it("must be signed, unmodified, and within their validity", async () => {
     const genuine = await vendor.license();
     const [header, payload, signature] = genuine.split(".") as [string, string, string];
     const changed = Buffer.from(payload, "base64url");
@@ -329,7 +329,7 @@ describe("licences that are asked for", () => {
     ).to.deep.equal(["The algorithm must be EdDSA or Ed25519."]);
   });
 
-  it("may name the algorithm either way, and what else they like", async () => {
+  it("may name the algorithm either way, and hold unknown claims", async () => {
     const w = the();
     for (const header of [{ alg: "Ed25519" }, { alg: "EdDSA", unknown: 1 }]) {
       const claims = { ...goodClaims(), unknown: { anything: 1 }, features: { teleportation: 1, scim: -1 } };
@@ -341,7 +341,7 @@ describe("licences that are asked for", () => {
     }
   });
 
-  it("must say what licences say: every fault at once", async () => {
+  it("must have valid claims, with all faults reported together", async () => {
     const t = now();
     const year = 365 * 86_400;
     const faulty: Array<[claims: object, ...faulty: string[]]> = [
@@ -383,7 +383,7 @@ describe("licences that are asked for", () => {
     expect((await details(await vendor.sign({}))).details).to.have.length(8);
   });
 
-  it("are for the deployments that they name", async () => {
+  it("are accepted only on the deployments that they name", async () => {
     const w = the();
     const { serverInfo } = await w.nobody.graphql("{ serverInfo { deploymentId } }");
     const refused = await details(await vendor.license({ deployment_ids: [newId()] }));

@@ -1,11 +1,11 @@
-// What is under way when the server stops.
+// What happens to open sockets when the server stops.
 import { PassThrough } from "node:stream";
 import { expect } from "chai";
 import { Lifetimes } from "../src/http/lifetimes.js";
 import { eventually } from "./support/watchers.js";
 
-describe("a server that stops", () => {
-  it("ends what begins while it stops", async () => {
+describe("a stopping server", () => {
+  it("ends sockets that open while it stops", async () => {
     const lifetimes = new Lifetimes();
     const [early, late] = [new PassThrough(), new PassThrough()];
     for (const socket of [early, late]) lifetimes.begin(socket);
@@ -17,12 +17,12 @@ describe("a server that stops", () => {
     await drained;
   });
 
-  it("cuts sockets whose peers do not answer the close frame, long before its grace is over", async () => {
+  it("destroys sockets whose peers ignore the close frame, long before the grace period ends", async () => {
     const lifetimes = new Lifetimes();
     const socket = new PassThrough();
     lifetimes.begin(socket);
     const drained = lifetimes.drain(60_000);
-    await eventually(() => socket.destroyed, "the socket is cut", 10_000);
+    await eventually(() => socket.destroyed, "the socket is destroyed", 10_000);
     await drained;
   });
 });

@@ -1,22 +1,23 @@
-// Every list shows the rows that the policy gives its reader, and no others.
+// Every list shows its reader exactly the rows that the policy allows.
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/actor.js";
+import type { UserActor } from "../src/domain/kernel/actor.js";
 import { mayOn, type OrganizationRole, type SiteRole, type Target } from "../src/domain/authorization/authorization.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
+import { userActor } from "./support/actors.js";
 import { type Holder, holders, inTurns, populate } from "./support/holders.js";
 import { insert } from "./support/stage.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 
-/** A reader of lists, who is in the lists as well. */
+/** A caller who reads the lists, and whose own records are in them. */
 interface Reader extends Holder {
   name: string;
   id: string;
-  actor: Actor;
+  actor: UserActor;
   client: Client;
 }
 
-/** A stored row by what names it in lists, and as the policy reads it. */
+/** A stored row: the text that identifies it in a list, and the target that the policy decides on. */
 interface Row {
   shown: string;
   target: Target;
@@ -28,7 +29,7 @@ describe("lists", () => {
   let elsewhere: string;
   let readers: Reader[];
 
-  /** Rows with an id, and where or whose they are, if the statement says so. */
+  /** Rows with their id, and with their organization and owner where the statement selects them. */
   const sql = async <Found = { id: string; organizationId: string; ownerId: string }>(
     text: string,
     ...values: unknown[]
@@ -53,8 +54,7 @@ describe("lists", () => {
     readers = people.map(({ token, ...person }) => ({
       ...person,
       client: w.as({ token: token.text }),
-      actor: {
-        kind: "user",
+      actor: userActor({
         userId: person.id,
         siteRoles: person.site as SiteRole[],
         organizations: new Map(
@@ -62,8 +62,7 @@ describe("lists", () => {
             roles ? [[id, roles as OrganizationRole[]] as const] : [],
           ),
         ),
-        scopes: ["all"],
-      },
+      }),
     }));
     await insertRecords();
   });
@@ -127,7 +126,7 @@ describe("lists", () => {
     });
   }
 
-  /** What a list shows; nothing where it is refused. */
+  /** The rows of a list, or none if reading it is denied. */
   async function shown(read: () => Promise<string[]>): Promise<string[]> {
     try {
       return await read();
@@ -139,7 +138,7 @@ describe("lists", () => {
 
   const ids = (rows: Array<{ id: string }>) => rows.map(({ id }) => id);
 
-  /** Reads a list as everyone, and compares it with the stored rows that the policy shows to each. */
+  /** Reads a list as every reader, and compares it with the stored rows that the policy allows to each. */
   async function compare(
     permission: Parameters<typeof mayOn>[1],
     rows: Row[],
@@ -170,14 +169,14 @@ describe("lists", () => {
           from organization_members where user_id = u.id) as memberships
       from users u where deleted_at is null and not is_system`);
 
-  it("users", async () => {
+  it("show exactly the users that the policy allows", async () => {
     const rows = (await accounts()).map((target) => ({ shown: target.id, target }));
     await compare("user:read", rows, async (client) =>
       ids((await client.graphql("{ users(first: 1000) { nodes { id } } }")).users.nodes),
     );
   });
 
-  it("organizations", async () => {
+  it("show exactly the organizations that the policy allows", async () => {
     const rows = (await sql("select id from organizations")).map(({ id }) => ({
       shown: id,
       target: { organizationId: id },
@@ -187,7 +186,7 @@ describe("lists", () => {
     );
   });
 
-  it("members of an organization, and of which the whole user", async () => {
+  it("show members of an organization, and full users, where the policy allows each", async () => {
     for (const organization of [here, elsewhere]) {
       const members = (await accounts()).filter(({ memberships }) =>
         memberships!.some((each) => each.organizationId === organization),
@@ -240,25 +239,25 @@ describe("lists", () => {
   };
 
   for (const [surface, read] of Object.entries(groupsOf)) {
-    it(`groups, by ${surface}`, async () => {
+    it(`show exactly the groups that the policy allows, over ${surface}`, async () => {
       const groups = await groupRows();
       await compareEach(
         groups.map(({ id, organizationId, members }) => ({
           shown: id,
           allowed: ({ actor }) =>
-            mayOn(actor, "group:read", { organizationId, isMember: members.includes(actor.userId!) }),
+            mayOn(actor, "group:read", { organizationId, isMember: members.includes(actor.userId) }),
         })),
         async (client) => ids(await read(client)),
       );
     });
 
-    it(`members of groups, by ${surface}; who sees one may read the whole user`, async () => {
+    it(`show exactly the members of groups that the policy allows, over ${surface}, all of whom may be read as full users`, async () => {
       const users = new Map((await accounts()).map((each) => [each.id, each]));
       const rows = (await groupRows()).flatMap(({ id, organizationId, members }) =>
         members.map((member) => ({
           shown: `${id} ${member}`,
           allowed: ({ actor }: Reader) => {
-            const isMember = members.includes(actor.userId!);
+            const isMember = members.includes(actor.userId);
             const sees =
               mayOn(actor, "group:read", { organizationId, isMember }) &&
               mayOn(actor, "group_member:read", { organizationId, ownerId: member });
@@ -273,7 +272,7 @@ describe("lists", () => {
     });
   }
 
-  /** The same for lists that more than one permission decides on. */
+  /** The same, for lists that several permissions decide on. */
   async function compareEach(
     rows: Array<{ shown: string; allowed: (reader: Reader) => boolean }>,
     read: (client: Client) => Promise<string[]>,
@@ -287,7 +286,7 @@ describe("lists", () => {
     expect(wrong).to.deep.equal([]);
   }
 
-  it("audit events", async () => {
+  it("show exactly the audit events that the policy allows", async () => {
     const events = await sql(`select id, organization_id as "organizationId" from audit_events`);
     const rows = events.map(({ id, organizationId }) => ({
       shown: id,
@@ -298,7 +297,7 @@ describe("lists", () => {
     );
   });
 
-  it("connections", async () => {
+  it("show exactly the connections that the policy allows", async () => {
     const logs = await sql(`select id, organization_id as "organizationId" from connection_logs`);
     const rows = logs.map(({ id, organizationId }) => ({ shown: id, target: { organizationId } }));
     await compare("connection_log:read", rows, async (client) =>
@@ -310,7 +309,7 @@ describe("lists", () => {
     });
   });
 
-  it("users whom connections refer to: more than the public user only of those that the policy shows", async () => {
+  it("show full users in connections only where the policy allows", async () => {
     const users = (await accounts()).filter(({ id }) => readers.some((reader) => reader.id === id));
     const visible = (reader: Reader) => users.filter((target) => mayOn(reader.actor, "user:read", target));
     const wrong: object[] = [];
@@ -346,7 +345,7 @@ describe("lists", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("users whom connections refer to: public users alone for credentials without the scope user:read", async () => {
+  it("show only public users in connections to credentials without the scope user:read", async () => {
     const owner = readers.find(({ name }) => name === "owner")!;
     const made = await owner.client.graphql(
       `mutation { createApiKey(input: { name: "narrow", scopes: ["connection_log:read"] }) { token } }`,
@@ -361,7 +360,7 @@ describe("lists", () => {
     expect((await narrow.get(`/api/v2/connectionlog?limit=0&q=user_email:${email}`)).body.count).to.equal(0);
   });
 
-  it("connections found by an e-mail: of users that the policy shows, and of no others", async () => {
+  it("find connections by email only of users that the policy allows", async () => {
     const users = (await accounts()).filter(({ id }) => readers.some((reader) => reader.id === id));
     const readersOfLogs = readers.filter(({ actor }) =>
       [here, elsewhere].some((organizationId) => mayOn(actor, "connection_log:read", { organizationId })),
@@ -376,7 +375,7 @@ describe("lists", () => {
     });
   });
 
-  it("proxies", async () => {
+  it("show exactly the workspace proxies that the policy allows", async () => {
     const rows = [...(await sql("select id from workspace_proxies")), ...(await sql("select id from deployment"))].map(
       ({ id }) => ({ shown: id, target: {} }),
     );
@@ -385,14 +384,14 @@ describe("lists", () => {
     );
   });
 
-  it("licenses, which are refused to all others", async () => {
+  it("deny licenses to readers without permission", async () => {
     await inTurns(readers, async ({ client, actor }) => {
       const { status } = await client.get("/api/v2/licenses");
       expect(status).to.equal(mayOn(actor, "license:read", {}) ? 200 : 403);
     });
   });
 
-  it("API keys of each user", async () => {
+  it("show exactly the API keys of users that the policy allows", async () => {
     const users = new Map((await accounts()).map((each) => [each.id, each]));
     const keys = await sql(`select id, user_id as "ownerId" from api_keys where user_id = any($1)`, ids(readers));
     const rows = keys.map(({ id, ownerId }) => ({ shown: id, target: users.get(ownerId)! }));
@@ -407,7 +406,7 @@ describe("lists", () => {
     );
   });
 
-  it("secrets of each user", async () => {
+  it("show exactly the secrets of users that the policy allows", async () => {
     const secrets = await sql(`select id, user_id as "ownerId" from user_secrets`);
     const rows = secrets.map(({ id, ownerId }) => ({ shown: id, target: { ownerId } }));
     await compare("user_secret:read", rows, async (client) =>
@@ -422,7 +421,7 @@ describe("lists", () => {
     );
   });
 
-  it("notifications in inboxes", async () => {
+  it("show exactly the notifications that the policy allows", async () => {
     const notes = await sql(`select id, user_id as "ownerId" from inbox_notifications`);
     const rows = notes.map(({ id, ownerId }) => ({ shown: id, target: { ownerId } }));
     await compare("inbox_notification:read", rows, async (client) =>

@@ -1,4 +1,4 @@
-// Which rows a request locks: none before its caller is authorized, so that no refused request keeps others waiting.
+// Which rows a request locks: none before its caller is authorized, so that forbidden requests delay no one else.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { makeProxy } from "./support/proxies.js";
@@ -6,7 +6,7 @@ import { enter } from "./support/stage.js";
 import { locksOf } from "./support/statements.js";
 import { type Client, world } from "./support/world.js";
 
-describe("refused changes", () => {
+describe("row locks", () => {
   const the = world();
 
   const change = (verb: string, input: string) => `mutation { ${verb}(input: { ${input} }) { __typename } }`;
@@ -25,7 +25,7 @@ describe("refused changes", () => {
     "an auditor": { siteRoles: ["auditor"] },
     "an administrator of another organization": { rolesElsewhere: elsewhere },
   })) {
-    it(`of ${who} lock nothing that belongs to others`, async () => {
+    it(`are not taken by forbidden changes of ${who}`, async () => {
       const { client, stage } = await enter(the(), part);
       const { organization, victim, bot, team, key } = stage;
       const proxy = await makeProxy(the(), `locked-${newId().slice(-12)}`);
@@ -68,7 +68,7 @@ describe("refused changes", () => {
     });
   }
 
-  it("are told from changes that are allowed, which lock what they change", async () => {
+  it("are taken by permitted changes", async () => {
     const { client, stage } = await enter(the(), { siteRoles: ["owner"] });
     const locks = await locksOf(() =>
       client.graphql(change("updateGroup", `group: "${stage.team}", displayName: "x"`)),

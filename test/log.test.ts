@@ -31,7 +31,7 @@ describe("the log", () => {
   const createUser = "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }";
   const createKey = `mutation { createApiKey(input: { name: "robot" }) { token } }`;
 
-  it("holds no password, token or hash, however much is logged and whatever fails", async () => {
+  it("holds no password, token, or hash, whatever is logged and whatever fails", async () => {
     const [right, wrong, broken, refused] = [ownerPassword, "wrong-Horse-77", "broken-Horse-88", "refused-Horse-99"];
     const nobody = new Client(server.url);
     const signIn = (password: string) => nobody.post("/api/v2/users/login", { email: "owner@example.com", password });
@@ -48,15 +48,13 @@ describe("the log", () => {
       expect((await new Client(server.url, token).get("/api/v2/groups")).status).to.equal(401);
       expect((await nobody.get("/api/v2/groups", { Authorization: `Bearer ${token}` })).status).to.equal(401);
       await transports.subscription(server.url, token).then(
-        () => expect.fail("the socket was let in"),
+        () => expect.fail("the WebSocket was accepted"),
         () => {},
       );
     }
-    expect((await nobody.get("/metrics", { Authorization: "Bearer metrics-token-somebody-guessed" })).status).to.equal(
-      404,
-    );
+    expect((await nobody.get("/metrics", { Authorization: "Bearer a-guessed-metrics-token" })).status).to.equal(404);
 
-    // Rows that Postgres will not take: its errors quote all that is in them.
+    // Rows that Postgres rejects: its error messages quote their contents.
     await sql.query("alter table users add constraint no_more_users check (username = 'owner') not valid");
     await sql.query("alter table api_keys add constraint no_more_keys check (false) not valid");
     const input = { email: "ada@example.com", username: "ada", password: refused, loginType: "PASSWORD" };
@@ -81,10 +79,7 @@ describe("the log", () => {
     expect(asked.status).to.equal(1);
     const output = server.output() + asked.stderr;
     const requestId = failed.headers.get("x-request-id")!;
-    expect(output, "tells of the failure")
-      .to.include(requestId)
-      .and.include("no_more_users")
-      .and.include("no_more_keys");
+    expect(output, "logs the failures").to.include(requestId).and.include("no_more_users").and.include("no_more_keys");
     const secrets = [
       right,
       wrong,

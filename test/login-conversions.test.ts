@@ -1,4 +1,4 @@
-// What the REST rows say; conversions to the end are in sign-in.test.ts.
+// The REST routes; whole conversions are in sign-in.test.ts.
 import { expect } from "chai";
 import { eventually } from "./support/watchers.js";
 import { type Person, world } from "./support/world.js";
@@ -6,12 +6,12 @@ import { type Person, world } from "./support/world.js";
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 const pathOf = (user: string) => `/api/v2/users/${user}/convert-login`;
 
-describe("the conversion of a login", () => {
+describe("a login conversion", () => {
   const the = world();
   const sql = async (text: string, ...values: unknown[]) =>
     (await the().app.services.database.pool.query(text, values)).rows;
 
-  it("gives its user a state for five minutes, and changes nothing yet", async () => {
+  it("starts with a state that is valid for five minutes, and changes nothing yet", async () => {
     const w = the();
     const ada = await w.user("ada");
     for (const ref of ["me", ada.id, ada.id.toUpperCase(), ada.username.toUpperCase()]) {
@@ -30,7 +30,7 @@ describe("the conversion of a login", () => {
     await w.login(ada.email, passwordOf(ada));
   });
 
-  it("is for the user alone: nobody else learns even whether there is one", async () => {
+  it("is for the user alone, and other callers cannot tell whether the account exists", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const wish = { to_type: "oidc", password: passwordOf(ada!) };
@@ -44,7 +44,7 @@ describe("the conversion of a login", () => {
     expect(await w.as(w.owner).post(pathOf("nobody"), wish)).to.include({ status: 404 });
   });
 
-  it("says what is wrong: the type, the password, the account", async () => {
+  it("reports an invalid type, a wrong password, and an ineligible account", async () => {
     const w = the();
     const ada = await w.user("ada");
     const convert = (body: unknown) => w.as(ada).post(pathOf("me"), body);
@@ -69,7 +69,7 @@ describe("the conversion of a login", () => {
     expect(await convert({ to_type: "github", password: passwordOf(ada) })).to.include({ status: 400 });
   });
 
-  it("is the same in GraphQL, and keeps the state out of the tables", async () => {
+  it("is the same in GraphQL, and stores no plaintext state", async () => {
     const w = the();
     const ada = await w.user("ada");
     const { convertLogin } = await w.as(ada).graphql(
@@ -86,11 +86,11 @@ describe("the conversion of a login", () => {
   });
 });
 
-describe("validating a password", () => {
+describe("password validation", () => {
   const the = world();
   const path = "/api/v2/users/validate-password";
 
-  it("tells anybody signed in how good it is, and what would be better", async () => {
+  it("rates a password for any signed-in user, and suggests improvements", async () => {
     const w = the();
     const ada = await w.user("ada");
     const validate = (password: unknown) => w.as(ada).post(path, { password });
@@ -113,7 +113,7 @@ describe("validating a password", () => {
     expect(validatePassword).to.deep.equal({ validation: { valid: false } });
   });
 
-  it("does not wait for strangers, who have a line of their own", async () => {
+  it("does not queue behind anonymous callers, who have a queue of their own", async () => {
     const w = the();
     const ada = w.as(await w.user("ada"));
     const password = "aB3$".repeat(20);
@@ -127,15 +127,15 @@ describe("validating a password", () => {
         return status;
       }),
     );
-    await eventually(() => estimated > 0, "the first stranger is told");
+    await eventually(() => estimated > 0, "the first anonymous request is done");
     const before = estimated;
     for (let n = 0; n < 3; n++) expect(await ada.post(path, { password })).to.include({ status: 200 });
-    // Behind them all, it would come after the last.
+    // Queued behind them all, it would finish after the last one.
     expect(estimated - before).to.be.below(30);
     expect(new Set(await strangers)).to.deep.equal(new Set([400]));
   });
 
-  it("does not keep others waiting", async () => {
+  it("does not block other requests", async () => {
     const w = the();
     const ada = w.as(await w.user("ada"));
     const password = "aB3$".repeat(32);
@@ -147,7 +147,7 @@ describe("validating a password", () => {
       expect(await w.nobody.get("/api/v2/auth/scopes")).to.include({ status: 200 });
       read++;
     }
-    // In the same thread, there would be a read between two estimates, or none.
+    // On the main thread, there would be at most one read between two estimates.
     expect(read).to.be.greaterThan(100);
     for (const { status } of await validated) expect(status).to.equal(200);
   });

@@ -1,4 +1,4 @@
-// What sign-ins cost: one hash each, whoever tries, and no more than the machine can spare.
+// The cost of sign-ins: one hash per attempt, and no more hashing than the machine can afford.
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
@@ -7,7 +7,7 @@ import { Client, world } from "./support/world.js";
 
 const path = "/api/v2/users/login";
 
-/** Counts the hashes that a server asks for, and those asked for at the same time. */
+/** Counts the hashes that a server computes, and the most it has queued. */
 function countHashes({ services: { passwords } }: App) {
   const seen = { hashes: 0, waiting: 0, mostWaiting: 0 };
   const hash = passwords.hash.bind(passwords);
@@ -61,7 +61,7 @@ describe("a sign-in", () => {
     expect(seen.hashes).to.equal(0);
   });
 
-  it("waits its turn in a flood or is told to come back, while others read", async () => {
+  it("waits in a bounded queue or gets 503 with Retry-After, while other requests proceed", async () => {
     const w = the();
     const app = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
     try {
@@ -81,7 +81,7 @@ describe("a sign-in", () => {
       expect(refused).to.not.have.length(0);
       expect(answers.filter(({ status }) => status === 401)).to.have.length(400 - refused.length);
       for (const { headers } of refused) expect(headers.get("retry-after")).to.equal("1");
-      // One at work and 64 in the queue, and some that are being refused.
+      // One running, 64 queued, and some about to be rejected.
       expect(seen.mostWaiting).to.be.within(65, 100);
       expect(seen.waiting).to.equal(0);
       expect(await nobody.post(path, { email: "late@example.com", password: "wrong" })).to.include({ status: 401 });
@@ -90,7 +90,7 @@ describe("a sign-in", () => {
     }
   });
 
-  it("that comes too often costs neither a hash nor a statement", async () => {
+  it("costs neither a hash nor a statement once it is rate-limited", async () => {
     const w = the();
     const app = await startServer(w.database.url, { STEWARD_RATE_LIMIT_CREDENTIAL_IP: "10" });
     try {
@@ -103,7 +103,7 @@ describe("a sign-in", () => {
         );
       await tries(20);
       const seen = countHashes(app);
-      const { statements } = await statementsOf(app.services.database, async () => {
+      const { statements } = await statementsOf(async () => {
         const answers = await tries(200);
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([429]));
       });

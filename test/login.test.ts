@@ -1,7 +1,7 @@
 import argon2 from "argon2";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
-import { deleteOldAddresses } from "../src/domain/sign-in/failures.js";
+import { loginAddressPurge } from "../src/domain/sign-in/failures.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
@@ -10,15 +10,15 @@ const path = "/api/v2/users/login";
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
 
-/** All that a client sees of an answer, but for what differs with every request. */
+/** What a client sees of a response, except for what differs with every request. */
 const seen = ({ status, headers, body }: Answer) => {
   const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
   return { status, headers: Object.fromEntries(lasting), body };
 };
 
 /**
- * How many standard deviations the ranks of two samples are away from what one distribution would give (Mann-Whitney):
- * above 4 once in 16,000 runs if they do not differ.
+ * The number of standard deviations between the rank sum of two samples and its expectation for equal distributions
+ * (Mann-Whitney). Equal distributions exceed 4 once in 16,000 runs.
  */
 function rankDistance(some: number[], others: number[]): number {
   const pairs = some.length * others.length;
@@ -37,7 +37,7 @@ describe("login", () => {
       id,
     );
 
-  it("gives a token that works in both headers, and no cookie", async () => {
+  it("returns a token that works in both headers, and sets no cookie", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const answer = await w.nobody.post(path, { email: ada!.email.toUpperCase(), password: passwordOf(ada!) });
@@ -56,7 +56,7 @@ describe("login", () => {
     }
   });
 
-  it("is the same in GraphQL, where the payload knows who signed in", async () => {
+  it("is the same in GraphQL, where the payload includes the user", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const { login } = await w.nobody.graphql(
@@ -67,7 +67,7 @@ describe("login", () => {
     expect((await w.as({ token: login.sessionToken }).graphql("{ me { id } }")).me.id).to.equal(ada!.id);
   });
 
-  it("does not tell an unknown e-mail from a wrong password or an account without one", async () => {
+  it("responds alike to an unknown email, a wrong password, and an account without a password", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     await sql("update users set password_hash = null, login_type = 'oidc' where id = $1", bob!.id);
@@ -85,7 +85,7 @@ describe("login", () => {
     }
   });
 
-  it("takes as long for an unknown e-mail as for a wrong password", async () => {
+  it("takes as long for an unknown email as for a wrong password", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const timed = async (email: string) => {
@@ -95,7 +95,7 @@ describe("login", () => {
     };
     const [unknown, known]: [number[], number[]] = [[], []];
     for (let round = 0; round < 40; round++) {
-      // In turns, so that neither gets more of what else the machine is doing.
+      // Alternating, so that other load on the machine affects both alike.
       const tries = [
         async () => unknown.push(await timed("nobody@example.com")),
         async () => known.push(await timed(ada!.email)),
@@ -105,7 +105,7 @@ describe("login", () => {
     expect(rankDistance(unknown, known)).to.be.below(4);
   });
 
-  it("says what is missing, and does not hash what is too long", async () => {
+  it("reports missing fields, and rejects passwords that are too long", async () => {
     const w = the();
     const faults = async (body: unknown) => {
       const answer = await w.nobody.post(path, body);
@@ -125,7 +125,7 @@ describe("login", () => {
     ]);
   });
 
-  it("keeps suspended users out, but tells only those who know the password", async () => {
+  it("rejects suspended users, but reveals the suspension only after the right password", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${ada!.id}" }) { user { status } } }`);
@@ -142,7 +142,7 @@ describe("login", () => {
     expect((await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) })).status).to.equal(201);
   });
 
-  it("names the right way to those who know the password of an account that signs in otherwise", async () => {
+  it("names the login type of an account without password login only after the right password", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await sql("update users set login_type = 'oidc' where id = $1", ada!.id);
@@ -153,12 +153,12 @@ describe("login", () => {
     expect((await w.nobody.post(path, { email: ada!.email, password: "wrong" })).status).to.equal(401);
   });
 
-  it("is recorded for known accounts, whether it succeeds or not", async () => {
+  it("is audited for known accounts, whether it succeeds or fails", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await w.nobody.post(path, { email: ada!.email, password: "wrong" });
     await w.nobody.post(path, { email: "nobody@example.com", password: "wrong" });
-    await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are there");
+    await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are recorded");
     const common = { actor_kind: "user", actor_id: ada!.id, resource_type: "user", api_key_id: null };
     expect(await loginsOf(ada!)).to.deep.equal([
       { action: "login", ...common },
@@ -170,7 +170,7 @@ describe("login", () => {
     expect(unknown).to.deep.equal([{ count: 0 }]);
   });
 
-  it("makes the hash anew when the cost has changed", async () => {
+  it("rehashes the password when the cost parameters have changed", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const cheap = await argon2.hash(passwordOf(ada!), { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
@@ -181,7 +181,7 @@ describe("login", () => {
     await w.login(ada!.email, passwordOf(ada!));
   });
 
-  it("ends the oldest session beyond 100", async () => {
+  it("ends the oldest sessions beyond 100", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await sql(
@@ -196,7 +196,7 @@ describe("login", () => {
     expect(kept[0].id).to.equal("sixty00096");
   });
 
-  it("sends a flood away instead of piling it up, known and unknown accounts alike", async () => {
+  it("sheds a flood instead of queueing it, for known and unknown accounts alike", async () => {
     const w = the();
     const replica: App = await startServer(w.database.url, { ...noLimits, STEWARD_HASH_CONCURRENCY: "1" });
     try {
@@ -218,15 +218,15 @@ describe("login", () => {
     }
   });
 
-  it("keeps nobody else waiting while passwords wait for their turn", async () => {
+  it("does not delay other requests while passwords wait to be hashed", async () => {
     const w = the();
     const replica: App = await startServer(w.database.url, { ...noLimits, STEWARD_HASH_CONCURRENCY: "1" });
     const { passwords, database } = replica.services;
     try {
       const client = new Client(replica.url, w.owner.token);
-      // More sign-ins than connections to the database, behind many other passwords.
+      // More sign-ins than connections to the database, queued behind many other passwords.
       const count = 24;
-      const others = Array.from({ length: 64 - count }, () => passwords.hash("somebody else's"));
+      const others = Array.from({ length: 64 - count }, () => passwords.hash("another user's"));
       const before = database.executed;
       let answered = 0;
       const logins = Array.from({ length: count }, async () => {
@@ -234,7 +234,7 @@ describe("login", () => {
         answered++;
         expect(status).to.equal(201);
       });
-      await eventually(() => database.executed >= before + count, "all accounts are read");
+      await eventually(() => database.executed >= before + count, "all accounts have been read");
       for (let read = 0; read < 5; read++) expect((await client.get("/api/v2/groups")).status).to.equal(200);
       expect(answered).to.equal(0);
       await Promise.all([...others, ...logins]);
@@ -243,17 +243,17 @@ describe("login", () => {
     }
   });
 
-  it("is remembered with its address for 90 days", async () => {
+  it("remembers the address for 90 days", async () => {
     const [ada, bob] = await the().users("ada", "bob");
     const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
     expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
     expect(await sql(age, bob!.id, "89 days")).to.have.length(1);
-    await deleteOldAddresses(the().app.services);
+    await loginAddressPurge.run(the().app.services);
     const left = await sql("select user_id from login_addresses where user_id = any($1)", [ada!.id, bob!.id]);
     expect(left).to.deep.equal([{ user_id: bob!.id }]);
   });
 
-  it("is refused where the deployment has no passwords", async () => {
+  it("is rejected where passwords are disabled", async () => {
     const w = the();
     const replica: App = await startServer(w.database.url, { STEWARD_PASSWORD_AUTH: "false" });
     try {
@@ -275,7 +275,7 @@ describe("changing one's own password", () => {
   const the = world(noLimits);
   const change = `mutation($input: ChangePasswordInput!) { changePassword(input: $input) { user { username } } }`;
 
-  it("needs the current one, ends the other sessions and keeps this one", async () => {
+  it("takes the current password, ends the other sessions, and keeps this one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const elsewhere = await w.login(ada!.email, passwordOf(ada!));
@@ -283,7 +283,7 @@ describe("changing one's own password", () => {
     const me = w.as(ada!);
 
     const wrong = await me.failure(change, { input: { currentPassword: "wrong", newPassword } });
-    expect(wrong.code, "a client that signs out on UNAUTHENTICATED stays").to.equal("BAD_USER_INPUT");
+    expect(wrong.code, "not UNAUTHENTICATED, on which clients sign out").to.equal("BAD_USER_INPUT");
     expect(wrong.errors[0]!.extensions.validations).to.deep.equal([
       { field: "input.currentPassword", detail: "Is not your password." },
     ]);
@@ -306,7 +306,7 @@ describe("changing one's own password", () => {
     expect(rows).to.deep.equal([{ diff: { password: { old: "***", new: "***" } } }]);
   });
 
-  it("reports all faults at once and asks for a good password, another than now", async () => {
+  it("reports all faults together, and requires a strong password that differs from the current one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const faults = async (input: Record<string, unknown>) => {

@@ -1,4 +1,4 @@
-// What is looked up in one turn of the event loop shares connections, and nothing else.
+// Lookups made in one turn of the event loop share connections, and nothing else.
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Pool } from "pg";
@@ -27,7 +27,7 @@ describe("lookups", () => {
   const quotient = lookup<{ value: number }>("select 12 / $1::int as value");
   const process = lookup<{ pid: number }>("select pg_backend_pid() as pid");
 
-  it("of one turn share a connection, up to eight of them, and answer each in its place", async () => {
+  it("made in one turn share a connection, up to eight each, and get their own results", async () => {
     const values = [1, 2, 3, 4, 6, 12, 1, 2];
     const answers = await Promise.all(values.map((value) => database.query(quotient, [value])));
     expect(answers.map(([row]) => row!.value)).to.deep.equal(values.map((value) => 12 / value));
@@ -38,13 +38,13 @@ describe("lookups", () => {
     expect(pool).to.include({ totalCount: 3, idleCount: 3, waitingCount: 0 });
   });
 
-  it("fail alone", async () => {
+  it("fail independently", async () => {
     const outcomes = await Promise.allSettled([1, 0, 3].map((value) => database.query(quotient, [value])));
     expect(outcomes.map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected", "fulfilled"]);
     expect(pool.idleCount).to.equal(pool.totalCount);
   });
 
-  it("fail together when their connection is lost, and the next ones get another", async () => {
+  it("fail together when their connection is lost, while later ones get a new connection", async () => {
     const suicide = lookup("select pg_terminate_backend(pg_backend_pid())");
     const doomed = [database.query(quotient, [1]), database.query(suicide, []), database.query(quotient, [2])];
     const outcomes = await Promise.allSettled(doomed);
@@ -53,7 +53,7 @@ describe("lookups", () => {
     expect(pool.idleCount).to.equal(pool.totalCount);
   });
 
-  it("fail when no connection is to be had", async () => {
+  it("fail when no connection is available", async () => {
     const blocked = await Promise.all(Array.from({ length: 5 }, () => pool.connect()));
     const [outcome] = await Promise.allSettled([database.query(quotient, [1])]);
     expect(outcome.status).to.equal("rejected");
@@ -61,7 +61,7 @@ describe("lookups", () => {
     expect(await database.query(quotient, [1])).to.deep.equal([{ value: 12 }]);
   });
 
-  it("read what other statements read", async () => {
+  it("parse values as other statements do", async () => {
     const all = `select 1::int as "int", 2::bigint as "bigint", 1.5::numeric as "numeric", 'a'::text as "text",
       true as "yes", null::uuid as "nothing", '{a,b}'::text[] as "several", '{"a": [1]}'::json as "json",
       '\\x00ff'::bytea as "bytes", '2026-11-21T08:15:30.12Z'::timestamptz as "at" from generate_series(1, 2)`;
@@ -71,7 +71,7 @@ describe("lookups", () => {
     for (let time = 0; time < 2; time++) expect(await database.query(again, [])).to.deep.equal(expected);
   });
 
-  it("fail alone where a value cannot be read", async () => {
+  it("fail independently when a value cannot be parsed", async () => {
     const unreadable = () => {
       throw new Error("Unreadable.");
     };
@@ -85,18 +85,18 @@ describe("lookups", () => {
     expect(pool.idleCount).to.equal(pool.totalCount);
   });
 
-  it("see when a migration has changed a column", async () => {
+  it("work again after a migration changes the type of a column", async () => {
     await pool.query("create table changing as select '7' as value");
     const value = lookup("select value from changing");
     expect(await database.query(value, [])).to.deep.equal([{ value: "7" }]);
     await pool.query("alter table changing alter value type int using value::int");
-    // Connections that have prepared the statement refuse it from then on; new ones prepare it anew.
+    // Connections that prepared the statement fail to run it from now on; new ones prepare it again.
     const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
     for (const client of idle) client.release(true);
     expect(await database.query(value, [])).to.deep.equal([{ value: 7 }]);
   });
 
-  it("see when a migration has renamed a column", async () => {
+  it("work again after a migration renames a column", async () => {
     await pool.query("create table renamed as select 7 as value");
     const all = lookup("select * from renamed");
     expect(await database.query(all, [])).to.deep.equal([{ value: 7 }]);
@@ -106,7 +106,7 @@ describe("lookups", () => {
     expect(await database.query(all, [])).to.deep.equal([{ number: 7 }]);
   });
 
-  it("leave other statements to connections of their own", async () => {
+  it("leave other statements on connections of their own", async () => {
     const slow = statement<{ pid: number }>("select pg_backend_pid() as pid from pg_sleep(0.05)");
     const processes = await Promise.all([database.query(slow, []), database.query(slow, [])]);
     expect(new Set(processes.map(([row]) => row!.pid)).size).to.equal(2);

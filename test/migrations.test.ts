@@ -3,7 +3,7 @@ import { createOrm } from "../src/entities/orm.js";
 import { createDatabase } from "./support/cluster.js";
 
 describe("migrations", () => {
-  it("make exactly what the entities describe", async () => {
+  it("produce exactly the schema that the entities describe", async () => {
     const database = await createDatabase();
     const { orm } = createOrm({ url: database.url, pool: 2, statementTimeout: 60_000 });
     try {

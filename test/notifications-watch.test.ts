@@ -35,7 +35,7 @@ describe("the live inbox", () => {
 
   for (const name of Object.keys(transports) as Array<keyof typeof transports>) {
     describe(`by ${name}`, () => {
-      it("tells at once what arrives on another replica, and only to its owner", async () => {
+      it("delivers notifications from another replica promptly, and only to their owner", async () => {
         const w = the();
         const [ada, bob] = await w.users("ada", "bob");
         await deliver(w.app, ada!.id, ["before"]);
@@ -43,20 +43,20 @@ describe("the live inbox", () => {
         expect(
           (await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "for ada" } })).status,
         ).to.equal(204);
-        await eventually(() => hers.items.length === 1, "the watcher is told", 1_000);
+        await eventually(() => hers.items.length === 1, "the watcher gets it", 1_000);
         expect(hers.items[0]).to.include({ title: "for ada", unreadCount: 2 });
 
         await deliver(replica, bob!.id, ["for bob"]);
-        await eventually(() => his.items.length === 1, "the other watcher is told", 1_000);
+        await eventually(() => his.items.length === 1, "the other watcher gets it", 1_000);
         expect([titles(hers), titles(his)]).to.deep.equal([["for ada"], ["for bob"]]);
       });
 
-      it("resumes after a disconnect: everything of parallel writers once, in order", async () => {
+      it("resumes after a disconnect, with everything that concurrent writers sent, once and in order", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const first = await watching(name, ada!);
         await deliver(w.app, ada!.id, ["seen"]);
-        await eventually(() => first.items.length === 1, "the watcher is told");
+        await eventually(() => first.items.length === 1, "the watcher gets the first notification");
         const { id, cursor } = first.items[0]!;
         first.close();
 
@@ -64,9 +64,9 @@ describe("the live inbox", () => {
         await Promise.all([deliver(w.app, ada!.id, missed.slice(0, 75)), deliver(replica, ada!.id, missed.slice(75))]);
         const again = await watching(name, ada!, `?since=${cursor ?? id}`, replica.url);
         await deliver(w.app, ada!.id, ["live"]);
-        await eventually(() => again.items.length >= 151, "everything is told");
+        await eventually(() => again.items.length >= 151, "the watcher gets what it missed");
         await deliver(w.app, ada!.id, ["last"]);
-        await eventually(() => titles(again).at(-1) === "last", "the last one is told");
+        await eventually(() => titles(again).at(-1) === "last", "the watcher gets the last notification");
 
         const { rows } = await w.app.services.database.pool.query<{ id: string }>(
           "select id from inbox_notifications where user_id = $1 and id <> $2 order by seq",
@@ -76,7 +76,7 @@ describe("the live inbox", () => {
         expect(again.items).to.have.length(152);
       });
 
-      it("writes plain text when asked to", async () => {
+      it("renders plain text on request", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const [plain, marked] = [
@@ -84,7 +84,7 @@ describe("the live inbox", () => {
           await watching(name, ada!, "?format=markdown"),
         ];
         await deliver(w.app, ada!.id, ["**Done**: [log](https://a.b/c)"]);
-        await eventually(() => plain.items.length + marked.items.length === 2, "both are told");
+        await eventually(() => plain.items.length + marked.items.length === 2, "both watchers get it");
         expect(plain.items[0]).to.include({
           title: "Done: log (https://a.b/c)",
           content: "About Done: log (https://a.b/c)",
@@ -92,7 +92,7 @@ describe("the live inbox", () => {
         expect(marked.items[0]!.title).to.equal("**Done**: [log](https://a.b/c)");
       });
 
-      it("matches what was read only when it is replayed", async () => {
+      it("filters by read status only when replaying", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const [read] = await deliver(w.app, ada!.id, ["read"]);
@@ -102,16 +102,16 @@ describe("the live inbox", () => {
           await watching(name, ada!, "?since=0&read_status=read"),
           await watching(name, ada!, "?since=0&read_status=unread"),
         ];
-        await eventually(() => reads.items.length + unreads.items.length === 2, "both are told");
+        await eventually(() => reads.items.length + unreads.items.length === 2, "both watchers get the replay");
         const [live] = await deliver(w.app, ada!.id, ["live"]);
-        await eventually(() => unreads.items.length === 2, "the new one is told");
+        await eventually(() => unreads.items.length === 2, "the watcher gets the new notification");
         await w.as(ada!).put(`${inbox}/${live}/read-status`, { is_read: true });
         await deliver(w.app, ada!.id, ["end"]);
-        await eventually(() => unreads.items.length === 3, "the end is told");
+        await eventually(() => unreads.items.length === 3, "the watcher gets the last notification");
         expect([titles(reads), titles(unreads)]).to.deep.equal([["read"], ["unread", "live", "end"]]);
       });
 
-      it("ends within 5 s of the session, with 4403 on sockets", async () => {
+      it("ends within 5 s of the session's end, with code 4403 on sockets", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const watcher = await watching(name, ada!, "", replica.url);
@@ -122,7 +122,7 @@ describe("the live inbox", () => {
         expect(code).to.equal(name === "WebSocket" || name === "subscription" ? 4403 : 0);
       });
 
-      it("still tells when the bus lost its connection meanwhile", async () => {
+      it("delivers what was sent while the event bus was disconnected", async () => {
         const w = the();
         const [ada] = await w.users("ada");
         const watcher = await watching(name, ada!, "", replica.url);
@@ -131,36 +131,36 @@ describe("the live inbox", () => {
         );
         expect(rowCount).to.equal(2);
         await deliver(w.app, ada!.id, ["in the gap"]);
-        await eventually(() => watcher.items.length === 1, "the watcher is told", 35_000);
+        await eventually(() => watcher.items.length === 1, "the watcher gets it", 35_000);
         expect(titles(watcher)).to.deep.equal(["in the gap"]);
       });
     });
   }
 
   for (const name of ["SSE", "subscription"] as const) {
-    it(`tells by ${name} how many are unread, at the start and when it changes`, async () => {
+    it(`reports the unread count by ${name}, at the start and after each change`, async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const [id] = await deliver(w.app, ada!.id, ["a", "b"]);
       const watcher = await watching(name, ada!, "", replica.url);
-      await eventually(() => watcher.unread.length === 1, "the count at the start");
+      await eventually(() => watcher.unread.length === 1, "the initial count");
       await w.as(ada!).put(`${inbox}/${id}/read-status`, { is_read: true });
-      await eventually(() => watcher.unread.length === 2, "the count after a mark");
+      await eventually(() => watcher.unread.length === 2, "the count after marking one as read");
       await w.as(ada!).put(`${inbox}/${id}/read-status`, { is_read: true });
       await w.as(ada!).put(`${inbox}/mark-all-as-read`);
-      await eventually(() => watcher.unread.length === 3, "the count after all marks");
+      await eventually(() => watcher.unread.length === 3, "the count after marking all as read");
       expect(watcher.unread).to.deep.equal([2, 1, 0]);
       expect(watcher.items).to.deep.equal([]);
     });
   }
 
-  it("resumes an event source by its Last-Event-ID, and ignores a malformed one", async () => {
+  it("resumes an event source from its Last-Event-ID, and ignores a malformed one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const first = await watching("SSE", ada!);
     await deliver(w.app, ada!.id, ["a"]);
     await deliver(w.app, ada!.id, ["b"]);
-    await eventually(() => first.items.length === 2, "the first is told");
+    await eventually(() => first.items.length === 2, "the first watcher gets both");
     const resume = async (id: string, query = "") => {
       const watcher = await transports.SSE(w.url, ada!.token, { query, headers: { "Last-Event-ID": id } });
       open.push(watcher);
@@ -168,12 +168,12 @@ describe("the live inbox", () => {
     };
     const [resumed, fresh] = [await resume(first.items[0]!.cursor!, "?since=0"), await resume("x; y")];
     await deliver(w.app, ada!.id, ["c"]);
-    await eventually(() => resumed.items.length + fresh.items.length === 3, "both are told");
+    await eventually(() => resumed.items.length + fresh.items.length === 3, "the others get the rest");
     expect([titles(resumed), titles(fresh)]).to.deep.equal([["b", "c"], ["c"]]);
     expect(resumed.items[0]!.cursor).to.equal(first.items[1]!.cursor);
   });
 
-  it("keeps nothing of callers who leave before it starts", async () => {
+  it("releases everything for clients that disconnect before the stream starts", async () => {
     const w = the();
     const { events } = w.app.services;
     const [ada] = await w.users("ada");
@@ -195,19 +195,19 @@ describe("the live inbox", () => {
     const aborted = new AbortController();
     const headers = { "Service-Session-Token": ada!.token };
     const lines = fetch(w.url + watch, { headers, signal: aborted.signal }).catch((error: Error) => error.name);
-    await eventually(async () => (await waiting()) === 2, "both wait for the database");
+    await eventually(async () => (await waiting()) === 2, "both requests wait for the lock");
     caller.destroy();
     aborted.abort();
     expect(await lines).to.equal("AbortError");
     await holder.end();
-    await eventually(async () => (await waiting()) === 0, "the database answers");
+    await eventually(async () => (await waiting()) === 0, "the lock is released");
 
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watching("NDJSON", ada!)));
     for (const watcher of watchers) watcher.close();
-    await eventually(() => events.subscriptions === before, "nobody is subscribed any more");
+    await eventually(() => events.subscriptions === before, "no subscription is left");
   });
 
-  it("keeps nothing of a HEAD whose caller leaves the connection half open", async () => {
+  it("releases everything after a HEAD request on a half-open connection", async () => {
     const w = the();
     const { events } = w.app.services;
     const [ada] = await w.users("ada");
@@ -217,11 +217,11 @@ describe("the live inbox", () => {
     caller.write([`HEAD ${watch} HTTP/1.1`, ...headers, "", ""].join("\r\n"));
     const [response] = (await once(caller, "data")) as [Buffer];
     expect(response.toString()).to.match(/^HTTP\/1\.1 200 /);
-    await eventually(() => events.subscriptions === before, "nothing is subscribed any more");
+    await eventually(() => events.subscriptions === before, "no subscription is left");
     caller.destroy();
   });
 
-  it("answers pings, but does not pile up answers that are not taken", async () => {
+  it("responds to pings, but drops pongs that the client does not read", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const socket = new WebSocket(`${w.url.replace("http", "ws")}${watch}`, {
@@ -231,7 +231,7 @@ describe("the live inbox", () => {
     socket.on("pong", () => pongs++);
     await new Promise((resolve) => socket.once("open", resolve));
     socket.ping();
-    await eventually(() => pongs === 1, "the ping is answered");
+    await eventually(() => pongs === 1, "the pong arrives");
 
     const pings = 200_000;
     socket.pause();
@@ -241,13 +241,13 @@ describe("the live inbox", () => {
     const last = await watching("NDJSON", ada!);
     await deliver(w.app, ada!.id, ["after the pings"]);
     const told = new Promise((resolve) => socket.once("message", resolve));
-    await eventually(() => last.items.length === 1, "others are told");
+    await eventually(() => last.items.length === 1, "another watcher gets it");
     await told;
     expect(pongs).to.be.within(2, pings / 2);
     socket.close();
   });
 
-  it("refuses before the first byte and before the upgrade", async () => {
+  it("rejects invalid requests with a status, before the first byte or the upgrade", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     for (const query of ["since=x", `since=${newId()}`, "format=html", "targets=x", "read_status=maybe"]) {
@@ -256,14 +256,14 @@ describe("the live inbox", () => {
       const refused = await transports
         .WebSocket(w.url, ada!.token, { query: `?${query}` })
         .catch((error: Error) => error.message);
-      expect(refused).to.equal("Refused with 400.");
+      expect(refused).to.equal("Rejected with 400.");
     }
     expect((await w.nobody.get(watch)).status).to.equal(401);
     const anonymous = await transports.WebSocket(w.url, "", {}).catch((error: Error) => error.message);
-    expect(anonymous).to.equal("Refused with 401.");
+    expect(anonymous).to.equal("Rejected with 401.");
   });
 
-  it("allows a user 20 watches per replica, whatever the transport", async () => {
+  it("allows a user 20 watches per replica, over all transports", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const names = Object.keys(transports) as Array<keyof typeof transports>;
@@ -273,7 +273,7 @@ describe("the live inbox", () => {
         () => "accepted",
         (error: Error) => error.message,
       );
-      expect(refused, name).to.match(/^Refused with (429|.*RATE_LIMITED)/);
+      expect(refused, name).to.match(/^Rejected with (429|.*RATE_LIMITED)/);
     }
     await watching("WebSocket", ada!, "", replica.url);
     await watching("WebSocket", bob!);
@@ -285,20 +285,20 @@ describe("the live inbox", () => {
           () => (free += 1) === 4,
           () => false,
         ),
-      "places become free",
+      "the places of closed watches become free",
     );
     const more = await watching("NDJSON", ada!).then(
       () => "accepted",
       (error: Error) => error.message,
     );
-    expect(more, "each has given its place back once").to.equal("Refused with 429.");
+    expect(more, "each closed watch frees exactly one place").to.equal("Rejected with 429.");
   });
 });
 
 describe("many watchers", () => {
   const the = world({ STEWARD_DATABASE_POOL: "6" });
 
-  it("leave connections to others when all of them look again at once", async () => {
+  it("leave connections for other requests when all of them query together", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const watchers = await Promise.all(Array.from({ length: 20 }, () => transports.NDJSON(w.url, ada!.token)));
@@ -313,12 +313,12 @@ describe("many watchers", () => {
           "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         )
       ).rowCount;
-    await eventually(async () => (await waiting())! >= 4, "they wait for the database");
+    await eventually(async () => (await waiting())! >= 4, "the queries wait for the lock");
     expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
     await holder.end();
 
     await deliver(w.app, ada!.id, ["told"]);
-    await eventually(() => watchers.every(({ items }) => items.length === 1), "all are told");
+    await eventually(() => watchers.every(({ items }) => items.length === 1), "all watchers get it");
     for (const watcher of watchers) watcher.close();
   });
 });

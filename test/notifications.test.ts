@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
-import { anonymous } from "../src/domain/kernel/actor.js";
+import { systemActor } from "../src/domain/kernel/actor.js";
 import type { DomainError } from "../src/domain/kernel/errors.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { deleteOldIdempotencyKeys, sendCustomNotification } from "../src/domain/notifications/custom.js";
-import { deliver } from "./support/inbox.js";
+import { newToken } from "../src/domain/tokens/text.js";
+import { idempotencyKeyPurge, sendCustomNotification } from "../src/domain/notifications/custom.js";
+import { deliver, fill } from "./support/inbox.js";
+import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
 const custom = "/api/v2/notifications/custom";
@@ -15,8 +17,8 @@ const readStatus = (id: string) => `${inbox}/${id}/read-status`;
 describe("notifications", () => {
   const the = world();
 
-  describe("custom ones", () => {
-    it("go to the caller's inbox and to nobody else's", async () => {
+  describe("sent by users", () => {
+    it("go to the caller's inbox only", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       const sent = await w.as(ada!).post(custom, { content: { title: "Build\n done", message: "**All** green" } });
@@ -41,7 +43,7 @@ describe("notifications", () => {
       expect((await w.as(w.owner).get(inbox)).body.notifications).to.deep.equal([]);
     });
 
-    it("need a title or a message; a blank title becomes the template's name", async () => {
+    it("need a title or a message, and a blank title becomes the template's name", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       expect((await w.as(ada!).post(custom, { content: { title: "only a title" } })).status).to.equal(204);
@@ -78,7 +80,7 @@ describe("notifications", () => {
       expect(failure.errors[0]!.extensions.validations).to.have.length(2);
     });
 
-    it("are delivered again when repeated, but once under one idempotency key", async () => {
+    it("are delivered each time, but only once per idempotency key", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const send = (title: string, key?: string) =>
@@ -107,7 +109,7 @@ describe("notifications", () => {
       expect(await count()).to.equal(5);
     });
 
-    it("are remembered by their idempotency keys for 24 hours", async () => {
+    it("keep their idempotency keys for 24 hours", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       for (const key of ["old", "recent"]) {
@@ -118,12 +120,12 @@ describe("notifications", () => {
       const age = "update idempotency_keys set created_at = created_at - $2::interval where user_id = $1 and key = $3";
       await pool.query(age, [ada!.id, "24 hours", "old"]);
       await pool.query(age, [ada!.id, "23 hours", "recent"]);
-      await deleteOldIdempotencyKeys(w.app.services);
+      await idempotencyKeyPurge.run(w.app.services);
       const { rows } = await pool.query("select key from idempotency_keys where user_id = $1", [ada!.id]);
       expect(rows).to.deep.equal([{ key: "recent" }]);
     });
 
-    it("are 20 a minute at most, however parallel, and a refused one leaves no trace", async () => {
+    it("are limited to 20 a minute, even in parallel, and rejected ones leave no trace", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       const answers = await Promise.all(
@@ -153,7 +155,7 @@ describe("notifications", () => {
       expect((await w.as(ada!).post(custom, { content: { title: "again" } })).status).to.equal(204);
     });
 
-    it("are answered in GraphQL by what was sent", async () => {
+    it("return what was sent in GraphQL", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const send = () =>
@@ -166,12 +168,19 @@ describe("notifications", () => {
       expect(await send()).to.deep.equal({ sendCustomNotification: { notification: null } });
     });
 
-    it("are not for system users, nor for nobody", async () => {
+    it("cannot be sent by system users or anonymous callers", async () => {
       const w = the();
-      expect((await w.nobody.post(custom, { content: { title: "beep" } })).status).to.equal(401);
-      // System users cannot sign in: only the domain can be asked.
-      const robot = { ...anonymous, kind: "user", userId: newId(), isSystem: true, scopes: ["all"] } as const;
-      const ctx = new Context(w.app.services, robot, { id: newId() }, () => new AbortController());
+      const beep = { content: { title: "beep" } };
+      expect((await w.nobody.post(custom, beep)).status).to.equal(401);
+      // System users cannot sign in, and their keys are rejected.
+      const { id, text, secretHash } = newToken("session");
+      await w.app.services.database.pool.query(
+        `insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, expires_at)
+         select $1, $2, id, 'session', '{all}', now(), now() + interval '1 hour' from users where username = 'system'`,
+        [id, secretHash],
+      );
+      expect((await w.as({ token: text }).post(custom, beep)).status).to.equal(401);
+      const ctx = new Context(w.app.services, systemActor, { id: newId() }, () => new AbortController());
       const refused = await ctx
         .transactional(() => sendCustomNotification(ctx, {}))
         .catch((error: DomainError) => error.code);
@@ -180,7 +189,7 @@ describe("notifications", () => {
   });
 
   describe("the inbox", () => {
-    it("is read in pages of 25, newest first, without gap or repeat", async () => {
+    it("is paged by 25, newest first, without gaps or repeats", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const titles = Array.from({ length: 60 }, (_, n) => `n${n}`);
@@ -211,7 +220,7 @@ describe("notifications", () => {
       expect(next.inboxNotifications.nodes[0].id).to.equal(seen[9]);
     });
 
-    it("is narrowed by targets, templates and whether it was read", async () => {
+    it("is filtered by targets, templates, and read status", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const [red, blue, one, two] = [newId(), newId(), newId(), newId()];
@@ -233,12 +242,13 @@ describe("notifications", () => {
       expect(await titles(`targets=${red},${blue.toUpperCase()}`)).to.equal("b");
       expect(await titles(`templates=${one},${two}`)).to.equal("ab");
       expect(await titles(`templates=${one}&templates=${two}&targets=${blue}`)).to.equal("b");
+      expect(await titles(`targets=${ada!.id}`), "a user is no target of their own inbox").to.equal("");
       expect(await titles("read_status=read")).to.equal("a");
       expect(await titles("read_status=unread")).to.equal("bc");
       expect(await titles("read_status=all&targets=&starting_before=")).to.equal("abc");
     });
 
-    it("says what is wrong with a question", async () => {
+    it("reports invalid query parameters", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       const [foreign] = await deliver(w.app, bob!.id, ["bob's"]);
@@ -259,7 +269,21 @@ describe("notifications", () => {
       expect(await faults(`targets=${many}&templates=${many}`)).to.deep.equal(["targets", "templates"]);
     });
 
-    it("marks as read and unread; repeats keep the time", async () => {
+    it("counts up to 10000 matching notifications, and unread ones exactly", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      await fill(w.app, ada!.id, 10_001);
+      const query = `query($filter: InboxFilter) { inboxNotifications(filter: $filter, first: 1) { totalCount unreadCount } }`;
+      for (const filter of [{}, { readStatus: "UNREAD" }])
+        expect((await w.as(ada!).graphql(query, { filter })).inboxNotifications).to.deep.equal({
+          totalCount: 10_000,
+          unreadCount: 10_001,
+        });
+      const { inboxNotifications } = await w.as(ada!).graphql(query, { filter: { templates: [newId()] } });
+      expect(inboxNotifications.totalCount).to.equal(0);
+    });
+
+    it("marks notifications as read and unread, and keeps the time on repeats", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const [first] = await deliver(w.app, ada!.id, ["first", "second"]);
@@ -285,7 +309,7 @@ describe("notifications", () => {
       expect(markInboxNotification.unreadCount).to.equal(1);
     });
 
-    it("hides what is not the caller's, whatever the body", async () => {
+    it("hides notifications of other users, whatever the body", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       const [foreign] = await deliver(w.app, bob!.id, ["bob's"]);
@@ -307,7 +331,7 @@ describe("notifications", () => {
       expect(failure.code).to.equal("NOT_FOUND");
     });
 
-    it("marks everything as read at once", async () => {
+    it("marks all notifications as read", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       await deliver(w.app, ada!.id, ["a", "b", "c"]);
@@ -323,7 +347,90 @@ describe("notifications", () => {
       expect(done).to.deep.equal({ markAllInboxNotificationsRead: { unreadCount: 0 } });
     });
 
-    it("counts the unread right, whatever happens at once", async () => {
+    it("shows when each notification was read, individually or with all others", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [first, second] = await deliver(w.app, ada!.id, ["first", "second"]);
+      const mark = (id: string, is_read: boolean) => w.as(ada!).put(readStatus(id), { is_read });
+      const readTimes = async () => {
+        const { notifications, unread_count } = (await w.as(ada!).get(inbox)).body;
+        const times = new Map<string, string>(
+          notifications.map((each: Record<string, string>) => [each.id, each.read_at]),
+        );
+        expect([...times.values()].filter((time) => time === undefined)).to.have.length(unread_count);
+        return (id: string) => times.get(id);
+      };
+      const { read_at: alone } = (await mark(first!, true)).body.notification;
+      await w.as(ada!).put(markAll);
+      const once = await readTimes();
+      expect([once(first!), once(second!) === undefined, once(second!)! >= alone]).to.deep.equal([alone, false, true]);
+
+      expect((await mark(second!, true)).body.notification.read_at, "a repeated mark").to.equal(once(second!));
+      expect((await mark(first!, false)).body).to.include({ unread_count: 1 });
+      const [third] = await deliver(w.app, ada!.id, ["third"]);
+      const between = await readTimes();
+      expect([first!, second!, third!].map(between)).to.deep.equal([undefined, once(second!), undefined]);
+
+      await w.as(ada!).put(markAll);
+      const twice = await readTimes();
+      expect(twice(second!), "the time of the earlier mark").to.equal(once(second!));
+      expect(twice(first!))
+        .to.equal(twice(third!))
+        .and.to.satisfy((time: string) => time > once(second!)!);
+      const listed = async (status: string) =>
+        (await w.as(ada!).get(`${inbox}?read_status=${status}`)).body.notifications.length;
+      expect([await listed("read"), await listed("unread")]).to.deep.equal([3, 0]);
+      await mark(third!, false);
+      expect([await listed("read"), await listed("unread")]).to.deep.equal([2, 1]);
+    });
+
+    it("marks all notifications as read without writing to any of them", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      await fill(w.app, ada!.id, 1_000);
+      const versions = async () => {
+        const query =
+          "select array_agg(xmin::text || ctid::text order by seq) as all from inbox_notifications where user_id = $1";
+        return (await w.app.services.database.pool.query(query, [ada!.id])).rows[0].all;
+      };
+      const before = await versions();
+      expect((await w.as(ada!).put(markAll)).status).to.equal(204);
+      expect((await w.as(ada!).get(`${inbox}?read_status=unread`)).body).to.deep.equal({
+        notifications: [],
+        unread_count: 0,
+      });
+      expect(await versions()).to.deep.equal(before);
+    });
+
+    it("applies a single mark after a concurrent mark of all notifications", async () => {
+      const w = the();
+      const [ada] = await w.users("ada");
+      const [first, second] = await deliver(w.app, ada!.id, ["first", "second"]);
+      const holder = await w.app.services.database.pool.connect();
+      const waiting = async () => {
+        const query = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        return (await holder.query(query)).rowCount;
+      };
+      await holder.query("begin");
+      await holder.query(
+        `with mine as (
+           update inbox_cursors set epoch = epoch + 1, unread_count = 0 where user_id = $1 returning user_id, epoch - 1
+         )
+         insert into inbox_epochs select *, now() from mine`,
+        [ada!.id],
+      );
+      const one = w.as(ada!).put(readStatus(first!), { is_read: false });
+      await eventually(async () => (await waiting()) === 1, "the single mark waits");
+      await holder.query("commit");
+      holder.release();
+      const { body } = await one;
+      expect(body).to.deep.include({ unread_count: 1 });
+      expect(body.notification).to.not.have.property("read_at");
+      const { notifications } = (await w.as(ada!).get(`${inbox}?read_status=read`)).body;
+      expect(notifications.map(({ id }: { id: string }) => id)).to.deep.equal([second]);
+    });
+
+    it("keeps the unread count right under concurrent changes", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const ids = await deliver(
@@ -345,7 +452,7 @@ describe("notifications", () => {
       expect(inboxNotifications.unreadCount).to.equal(inboxNotifications.totalCount);
     });
 
-    it("costs few statements, and no more for a full page", async () => {
+    it("takes few statements, and no more for a full page", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const [id] = await deliver(w.app, ada!.id, ["one"]);

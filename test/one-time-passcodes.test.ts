@@ -11,7 +11,7 @@ const passwordOf = ({ username }: Pick<Person, "username">) => `${username}-has-
 const good = "plum-Harbor-kite-77";
 const wrongCode = { message: "Incorrect email or one-time passcode." };
 
-/** All that a client sees of an answer, but for what differs with every request. */
+/** What a client sees of a response, except for what differs with every request. */
 const seen = ({ status, headers, body }: Answer) => {
   const lasting = [...headers].filter(([name]) => !/^(date|x-request-id|ratelimit.*)$/.test(name));
   return { status, headers: Object.fromEntries(lasting), body };
@@ -41,7 +41,7 @@ describe("one-time passcodes", () => {
   };
   const passcodeOf = async ({ id }: Person) =>
     (await sql("select * from one_time_passcodes where user_id = $1", id))[0];
-  /** Lets time go by, as far as the passcode knows. */
+  /** Moves the timestamps of a user's passcode into the past. */
   const wait = (person: Person, interval: string) =>
     sql(
       `update one_time_passcodes set expires_at = expires_at - $2::interval,
@@ -49,13 +49,13 @@ describe("one-time passcodes", () => {
       person.id,
       interval,
     );
-  /** Until what requests left behind is done. */
+  /** Resolves when background work of earlier requests is done. */
   const settled = async () => {
     const marker = await w.user("marker");
     await codeFor(marker);
   };
 
-  it("reach the holder of the account by mail, and open it once", async () => {
+  it("are emailed to the account holder, and work once", async () => {
     const ada = await w.user("ada");
     const code = await codeFor({ ...ada, email: ada.email });
     const letter = await mailbox.letter(ada.email);
@@ -75,7 +75,7 @@ describe("one-time passcodes", () => {
     ).to.equal(0);
   });
 
-  it("are refused with a weak and with the same password, and stay good for another", async () => {
+  it("stay valid when the new password is rejected as weak or unchanged", async () => {
     const ada = await w.user("ada");
     const token = await w.login(ada.email, passwordOf(ada));
     const code = await codeFor(ada);
@@ -94,7 +94,7 @@ describe("one-time passcodes", () => {
     }
   });
 
-  it("do not look at a password made of what only the account knows before the code is right", async () => {
+  it("are checked before the new password is rated against the account's own data", async () => {
     const [ada] = await w.users("evangeline-hopperthwaite");
     await sql("update users set name = 'Philomena Quackenbush' where id = $1", ada!.id);
     const code = await codeFor(ada!);
@@ -108,7 +108,7 @@ describe("one-time passcodes", () => {
     expect((await change(ada!.email, code, password)).body.validations[0].field).to.equal("password");
   });
 
-  it("stand five wrong tries, also at once: then the right one fails too", async () => {
+  it("allow five wrong attempts, even concurrent ones, before the right code fails too", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
     const tries = await Promise.all(
@@ -120,7 +120,7 @@ describe("one-time passcodes", () => {
     await w.login(ada.email, passwordOf(ada));
   });
 
-  it("have tries of their own: those of the code before do not count", async () => {
+  it("have their own attempts, whatever was used up on the previous code", async () => {
     const ada = await w.user("ada");
     await codeFor(ada);
     for (let n = 0; n < 5; n++) expect(await change(ada.email, "2345678923")).to.include({ status: 400 });
@@ -129,7 +129,7 @@ describe("one-time passcodes", () => {
     expect(await change(ada.email, codeIn(await mailbox.letter(ada.email, 2)))).to.include({ status: 204 });
   });
 
-  it("are good for one of 200 uses at once", async () => {
+  it("work for exactly one of 200 concurrent uses", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
     const uses = await Promise.all(Array.from({ length: 200 }, (_, n) => change(ada.email, code, `${good}-${n}`)));
@@ -140,7 +140,7 @@ describe("one-time passcodes", () => {
     await w.login(ada.email, `${good}-${winners[0]}`);
   });
 
-  it("look alike whatever is wrong: unknown, none, wrong, expired, suspended, without a password", async () => {
+  it("fail alike whether unknown, missing, wrong, expired, or for an account that is suspended or has no password", async () => {
     const [ada, bob, cat, dan, eve] = await w.users("ada", "bob", "cat", "dan", "eve");
     const codes = await Promise.all([ada!, cat!, dan!, eve!].map(codeFor));
     await wait(cat!, "21 minutes");
@@ -158,7 +158,7 @@ describe("one-time passcodes", () => {
     expect(answers[0]).to.deep.include({ status: 400, body: wrongCode });
   });
 
-  it("are made once a minute, five times an hour, and the last one counts", async () => {
+  it("are sent at most once a minute and five times an hour, and only the last one works", async () => {
     const ada = await w.user("ada");
     const first = await codeFor(ada);
     await request(ada.email);
@@ -181,7 +181,7 @@ describe("one-time passcodes", () => {
     expect((await change(ada.email, codeIn(await mailbox.letter(ada.email, 6)))).status).to.equal(204);
   });
 
-  it("are asked for with the same answer for everybody, and made for those alone who have a password", async () => {
+  it("are requested with the same response for any address, but sent only to active accounts with a password", async () => {
     const [ada, bob, cat] = await w.users("ada", "bob", "cat");
     await sql("update users set status = 'suspended' where id = $1", bob!.id);
     await sql("update users set login_type = 'oidc' where id = $1", cat!.id);
@@ -199,7 +199,7 @@ describe("one-time passcodes", () => {
     expect(rows).to.deep.equal([{ resource_id: ada!.id }]);
   });
 
-  it("say all that is wrong with a request at once", async () => {
+  it("have all faults of a request reported together", async () => {
     const fields = ({ status, body }: Answer) => [
       status,
       body.validations?.map(({ field }: { field: string }) => field),
@@ -232,7 +232,7 @@ describe("one-time passcodes", () => {
     await w.login(ada.email, good);
   });
 
-  it("go out later when the mail server is down, and never when it refuses them for good", async () => {
+  it("are retried while the mail server fails temporarily, and dropped when it rejects them permanently", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     mailbox.refusal = { responseCode: 451, message: "Not now." };
     expect((await request(ada!.email)).status).to.equal(204);
@@ -244,11 +244,11 @@ describe("one-time passcodes", () => {
     const before = failures();
     mailbox.refusal = { responseCode: 550, message: "Never." };
     await request(bob!.email);
-    await eventually(() => failures() > before, "the refusal is logged");
+    await eventually(() => failures() > before, "the rejection is logged");
     mailbox.refusal = undefined;
   });
 
-  it("are not in the database, the audit log or the log", async () => {
+  it("are not stored in plaintext in the database, the audit log, or the log", async () => {
     const ada = await w.user("ada");
     const code = await codeFor(ada);
     await change(ada.email, code, "password");
@@ -261,14 +261,14 @@ describe("one-time passcodes", () => {
     expect(JSON.stringify(logged)).to.not.contain(code);
   });
 
-  it("are gone with their user", async () => {
+  it("are deleted with their user", async () => {
     const ada = await w.user("ada");
     await codeFor(ada);
     await w.as(w.owner).graphql(`mutation { deleteUser(input: { user: "${ada.id}" }) { user { id } } }`);
     expect(await passcodeOf(ada)).to.equal(undefined);
   });
 
-  it("are refused where the deployment has no passwords, and warned of where it has no mail", async () => {
+  it("are rejected where passwords are disabled, and logged as undeliverable where no mail server is configured", async () => {
     const [without, mute] = await Promise.all([
       startServer(w.database.url, { ...noLimits, STEWARD_PASSWORD_AUTH: "false" }),
       startServer(w.database.url, noLimits),

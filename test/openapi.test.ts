@@ -1,4 +1,4 @@
-// The description of the REST surface, and the pages to look around with.
+// The OpenAPI description of the REST API, and the pages that present it.
 import { expect } from "chai";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -30,7 +30,7 @@ interface Document {
   components: { schemas: Record<string, object>; securitySchemes: object };
 }
 
-describe("the API description", () => {
+describe("the OpenAPI description", () => {
   const w = world();
   let document: Document;
   let operations: Array<{ name: string; path: string; described: Described }>;
@@ -47,20 +47,20 @@ describe("the API description", () => {
     );
   });
 
-  it("is OpenAPI 3.1 of this server", () => {
+  it("is OpenAPI 3.1, and names this server", () => {
     expect(document.openapi).to.match(/^3\.1\.\d$/);
     expect(document.info.title).to.equal("Steward");
     expect(document.info.version).to.match(/^\d+\.\d+\.\d+/);
     expect(document.servers).to.deep.equal([{ url: w().app.services.config.accessUrl }]);
   });
 
-  it("covers every row, once", () => {
+  it("covers every route exactly once", () => {
     expect(operations.map(({ name }) => name)).to.have.members(mounted.map(({ name }) => name));
     const ids = operations.map(({ described }) => described.operationId);
     expect(ids).to.have.length(new Set(ids).size);
   });
 
-  it("gives each operation its status, its words, and its parameters", () => {
+  it("gives each operation its statuses, a description, and its parameters", () => {
     for (const { name, path, described } of operations) {
       const { status, open } = contract.get(name)!;
       const statuses = [String(status), ...(modifying.has(name) ? ["304"] : []), "default"];
@@ -77,7 +77,7 @@ describe("the API description", () => {
     }
   });
 
-  it("names the fields of bodies as the contract does", () => {
+  it("lists the body fields of the contract", () => {
     for (const { name, described } of operations) {
       const { request } = contract.get(name)!;
       const schema = described.requestBody?.content["application/json"].schema;
@@ -85,7 +85,7 @@ describe("the API description", () => {
     }
   });
 
-  it("holds schemas that are valid, with references that lead somewhere", () => {
+  it("holds valid schemas whose references resolve", () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     formats.default(ajv);
     for (const format of ["int32", "int64"]) ajv.addFormat(format, true);
@@ -103,7 +103,7 @@ describe("the API description", () => {
     }
   });
 
-  it("is true: what the server answers has the described shape", async () => {
+  it("matches real responses", async () => {
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);
     const group = await w().group(undefined, { members: [w().owner] });
@@ -123,7 +123,7 @@ describe("the API description", () => {
     ["the API reference", "/docs", {}],
     ["GraphiQL", "/graphql", { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" }],
   ] as const) {
-    it(`has ${what} as a page of its own parts alone, under a strict policy`, async () => {
+    it(`comes with ${what}, a page that loads only its own assets under a strict content security policy`, async () => {
       const page = await w().nobody.get(path, headers);
       expect(page).to.include({ status: 200 });
       expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
@@ -157,7 +157,7 @@ describe("the API description", () => {
     });
   }
 
-  it("keeps other files to itself", async () => {
+  it("comes with pages that expose no other files", async () => {
     const page = (await w().nobody.get("/docs")).body as string;
     const folder = /"(\/assets\/\w+\/)explorer\.css"/.exec(page)![1]!;
     for (const path of [

@@ -23,10 +23,10 @@ const members = `query($organization: String!, $filter: OrganizationMemberFilter
 const code = async (client: Client, document: string, variables: Record<string, unknown>) =>
   (await client.failure(document, variables)).code;
 
-describe("organisations", () => {
+describe("organizations", () => {
   const the = world();
 
-  it("an owner creates one, changes it and deletes it; each is in the audit log", async () => {
+  it("are created, updated, and deleted by owners, each recorded in the audit log", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const created = await owner.graphql(createOrganization, {
@@ -79,7 +79,7 @@ describe("organisations", () => {
     ]);
   });
 
-  it("comes with its group Everyone, which has its id", async () => {
+  it("come with a group Everyone that shares their id", async () => {
     const w = the();
     const { id } = await w.organization();
     const { rows } = await w.app.services.database.pool.query(
@@ -89,7 +89,7 @@ describe("organisations", () => {
     expect(rows).to.deep.equal([{ id, name: "Everyone" }]);
   });
 
-  it("names are unique in any letter case until the organisation is deleted", async () => {
+  it("have names that are unique in any letter case until they are deleted", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const { id } = await w.organization("twice");
@@ -104,7 +104,7 @@ describe("organisations", () => {
     await w.organization("twice");
   });
 
-  it("of two that take one name at once, one is made", async () => {
+  it("take a name only once when created concurrently", async () => {
     const w = the();
     const attempts = await Promise.allSettled(
       ["raced", "Raced", "RACED"].map((name) => w.as(w.owner).graphql(createOrganization, { input: { name } })),
@@ -112,7 +112,7 @@ describe("organisations", () => {
     expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected", "rejected"]);
   });
 
-  it("all faults of the fields are told at once", async () => {
+  it("have all field faults reported together", async () => {
     const w = the();
     const input = { name: "-", displayName: " x", description: "x".repeat(1001), icon: "javascript:alert(1)" };
     for (const [document, extra] of [
@@ -126,12 +126,12 @@ describe("organisations", () => {
     expect(fields(await w.as(w.owner).failure(createOrganization, { input: {} }))).to.deep.equal(["input.name"]);
   });
 
-  it("the default one cannot be deleted", async () => {
+  it("include the default one, which cannot be deleted", async () => {
     const w = the();
     expect(await code(w.as(w.owner), deleteOrganization, { organization: "default" })).to.equal("BAD_USER_INPUT");
   });
 
-  it("who is in none of its roles finds nothing; its members read; its admin writes; only owners delete", async () => {
+  it("are hidden from outsiders, visible to members, writable by their admins, and deletable by owners alone", async () => {
     const w = the();
     const { id, name } = await w.organization();
     const [stranger] = await w.users("stranger");
@@ -153,7 +153,7 @@ describe("organisations", () => {
     expect(await code(w.nobody, "{ organizations { name } }", {})).to.equal("UNAUTHENTICATED");
   });
 
-  it("is asked for by id or by name, not by both and not by neither", async () => {
+  it("are looked up by id or by name, not by both or neither", async () => {
     const w = the();
     const { id } = await w.organization();
     expect(await code(w.as(w.owner), `{ organization { id } }`, {})).to.equal("BAD_USER_INPUT");
@@ -166,9 +166,9 @@ describe("organisations", () => {
   });
 });
 
-describe("members of organisations", () => {
+describe("members of organizations", () => {
   const the = world();
-  it("an organisation admin adds somebody, gives roles and removes them; groups go with the membership", async () => {
+  it("are added, given roles, and removed by an organization admin; removal ends their group memberships", async () => {
     const w = the();
     const organization = (await w.organization()).id;
     const admin = await w.user("admin", [organization]);
@@ -218,7 +218,7 @@ describe("members of organisations", () => {
     ]);
   });
 
-  it("an organisation user admin gives and takes that role alone", async () => {
+  it("can be given, and stripped of, only the user admin role by an organization user admin", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const organization = "default";
@@ -233,7 +233,7 @@ describe("members of organisations", () => {
       expect(await code(asAda, setRoles, { organization, user: bob!.id, roles })).to.equal("FORBIDDEN");
   });
 
-  it("site user admins do the same in every organisation; auditors and members do nothing", async () => {
+  it("are managed by site user admins in any organization, and not by auditors or plain members", async () => {
     const w = the();
     const [userAdmin, auditor, plain, bob] = await w.users("uadmin", "auditor", "plain", "bob");
     await w.grant(userAdmin!, "user-admin");
@@ -255,7 +255,7 @@ describe("members of organisations", () => {
     await w.as(userAdmin!).graphql(removeMember, { organization, user: bob!.id });
   });
 
-  it("has each change at once, for credentials that were used a moment ago", async () => {
+  it("get each change immediately, even with recently used credentials", async () => {
     const w = the();
     const organization = (await w.organization()).id;
     const bob = await w.user("bob");
@@ -274,7 +274,7 @@ describe("members of organisations", () => {
     expect(await isThere(), "removed").to.equal(false);
   });
 
-  it("are no identities of the system", async () => {
+  it("cannot be system identities", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const organization = (await w.organization()).id;
@@ -293,7 +293,7 @@ describe("members of organisations", () => {
       expect(await code(owner, document, { ...member, roles: [] })).to.equal("FORBIDDEN");
   });
 
-  it("unknown roles, site roles and missing roles are refused", async () => {
+  it("cannot be given unknown roles, site roles, or a missing list of roles", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const asOwner = w.as(w.owner);
@@ -305,7 +305,7 @@ describe("members of organisations", () => {
     expect(await code(asOwner, setRoles, { ...target, roles: ["KING"] })).to.equal("BAD_USER_INPUT");
   });
 
-  it("a plain member learns id, names and avatars of the others, and cannot search by more", async () => {
+  it("see only ids, names, and avatars of other members if they have no role, and cannot search by more", async () => {
     const w = the();
     const organization = (await w.organization()).id;
     const ada = await w.user("ada", [organization]);
@@ -342,7 +342,7 @@ describe("members of organisations", () => {
     ]);
   });
 
-  it("pages forwards and backwards by name, in one statement each", async () => {
+  it("are paged forward and backward by name, in one statement each", async () => {
     const w = the();
     const organization = (await w.organization()).id;
     const people = [];
@@ -378,7 +378,7 @@ describe("members of organisations", () => {
     for (const document of [few, many]) expect(await w.statements(() => w.as(w.owner).graphql(document))).to.equal(2);
   });
 
-  it("a user is in at most 1000 organisations, however many join at once", async () => {
+  it("join at most 1000 organizations, even concurrently", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const { pool } = w.app.services.database;
@@ -401,7 +401,7 @@ describe("members of organisations", () => {
     await pool.query("delete from organizations where name like 'bulk-%'");
   });
 
-  it("a membership that races the end of its organisation does not outlive it", async () => {
+  it("are not left behind when they are added while the organization is deleted", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     for (let round = 0; round < 10; round++) {
@@ -418,7 +418,7 @@ describe("members of organisations", () => {
     }
   });
 
-  it("two removals of one member: one succeeds", async () => {
+  it("can be removed only once, even concurrently", async () => {
     const w = the();
     const organization = (await w.organization()).id;
     const bob = await w.user("bob", [organization]);
@@ -428,16 +428,17 @@ describe("members of organisations", () => {
     expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
   });
 
-  it("changes cost a fixed, small number of statements", async () => {
+  it("cost a fixed, small number of statements to change", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const organization = (await w.organization()).id;
     const cost = (document: string, variables: Record<string, unknown>) =>
       w.statements(() => w.as(w.owner).graphql(document, variables));
-    // Each reads the roles of the user once more, after the lock.
+    // Each reads the user's roles once more after taking the lock.
     expect(await cost(addMember, { organization, user: bob!.id })).to.equal(6);
     expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.equal(5);
-    expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(4);
+    // Two more: memberships and groups are locked in one order.
+    expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(6);
     expect(await cost(updateOrganization, { input: { organization, displayName: "x" } })).to.equal(4);
     expect(await cost(createOrganization, { input: { name: "cheap" } })).to.equal(3);
   });
@@ -451,7 +452,7 @@ describe("assignable roles", () => {
       .filter((role: { assignable: boolean }) => role.assignable)
       .map((role: { name: string }) => role.name);
 
-  it("are all to owners, one to user admins, none to others", async () => {
+  it("are all for owners, one for user admins, and none for others", async () => {
     const w = the();
     const [userAdmin, member, admin] = await w.users("uadmin", "member", "admin");
     await w.grant(userAdmin!, "user-admin");
@@ -475,6 +476,6 @@ describe("assignable roles", () => {
   });
 });
 
-/** The fields at fault. */
+/** The invalid fields that a failure reports. */
 const fields = (failure: { errors: Array<{ extensions: { validations?: Array<{ field: string }> } }> }) =>
   failure.errors[0]!.extensions.validations?.map(({ field }) => field);

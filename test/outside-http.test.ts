@@ -1,4 +1,4 @@
-// Calls to URLs that others chose: what is refused, what is bounded, and where connections really go.
+// Outgoing calls to URLs chosen by others: what is rejected, what is bounded, and which addresses are really called.
 import { expect } from "chai";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
@@ -7,9 +7,9 @@ import { type Fetch, mayCall, OutsideError, type OutsideOptions, outsideFetch } 
 
 const thisMachine = [ipaddr.parseCIDR("127.0.0.1/32")];
 
-/** Hosts in every spelling that has ever led inside. */
+/** Internal hosts, in every spelling that has fooled an address check. */
 const hostile = [
-  // This machine.
+  // Loopback and unspecified addresses.
   "127.0.0.1",
   "127.1",
   "127.0.1",
@@ -62,7 +62,7 @@ const hostile = [
   "[::ffff:10.0.0.1]",
   "[64:ff9b::10.0.0.1]",
   "[2002:a00:1::]",
-  // Links and the metadata of clouds.
+  // Link-local addresses and cloud metadata services.
   "169.254.0.1",
   "169.254.169.254",
   "2852039166",
@@ -77,7 +77,7 @@ const hostile = [
   "100.100.100.200",
   "192.0.0.192",
   "168.63.129.16",
-  // Nobody's: multicast, broadcast, documentation, benchmarks, reserved.
+  // Not assigned to hosts: multicast, broadcast, documentation, benchmarking, reserved.
   "224.0.0.1",
   "239.255.255.250",
   "255.255.255.255",
@@ -96,11 +96,11 @@ const hostile = [
   "[3fff::1]",
 ];
 
-describe("calls to the outside", () => {
+describe("outgoing calls", () => {
   const opened: Server[] = [];
   after(() => Promise.all(opened.map((server) => new Promise((done) => server.close(done)))));
 
-  /** A server on this machine; gives its URL. */
+  /** Listens on this machine, and returns the server's URL. */
   async function receiver(
     answer: (request: IncomingMessage, response: ServerResponse) => unknown,
   ): Promise<{ url: string; port: number; requests: IncomingMessage[] }> {
@@ -133,14 +133,14 @@ describe("calls to the outside", () => {
   const refused = async (url: string, fetch: Fetch = outsideFetch(), init?: RequestInit) =>
     expect(await failure(fetch(url, init)), url).to.have.property("reason", "refused");
 
-  it("never reach this machine, private networks or what clouds hide, however they are spelled", async () => {
+  it("never reach loopback, private networks, or cloud metadata, however the address is spelled", async () => {
     for (const host of hostile) {
       await refused(`http://${host}/`);
       await refused(`https://${host}:8443/latest/meta-data/`);
     }
   });
 
-  it("take http and https alone, without credentials", async () => {
+  it("allow only http and https URLs without credentials", async () => {
     const { port } = await receiver((_, response) => response.end("here"));
     for (const url of [
       "file:///etc/passwd",
@@ -163,7 +163,7 @@ describe("calls to the outside", () => {
       await refused(url, within());
   });
 
-  it("look at each address of a name, and go to the one they looked at", async () => {
+  it("check every address a name resolves to, and connect to the checked one", async () => {
     const { port, requests } = await receiver((request, response) => response.end(request.headers.host));
     const inside = ["127.0.0.1", "::1", "10.0.0.5", "169.254.169.254", "::ffff:127.0.0.1", "nonsense"];
     for (const address of inside) {
@@ -173,7 +173,7 @@ describe("calls to the outside", () => {
     await refused(`http://rebound.example:${port}/`, outsideFetch({ resolve: async () => [] }));
     expect(requests).to.have.length(0);
 
-    // A name that means something else at every question is asked for once.
+    // A name that resolves differently each time is resolved once.
     let asked = 0;
     const turning = within({ resolve: async () => (asked++ === 0 ? ["127.0.0.1", "127.0.0.2"] : ["127.0.0.2"]) });
     const answer = await turning(`http://rebound.example:${port}/`);
@@ -181,7 +181,7 @@ describe("calls to the outside", () => {
     await refused(`http://rebound.example:${port}/`, turning);
   });
 
-  it("go wherever the operator says, and from there nowhere inside", async () => {
+  it("reach the origins that the operator names, but no internal address through their redirects", async () => {
     const elsewhere = await receiver((_, response) => response.end("secret"));
     const named = await receiver((request, response) =>
       request.url === "/away" ? response.writeHead(302, { Location: elsewhere.url }).end() : response.end("here"),
@@ -194,7 +194,7 @@ describe("calls to the outside", () => {
     expect(elsewhere.requests).to.have.length(0);
   });
 
-  it("look again at every redirect", async () => {
+  it("check each redirect target, and drop credentials on the way to another origin", async () => {
     const elsewhere = await receiver((_, response) => response.end("secret"));
     const redirecting = await receiver((request, response) => {
       const to = new URL(request.url!, "http://x").searchParams.get("to");
@@ -233,7 +233,7 @@ describe("calls to the outside", () => {
     expect(round.requests).to.have.length(6);
   });
 
-  it("say what was asked, and give back what was answered", async () => {
+  it("send the method, headers, and body, and return the response", async () => {
     const { url } = await receiver(async (request, response) => {
       let body = "";
       for await (const chunk of request.setEncoding("utf8")) body += chunk;
@@ -256,7 +256,7 @@ describe("calls to the outside", () => {
     expect((await within()(`${url}/empty`)).status).to.equal(204);
   });
 
-  it("end in time, however slowly somebody answers", async () => {
+  it("time out, however slowly a server responds", async () => {
     const silent = await listening(createTcpServer((socket) => socket.on("error", () => {}).resume()));
     const dripping = await receiver((_, response) => {
       response.writeHead(200).write("a");
@@ -273,7 +273,7 @@ describe("calls to the outside", () => {
     expect(aborted).to.equal("AbortError");
   });
 
-  it("read no more than they may", async () => {
+  it("limit the size of responses", async () => {
     const { url } = await receiver((request, response) => {
       if (request.url === "/long") return response.writeHead(200, { "Content-Length": 1e12 }).write("x".repeat(2_000));
       if (request.url === "/head") return response.writeHead(200, { "X-Long": "x".repeat(20_000) }).end();
@@ -287,7 +287,7 @@ describe("calls to the outside", () => {
     expect(await failure(small(`${url}/head`))).to.have.property("reason", "unreachable");
   });
 
-  it("tell of servers that are not there", async () => {
+  it("report servers that cannot be reached", async () => {
     const { port } = await receiver(() => {});
     const closed = createTcpServer();
     const { url } = await listening(closed);
@@ -303,7 +303,7 @@ describe("calls to the outside", () => {
     ).to.have.property("reason", "unreachable");
   });
 
-  it("reach public addresses, and networks that operators name", () => {
+  it("may reach public addresses, and internal networks that the operator names", () => {
     for (const address of [
       "8.8.8.8",
       "1.1.1.1",

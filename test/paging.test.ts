@@ -24,7 +24,7 @@ const faultyFields = (args: PageArguments, order?: OrderKey[]): string[] => {
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     expect(error.message).to.equal("Query parameters have invalid values.");
-    return (error.facts.validations ?? []).map(({ field }) => field);
+    return (error.details.validations ?? []).map(({ field }) => field);
   }
   return [];
 };
@@ -33,14 +33,14 @@ const forged = (held: unknown) => Buffer.from(JSON.stringify(held)).toString("ba
 const count = () => Promise.resolve(9);
 
 describe("paging", () => {
-  it("gives 100 rows from the start when nothing is asked for", () => {
+  it("reads 100 rows from the start by default", () => {
     const usual = { limit: 100, offset: 0, backward: false };
     expect(read({})).to.deep.equal(usual);
     expect(read({ first: 0, after: "", offset: 0 })).to.deep.equal(usual);
     expect(read({ first: null, after: null, last: null, before: null, offset: null })).to.deep.equal(usual);
   });
 
-  it("takes sizes up to 1000 and offsets up to 2147483647", () => {
+  it("accepts page sizes up to 1000 and offsets up to 2147483647", () => {
     expect(read({ first: 1000, offset: 2147483647 })).to.include({ limit: 1000, offset: 2147483647 });
     expect(read({ last: 7 })).to.deep.equal({ limit: 7, offset: 0, backward: true });
     for (const first of [-1, 1001, 1.5, Number.NaN]) expect(faultyFields({ first })).to.deep.equal(["first"]);
@@ -57,7 +57,7 @@ describe("paging", () => {
     ]);
   });
 
-  it("knows a place by its cursor, or by the id of the row alone", () => {
+  it("reads a place from a cursor, or from the id of a row", () => {
     expect(read({ after: cursor(id, "ann") }).place).to.deep.equal({ id, keys: ["ann"] });
     expect(read({ before: cursor(id, "ann") })).to.deep.equal({
       limit: 100,
@@ -70,7 +70,7 @@ describe("paging", () => {
     expect(read({ after: cursor(id, "é", time) }, ["text", "time"]).place).to.deep.equal({ id, keys: ["é", time] });
   });
 
-  it("refuses cursors that are not of this list", () => {
+  it("rejects cursors of other lists and malformed ones", () => {
     for (const after of [
       "x",
       "not a cursor",
@@ -90,7 +90,7 @@ describe("paging", () => {
       expect(faultyFields({ after: cursor(id, time) }, ["time"]), time).to.deep.equal(["after"]);
   });
 
-  it("makes pages of what was fetched, one row more than asked for", () => {
+  it("builds a page from the rows fetched, one more than the page size", () => {
     const facts = { cursor: (row: number) => `c${row}`, count };
     const page = (args: PageArguments, fetched: number[]) => pageOf(read(args), fetched, facts);
     expect(page({ first: 2 }, [1, 2, 3])).to.deep.equal({

@@ -5,7 +5,7 @@ import { createPasswords } from "../src/domain/outside/passwords.js";
 import { checkPassword } from "../src/domain/sign-in/passwords.js";
 
 describe("the password rule", () => {
-  it("wants what is hard to guess, and says what would be better", async () => {
+  it("rejects passwords that are easy to guess, and suggests improvements", async () => {
     for (const weak of ["", "password", "P@ssw0rd", "qwertyuiop", "aB3$".repeat(32)]) {
       const { valid, details } = await checkPassword(weak);
       expect(valid, weak).to.equal(false);
@@ -15,7 +15,7 @@ describe("the password rule", () => {
     expect(await checkPassword(strong)).to.deep.equal({ valid: true, details: "" });
   });
 
-  it("does not count what is known of the person", async () => {
+  it("gives no credit for what is known about the user", async () => {
     const password = "grace.hopperthwaite-gh-1906";
     expect(await checkPassword(password)).to.deep.equal({ valid: true, details: "" });
     for (const owner of [{ email: `${password}@example.com` }, { username: password }, { name: password }]) {
@@ -23,7 +23,7 @@ describe("the password rule", () => {
     }
   });
 
-  it("counts bytes, not characters, up to 1024, and reads no further than 128 characters", async () => {
+  it("limits passwords to 1024 bytes, not characters, and rates their first 128 characters", async () => {
     const beginning = randomBytes(30).toString("hex");
     expect((await checkPassword(beginning.padEnd(1024, "x"))).valid).to.equal(true);
     expect((await checkPassword(beginning.padEnd(1025, "x"))).valid).to.equal(false);
@@ -33,7 +33,7 @@ describe("the password rule", () => {
 });
 
 describe("password hashes", () => {
-  it("are argon2id of 19 MiB, two passes and one lane, each with a salt of its own", async () => {
+  it("are argon2id with 19 MiB, two passes, one lane, and a salt each", async () => {
     const passwords = createPasswords(2);
     const [one, other] = await Promise.all([passwords.hash("open sesame"), passwords.hash("open sesame")]);
     expect(one).to.match(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
@@ -45,7 +45,7 @@ describe("password hashes", () => {
     expect(await passwords.verify(undefined, "open sesame")).to.equal(false);
   });
 
-  it("wait in a queue of 64, with or without a hash to verify; more are told to come back", async () => {
+  it("wait in a queue of 64, with or without a hash to verify; the rest are rejected as UNAVAILABLE", async () => {
     const passwords = createPasswords(1);
     const hash = await passwords.hash("open sesame");
     for (const verified of [hash, undefined]) {
@@ -55,12 +55,12 @@ describe("password hashes", () => {
       const refused = answers.filter((answer) => answer.status === "rejected");
       expect(refused).to.have.length(5);
       expect((refused[0]!.reason as DomainError).code).to.equal("UNAVAILABLE");
-      expect((refused[0]!.reason as DomainError).facts.retryAfter).to.equal(1);
+      expect((refused[0]!.reason as DomainError).details.retryAfter).to.equal(1);
     }
     expect(await passwords.verify(hash, "open sesame")).to.equal(true);
   });
 
-  it("of those who are signed in go before those of strangers, who have a queue of their own", async () => {
+  it("for signed-in users run before those for anonymous callers, who have a queue of their own", async () => {
     const passwords = createPasswords(1);
     const done: string[] = [];
     const jobs = (["stranger", "stranger", "stranger", "signedIn", "signedIn"] as const).map(async (lane, n) => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { covers, type Permission, scopeCatalogue } from "../src/domain/authorization/authorization.js";
+import { covers, type Permission, scopeCatalog } from "../src/domain/authorization/authorization.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { enter, type Part, type Stage } from "./support/stage.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
@@ -7,7 +7,7 @@ import { type Client, GraphqlFailure, world } from "./support/world.js";
 const organizationRoles = ["admin", "template-admin", "user-admin", "auditor"].map((role) => `organization-${role}`);
 const [admin, templateAdmin, userAdmin, auditor] = organizationRoles as [string, string, string, string];
 
-/** Everybody who tries, by a letter: holders of site roles, members of the organisation, outsiders. */
+/** Every kind of caller, by a letter: holders of site roles, members of the organization, outsiders. */
 const parts: Record<string, Part> = {
   O: { siteRoles: ["owner"] },
   T: { siteRoles: ["template-admin"] },
@@ -18,27 +18,27 @@ const parts: Record<string, Part> = {
   u: { roles: [userAdmin] },
   a: { roles: [auditor] },
   m: { roles: [] },
-  // All roles, but in another organisation; and none at all.
+  // All roles, but in another organization; and no roles at all.
   x: { rolesElsewhere: organizationRoles },
   n: {},
 };
 const everybody = Object.keys(parts).join("");
 const members = "otuam";
 
-/** GraphQL as a document, REST as method, path and body. */
+/** A GraphQL document, or a REST request as method, path, and body. */
 type Request = string | [method: string, path: string, body?: unknown];
 
 interface Cell {
   permission: Permission;
-  /** The letters of those who may. */
+  /** The letters of the callers who are allowed. */
   may: string;
-  /** How `authcheck` is asked for it: the object beside its type. */
+  /** The object of the `authcheck` request, beside its type. */
   asked: (stage: Stage) => Record<string, unknown>;
-  /** How it is tried. */
+  /** The operation that exercises the permission. */
   tried: (stage: Stage) => Request;
-  /** For what is read: a text that only an answer with the object in it contains. */
+  /** For reads: text that only a response with the object in it contains. */
   shows?: (stage: Stage) => string;
-  /** The letters of those who try, if others cannot be in that place. */
+  /** The letters of the callers to try, if others cannot be in that position. */
   by?: string;
   about?: string;
 }
@@ -64,7 +64,7 @@ const api =
   (stage: Stage): Request => [method, `/api/v2${path(stage)}`, body];
 const title = () => `t${newId().slice(-12)}`;
 
-// The permission table of what there is to be done today, one line for each cell that an operation stands behind.
+// The permission table of everything that exists today: one line for each cell that an operation exercises.
 // prettier-ignore
 const cells: Cell[] = [
   { permission: "user:create", may: "OU", asked: everywhere, tried: change("createUser", () => `email: "${title()}@example.com", username: "${title()}", isServiceAccount: true`) },
@@ -114,7 +114,7 @@ const cells: Cell[] = [
 
   { permission: "api_key:create", may: everybody, asked: mine, tried: change("createApiKey", () => `name: "${title()}"`), about: "one's own" },
   { permission: "api_key:create", may: "OU", asked: ({ bot }) => ({ owner_id: bot }), tried: change("createApiKey", (s) => `name: "new", user: "${s.bot}"`), about: "for a service account" },
-  { permission: "api_key:create", may: "", asked: victims, tried: change("createApiKey", (s) => `name: "new", user: "${s.victim}"`), about: "for somebody else" },
+  { permission: "api_key:create", may: "", asked: victims, tried: change("createApiKey", (s) => `name: "new", user: "${s.victim}"`), about: "for another user" },
   { permission: "api_key:read", may: everybody, asked: mine, tried: () => "{ apiKeys { id } }", shows: is("ownKey"), about: "one's own" },
   { permission: "api_key:read", may: "OU", asked: victims, tried: (s) => `{ apiKeys(user: "${s.victim}") { id } }`, shows: is("key") },
   { permission: "api_key:update", may: everybody, asked: mine, tried: change("updateApiKey", (s) => `id: "${s.ownKey}", name: "renamed"`), about: "one's own" },
@@ -153,7 +153,7 @@ const cells: Cell[] = [
   { permission: "notification_message:create", may: everybody, asked: mine, tried: api("POST", () => "/notifications/custom", { content: { title: "Lunch", message: "" } }), about: "a custom one" },
 ];
 
-/** What came of a request. Whatever is no refusal of permission is a fault of the test or a defect. */
+/** The outcome of a request. Any failure other than a denied permission fails the test. */
 interface Outcome {
   isAllowed: boolean;
   refusal?: "FORBIDDEN" | "NOT_FOUND";
@@ -192,7 +192,7 @@ const titleOf = ({ permission, about }: Cell) => (about ? `${permission}, ${abou
 describe("permissions", () => {
   const the = world();
 
-  /** What `authcheck` says: of the permission, and of reading the same object. */
+  /** The result of `authcheck`: for the permission, and for reading the same object. */
   async function ask(client: Client, { permission, asked }: Cell, stage: Stage) {
     const [resource_type, action] = permission.split(":");
     const object = { resource_type, ...asked(stage) };
@@ -203,7 +203,7 @@ describe("permissions", () => {
   }
 
   for (const cell of cells) {
-    it(`${titleOf(cell)}: ${cell.may || "nobody"}`, async () => {
+    it(`${titleOf(cell)}: ${cell.may || "no caller"}`, async () => {
       const { may, tried, shows, by = everybody } = cell;
       const answers = await Promise.all(
         Array.from(by, async (letter) => {
@@ -221,23 +221,23 @@ describe("permissions", () => {
     });
   }
 
-  // Every credential reads its own user, whatever the scopes. To set a budget is to update it, also where there is none.
+  // Every credential reads its own user, whatever its scopes. Creating a budget counts as updating it.
   const hasScope = ({ may, shows, permission }: Cell) =>
     may.startsWith("O") && shows !== actor && permission !== "group_ai_budget:create";
   for (const cell of cells.filter(hasScope)) {
-    it(`${titleOf(cell)}: credentials without its scope are told all that is missing; with that, it is done`, async () => {
+    it(`${titleOf(cell)}: credentials without its scope are told what is missing, and succeed with that`, async () => {
       const { permission, tried, shows } = cell;
       const attempt = async (scopes: string[]) => {
         const { client, stage } = await enter(the(), { ...parts.O, scopes });
         const { it: isSaidToBeAllowed } = await ask(client, cell, stage);
         return { isSaidToBeAllowed, ...(await outcomeOf(client, tried(stage), shows?.(stage))) };
       };
-      const without = await attempt(scopeCatalogue.filter((scope) => !covers([scope], permission)));
+      const without = await attempt(scopeCatalog.filter((scope) => !covers([scope], permission)));
       expect(without).to.include({ isSaidToBeAllowed: false, isAllowed: false });
       expect(covers(without.missing ?? [], permission)).to.equal(true);
 
       const { missing = [] } = await attempt(["file:read"]);
-      expect(scopeCatalogue).to.include.members(missing);
+      expect(scopeCatalog).to.include.members(missing);
       const outcome = await attempt(missing);
       expect(outcome, `with ${missing.join(", ")}`).to.include({ isSaidToBeAllowed: true, isAllowed: true });
     });

@@ -1,16 +1,16 @@
-// A row that the caller may not read marks no place in a list: it is as good as one that does not exist.
+// A row that the caller may not read is no place in a list: its id behaves as if no row had it.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { connect, minutesAgo, reported } from "./support/connections.js";
 import { type Client, type Person, world } from "./support/world.js";
 
-describe("the place of a row that is named by its id", () => {
+describe("paging from a row named by its id", () => {
   const the = world();
   let other: { id: string; name: string };
   /** Reads the default organization alone, with all its members. */
   let reader: Person;
   let plain: Person;
-  /** By name between others of the default organization, and in another one. */
+  /** Sorts between members of the default organization by name, but belongs to another one. */
   let hidden: Person;
   let [first, last]: Person[] = [];
 
@@ -27,7 +27,7 @@ describe("the place of a row that is named by its id", () => {
     await w.grant(reader!, "organization-template-admin", "organization-auditor");
   });
 
-  /** What a list gives behind, or before, the row with an id. */
+  /** The rows of a list after, or before, the row with an id. */
   type Read = (client: Client, id: string, side: "after" | "before") => Promise<string[]>;
 
   const list =
@@ -43,7 +43,7 @@ describe("the place of a row that is named by its id", () => {
   const users = list("users", username, "username");
   const members = list("organizationMembers", username, "username", `organization: "default"`);
 
-  /** Nothing, on both sides, as of an id that nothing has. */
+  /** Expects no rows on either side, exactly as for an unknown id. */
   async function isNoPlace(read: Read, client: Client, id: string) {
     for (const side of ["after", "before"] as const) {
       expect(await read(client, newId(), side), `${side} an unknown row`).to.deep.equal([]);
@@ -51,7 +51,7 @@ describe("the place of a row that is named by its id", () => {
     }
   }
 
-  it("starts lists of users behind those whom the caller may read", async () => {
+  it("starts lists of users only at users whom the caller may read", async () => {
     const w = the();
     for (const caller of [reader, plain]) await isNoPlace(users, w.as(caller), hidden.id);
     await isNoPlace(users, w.as(plain), first!.id);
@@ -62,7 +62,7 @@ describe("the place of a row that is named by its id", () => {
     expect(await users(w.as(w.owner), hidden.id, "after")).to.include.members([reader.username, last!.username]);
   });
 
-  it("starts lists of an organization's members behind its members", async () => {
+  it("starts lists of an organization's members only at its members", async () => {
     const w = the();
     for (const caller of [reader, plain]) {
       await isNoPlace(members, w.as(caller), hidden.id);
@@ -71,7 +71,7 @@ describe("the place of a row that is named by its id", () => {
     expect(await members(w.as(w.owner), hidden.id, "after")).to.include.members([plain.username, last!.username]);
   });
 
-  it("starts lists of a group's members behind them, and behind those who left and can be read", async () => {
+  it("starts lists of a group's members only at members, and at former members whom the caller may read", async () => {
     const w = the();
     const group = await w.group("some", { members: [first!, plain, last!] });
     const inGroup: Read = async (client, id, side) => {
@@ -99,7 +99,7 @@ describe("the place of a row that is named by its id", () => {
     ]);
   });
 
-  it("starts lists of groups behind those that the caller may read", async () => {
+  it("starts lists of groups only at groups that the caller may read", async () => {
     const w = the();
     const [one, between, three] = [
       await w.group("x-1", { members: [plain] }),
@@ -112,7 +112,7 @@ describe("the place of a row that is named by its id", () => {
     expect(await groups(w.as(w.owner), between.id, "after")).to.include(three.name);
   });
 
-  it("starts the audit log behind events that the caller may read", async () => {
+  it("starts the audit log only at events that the caller may read", async () => {
     const w = the();
     await w.group("noted-first");
     await w.group("noted-elsewhere", { organization: other.id });
@@ -132,7 +132,7 @@ describe("the place of a row that is named by its id", () => {
     expect(await events(w.owner, elsewhere)).to.include("noted-first");
   });
 
-  it("starts the connection log behind connections that the caller may read", async () => {
+  it("starts the connection log only at connections that the caller may read", async () => {
     const w = the();
     const [here, there] = [await w.workspace(first!), await w.workspace(hidden, { organization: other.id })];
     for (const [minutes, { agent }] of [here, there, here].entries())

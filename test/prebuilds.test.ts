@@ -12,10 +12,10 @@ const history = async (w: World): Promise<unknown[]> =>
       nodes { action actorId diff } } }`)
   ).auditEvents.nodes.toReversed();
 
-describe("the settings of prebuilds", () => {
+describe("prebuilds settings", () => {
   const the = world();
 
-  it("are 304 where they are so already, the default included; each change is audited", async () => {
+  it("respond 304 when a change would have no effect, the default included, and audit every other change", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const ada = w.as(await w.user("ada"));
@@ -48,7 +48,7 @@ describe("the settings of prebuilds", () => {
     ]);
   });
 
-  it("change once, and are audited once, when many change them to the same at once", async () => {
+  it("change once, with one audit event, under concurrent identical updates", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const { reconciliation_paused: now } = (await owner.get(path)).body;
@@ -61,7 +61,7 @@ describe("the settings of prebuilds", () => {
     expect(await history(w)).to.have.length(before + 1);
   });
 
-  it("are written by owners alone, even where nothing would change, and read by everybody signed in", async () => {
+  it("are written by owners alone, even to the same value, and read by every signed-in user", async () => {
     const w = the();
     const [member, auditor] = await w.users("member", "auditor");
     await w.grant(auditor!, "auditor");
@@ -79,13 +79,13 @@ describe("the settings of prebuilds", () => {
     expect(await w.nobody.get(path)).to.include({ status: 401 });
   });
 
-  it("are described with both of their answers", async () => {
+  it("have both statuses of an update in the OpenAPI description", async () => {
     const { paths } = (await the().nobody.get("/openapi.json")).body;
     expect(paths[path].put.responses).to.include.all.keys("200", "304");
     expect(paths[path].get.responses).to.not.have.any.keys("304");
   });
 
-  it("must say whether it is paused, as a boolean", async () => {
+  it("require a boolean", async () => {
     const owner = the().as(the().owner);
     for (const body of [{}, { reconciliation_paused: null }]) {
       const answer = await owner.put(path, body);

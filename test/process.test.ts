@@ -52,7 +52,7 @@ describe("the process", function () {
   beforeEach(async () => {
     empty = await createDatabase();
     folder = await mkdtemp(join(tmpdir(), "steward-process-"));
-    // Where the tests run as root, the account of Postgres has to pass.
+    // When the tests run as root, the account of Postgres must be able to enter.
     await chmod(folder, 0o755);
   });
   afterEach(async () => {
@@ -64,15 +64,15 @@ describe("the process", function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  describe("starting", () => {
-    it("tells where it serves and, the first time only, how to sign in", async () => {
+  describe("at startup", () => {
+    it("prints its URL and, on the first start only, how to sign in", async () => {
       const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "", STEWARD_ADMIN_EMAIL: "" };
       const first = await start(settings);
-      await eventually(() => first.stdout().includes("listening"), "the start is told");
+      await eventually(() => first.stdout().includes("listening"), "the start is logged");
       const address = `http://localhost:${new URL(first.url).port}`;
-      expect(first.stdout()).to.include(`serves ${address}\n`);
+      expect(first.stdout()).to.include(`running at ${address}\n`);
       expect(first.stdout()).to.include(`${address}/graphql\n`).and.include(`${address}/docs\n`);
-      const [, email, password] = /Sign in +(\S+)\n +Password +(\S+)/.exec(first.stdout()) ?? [];
+      const [, email, password] = /Email +(\S+)\n +Password +(\S+)/.exec(first.stdout()) ?? [];
       expect(await signIn(first, email, password)).to.match(/^stw_se_/);
       expect(first.output().split(password!), "printed once").to.have.length(2);
       expect(JSON.stringify(logLines(first)), "not in the log").not.to.include(password);
@@ -81,16 +81,16 @@ describe("the process", function () {
       expect(await stop(first)).to.equal(0);
 
       const second = await start(settings);
-      await eventually(() => second.stdout().includes("listening"), "the start is told");
+      await eventually(() => second.stdout().includes("listening"), "the start is logged");
       expect(second.stdout())
-        .to.include("Steward serves")
-        .and.not.match(/Sign in|Password/);
+        .to.include("Steward is running at")
+        .and.not.match(/Email|Password/);
     });
 
-    it("does not repeat a password that was given, and warns of a setting that it does not know", async () => {
+    it("does not print a password from the settings, and warns about unknown settings", async () => {
       const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_DATABASE_POOOL: "7" });
-      await eventually(() => server.stdout().includes("listening"), "the start is told");
-      expect(server.stdout()).to.match(/Sign in +owner@example\.com\n/);
+      await eventually(() => server.stdout().includes("listening"), "the start is logged");
+      expect(server.stdout()).to.match(/Email +owner@example\.com\n/);
       expect(server.output()).not.to.match(/Password/);
       expect(server.output()).not.to.include(ownerPassword);
       expect(logLines(server).filter(({ level }) => level === 40)).to.have.nested.property(
@@ -99,7 +99,7 @@ describe("the process", function () {
       );
     });
 
-    it("is compiled whole: it serves the schema, its pages and what works in threads", async () => {
+    it("is compiled completely: it serves the schema, its pages, and work in threads", async () => {
       const server = await start({ STEWARD_DATABASE_URL: empty.url });
       const client = new Client(server.url, await signIn(server));
       const { body } = await client.post("/graphql", { query: getIntrospectionQuery() });
@@ -116,16 +116,16 @@ describe("the process", function () {
       }
     });
 
-    it("writes its log as text for people", async () => {
+    it("writes its log as text on request", async () => {
       const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_LOG_FORMAT: "text" });
-      await eventually(() => server.stdout().includes("listening"), "the start is told");
+      await eventually(() => server.stdout().includes("listening"), "the start is logged");
       expect(server.stdout()).to.match(/^\[[\d:.]+\] INFO: listening \{"url":"http:\/\/127\.0\.0\.1:\d+"\}$/m);
       expect(logLines(server)).to.deep.equal([]);
       expect(await stop(server)).to.equal(0);
       expect(server.stdout(), "up to the last line").to.include("INFO: draining");
     });
 
-    it("names everything that is wrong with the settings at once", async () => {
+    it("reports all invalid settings together", async () => {
       const { stdout, stderr } = await refused({
         STEWARD_PORT: "http",
         STEWARD_DATABASE_URL: "mysql://steward:s3cret@db",
@@ -139,36 +139,36 @@ describe("the process", function () {
       expect(stdout()).to.equal("");
     });
 
-    it("refuses a weak password of the first administrator, by the setting's name", async () => {
+    it("rejects a weak password for the first administrator, naming the setting", async () => {
       const { output, stderr } = await refused({ STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "password" });
       expect(stderr()).to.match(/STEWARD_ADMIN_PASSWORD: /);
       expect(output()).not.to.include('"password"');
     });
 
-    it("refuses a port that is taken in one sentence, before it makes anything that would be told only once", async () => {
+    it("rejects a port in use with one sentence, before creating anything that is printed only once", async () => {
       const taken = createServer().listen(0, "127.0.0.1");
       await once(taken, "listening");
       const { port } = taken.address() as { port: number };
       const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "" };
       const { stderr } = await refused({ ...settings, STEWARD_PORT: String(port) });
       expect(stderr()).to.equal(
-        `Steward does not start: Another process listens on port ${port} of 127.0.0.1. STEWARD_PORT chooses another port.\n`,
+        `Steward failed to start: Another process listens on port ${port} of 127.0.0.1. STEWARD_PORT chooses another port.\n`,
       );
       taken.close();
       const server = await start(settings);
-      await eventually(() => /Password +\S{24} /.test(server.stdout()), "the password is told");
+      await eventually(() => /Password +\S{24} /.test(server.stdout()), "the password is printed");
     });
 
-    it("refuses a database that a newer version made", async () => {
+    it("rejects a database that was migrated by a newer version", async () => {
       expect(await stop(await start({ STEWARD_DATABASE_URL: empty.url }))).to.equal(0);
       await query(empty.url, "insert into migrations (name) values ('0099-from-the-future')");
       const { stderr } = await refused({ STEWARD_DATABASE_URL: empty.url });
       expect(stderr()).to.match(
-        /^Steward does not start: The database is newer than this program.*0099-from-the-future/,
+        /^Steward failed to start: The database is newer than this program.*0099-from-the-future/,
       );
     });
 
-    it("refuses a database that a server with other encryption keys has claimed, and says what to share", async () => {
+    it("rejects a database claimed under other encryption keys, and says how to share them", async () => {
       const own = (name: string) => ({
         STEWARD_DATABASE_URL: empty.url,
         STEWARD_ENCRYPTION_KEYS: "",
@@ -177,14 +177,14 @@ describe("the process", function () {
       const first = await start(own("1"));
       const { stderr } = await refused(own("2"));
       expect(stderr())
-        .to.match(/^Steward does not start: .*encryption key/)
+        .to.match(/^Steward failed to start: .*encryption key/)
         .and.include(join(folder, "2", "encryption.keys"))
         .and.include("STEWARD_ENCRYPTION_KEYS");
       expect(stderr().trim().split("\n")).to.have.length(1);
       expect((await fetch(`${first.url}/readyz`)).status).to.equal(200);
     });
 
-    it("answers probes, and nothing else, while it waits for its turn to migrate", async () => {
+    it("responds to health probes alone while it waits for its turn to migrate", async () => {
       const client = await connected(empty.url);
       await client.query("select pg_advisory_lock(hashtext('steward.boot'))");
       const server = await spawnStart({ STEWARD_DATABASE_URL: empty.url });
@@ -196,7 +196,7 @@ describe("the process", function () {
             ({ ok }) => ok,
             () => false,
           ),
-        "it is alive",
+        "it is healthy",
         15_000,
       );
       expect(await nobody.get("/readyz")).to.deep.include({
@@ -209,11 +209,11 @@ describe("the process", function () {
       expect((await nobody.get("/api/v2/groups")).status).to.equal(401);
     });
 
-    it("of three replicas at once on an empty database makes one administrator and one organization", async () => {
+    it("creates one administrator and one organization when three replicas start on an empty database", async () => {
       const settings = { STEWARD_DATABASE_URL: empty.url, STEWARD_ADMIN_PASSWORD: "" };
       const replicas = await Promise.all([start(settings), start(settings), start(settings)]);
       for (const { url } of replicas) expect((await fetch(`${url}/readyz`)).status).to.equal(200);
-      await eventually(() => replicas.every(({ stdout }) => stdout().includes("listening")), "all starts are told");
+      await eventually(() => replicas.every(({ stdout }) => stdout().includes("listening")), "all starts are logged");
       expect(replicas.filter(({ stdout }) => stdout().includes("Password"))).to.have.length(1);
       expect(await query(empty.url, "select username from users where not is_system")).to.deep.equal([
         { username: "admin" },
@@ -222,7 +222,7 @@ describe("the process", function () {
     });
   });
 
-  describe("ending", () => {
+  describe("at shutdown", () => {
     let database: TestDatabase;
     let locks: Postgres;
 
@@ -235,7 +235,7 @@ describe("the process", function () {
       await database.drop();
     });
 
-    /** A server that is at work on a request, which `release` lets finish. */
+    /** Starts a server with a request in progress, which `release` lets finish. */
     async function busyServer(settings: NodeJS.ProcessEnv = {}) {
       const patient = { STEWARD_REQUEST_TIMEOUT: "2m" };
       const server = await start({ STEWARD_DATABASE_URL: database.url, ...patient, ...settings });
@@ -247,7 +247,7 @@ describe("the process", function () {
       return { server, token, slow, release: () => locks.query("commit") };
     }
 
-    it("lets running requests finish, takes no others, and ends streams so that they resume elsewhere", async () => {
+    it("finishes running requests, rejects new ones, and ends streams so that they resume elsewhere", async () => {
       const { server, token, slow, release } = await busyServer();
       const watchers = await Promise.all(Object.values(transports).map((connect) => connect(server.url, token)));
       server.child.kill("SIGTERM");
@@ -259,7 +259,7 @@ describe("the process", function () {
       await expectUnavailable(nobody.get("/api/v2/groups"));
       expect(await Promise.all(watchers.map(({ ended }) => ended))).to.deep.equal([1012, 0, 0, 1012]);
       const late = transports.WebSocket(server.url, token).catch((error: Error) => error.message);
-      expect(await late).to.equal("Refused with 503.");
+      expect(await late).to.equal("Rejected with 503.");
       expect(server.child.exitCode, "waits for the slow request").to.equal(null);
 
       await release();
@@ -268,15 +268,15 @@ describe("the process", function () {
       expect(server.stderr()).to.equal("");
     });
 
-    it("leaves what it has compiled to the next start", async () => {
+    it("keeps its compile cache for the next start", async () => {
       expect(await stop(await start({ STEWARD_DATABASE_URL: database.url }))).to.equal(0);
       const kept = await readdir("dist/compile-cache", { recursive: true, withFileTypes: true });
       expect(kept.filter((each) => each.isFile())).to.have.length.at.least(1);
     });
 
     for (const [what, listens] of [
-      ["is not there", false],
-      ["says nothing", true],
+      ["is down", false],
+      ["does not respond", true],
     ] as const)
       it(`does not wait for a database that ${what}`, async () => {
         const silent = createServer(() => {}).listen(0, "127.0.0.1");
@@ -289,7 +289,7 @@ describe("the process", function () {
           fetch(`${server.url}/healthz`)
             .then(({ ok }) => ok)
             .catch(() => false);
-        await eventually(isAlive, "it waits", 15_000);
+        await eventually(isAlive, "it is healthy", 15_000);
         server.child.kill("SIGTERM");
         let status: unknown;
         void server.ended.then((ended) => (status = ended));
@@ -299,8 +299,8 @@ describe("the process", function () {
         silent.close();
       });
 
-    it("ends with the older Node that it was started by, however that ends", async () => {
-      // The first process takes itself for Node 20, the one that it starts does not.
+    it("ends when the older Node process that started it is killed", async () => {
+      // The first process claims to be Node 20; the one that it starts does not.
       const older = `if(!process.env.AGAIN){process.env.AGAIN="1";
         Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.0.0"}})}`;
       const options = [`--import=data:text/javascript,${encodeURIComponent(older)}`];
@@ -310,12 +310,12 @@ describe("the process", function () {
         fetch(`${server.url}/healthz`)
           .then(({ ok }) => ok)
           .catch(() => false);
-      await eventually(async () => !(await isServing()), "nothing serves any more");
+      await eventually(async () => !(await isServing()), "it no longer responds");
       await server.ended;
       expect(logLines(server).map(({ msg }) => msg)).to.include("draining");
     });
 
-    it("gives up on requests that outlast the grace", async () => {
+    it("cuts off requests that outlast the grace period", async () => {
       const { server, slow } = await busyServer({ STEWARD_SHUTDOWN_GRACE: "1s" });
       const cut = slow.then(String, () => "cut");
       server.child.kill("SIGINT");
@@ -323,17 +323,17 @@ describe("the process", function () {
       expect(await cut).to.equal("cut");
     });
 
-    it("ends at once on a second signal", async () => {
+    it("ends immediately on a second signal", async () => {
       const { server, slow } = await busyServer();
       const cut = slow.then(String, () => "cut");
       server.child.kill("SIGTERM");
-      await eventually(() => server.stdout().includes("draining"), "it drains");
+      await eventually(() => server.stdout().includes("draining"), "it is draining");
       server.child.kill("SIGTERM");
       expect(await server.ended).to.equal(1);
       expect(await cut).to.equal("cut");
     });
 
-    it("logs a defect that nobody caught, and ends with status 1", async () => {
+    it("logs an uncaught error, and exits with status 1", async () => {
       for (const defect of ["throw new Error('boom')", "Promise.reject(new Error('boom'))"]) {
         const preloaded = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(defect)}})`;
         const server = await start({ STEWARD_DATABASE_URL: database.url, NODE_OPTIONS: `--import=${preloaded}` });
@@ -345,7 +345,7 @@ describe("the process", function () {
     });
   });
 
-  it("runs a Postgres of its own where no database is set, which outlives a killed server and keeps its data", async () => {
+  it("runs a Postgres of its own when no database is set, which survives a killed server and keeps its data", async () => {
     const settings = { STEWARD_DATA_DIR: join(folder, "data") };
     const first = await start(settings);
     const token = await signIn(first);
@@ -354,7 +354,7 @@ describe("the process", function () {
 
     const second = await refused(settings);
     expect(second.stderr()).to.match(
-      /^Steward does not start: Another Steward server \(process \d+\) uses the data in .*STEWARD_DATA_DIR/,
+      /^Steward failed to start: Another Steward server \(process \d+\) uses the data in .*STEWARD_DATA_DIR/,
     );
     expect(second.stderr()).to.include(`process ${first.child.pid}`);
 
@@ -371,7 +371,7 @@ describe("the process", function () {
     ).to.deep.equal([]);
   });
 
-  it("goes on with few file descriptors and many connections that say nothing, and answers probes meanwhile", async () => {
+  it("stays up with few file descriptors and many silent connections, and responds to health probes", async () => {
     const server = await start({ STEWARD_DATA_DIR: join(folder, "data") }, { descriptors: 256 });
     const { hostname, port } = new URL(server.url);
     const silent = Array.from({ length: 400 }, () => {
@@ -382,7 +382,7 @@ describe("the process", function () {
     const healthy = async (path: string) => (await fetch(server.url + path, { headers: { Connection: "close" } })).ok;
     try {
       await eventually(() => silent.every(({ connecting }) => !connecting), "all are connected");
-      // Longer than the watch over Postgres takes from one look to the next.
+      // Longer than the interval at which Postgres is checked.
       for (const end = Date.now() + 1_500; Date.now() < end;)
         expect([await healthy("/healthz"), await healthy("/readyz")]).to.deep.equal([true, true]);
       expect(await signIn(server)).to.match(/^stw_se_/);
@@ -394,7 +394,7 @@ describe("the process", function () {
     expect(await stop(server)).to.equal(0);
   });
 
-  it("hashes as many passwords at once as it is told, and has threads left for files and names", async function () {
+  it("hashes as many passwords concurrently as configured, and has threads left for files and name lookups", async function () {
     if (process.platform !== "linux") this.skip();
     const server = await start({ STEWARD_DATABASE_URL: empty.url, STEWARD_HASH_CONCURRENCY: "5" });
     await Promise.all(Array.from({ length: 12 }, () => signIn(server)));

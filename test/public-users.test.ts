@@ -1,4 +1,4 @@
-// Records refer to users by what everyone may know of them; the whole user is there by permission alone.
+// Records refer to users by their public fields; a full user takes permission to read it.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
 import { createSchema } from "../src/graphql/schema.js";
@@ -7,16 +7,16 @@ import { selectionOf } from "../src/graphql/engine/needs.js";
 const schema = createSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));
 
-/** The fields of all types that give a value of a type. */
-const fieldsGiving = (wanted: string): string[] =>
+/** The fields of all types that return a given type. */
+const fieldsReturning = (wanted: string): string[] =>
   objects.flatMap((type) =>
     Object.values((type as { getFields: () => Record<string, GraphQLField<unknown, unknown>> }).getFields())
       .filter((field) => getNamedType(field.type).name === wanted)
       .map((field) => `${type.name}.${field.name}`),
   );
 
-/** Where a whole user comes from, and what decides that the caller may read it. */
-const wholeUsers: Record<string, string> = {
+/** The fields that return a full user, and what decides that the caller may read it. */
+const fullUsers: Record<string, string> = {
   "Query.me": "the caller",
   "Query.user": "findUser: user:read on the user",
   "UserConnection.nodes": "listUsers: user:read, row by row (lists.test.ts)",
@@ -26,7 +26,7 @@ const wholeUsers: Record<string, string> = {
   "OrganizationMember.user": "asSeen: user:read on the members of the organization (lists.test.ts)",
 };
 
-/** Payloads about the caller, or a user that the mutation made; those of all others take the scope `user:read`. */
+/** Payloads that return the caller, or a user just created; all others take the scope `user:read`. */
 const ownPayloads = [
   "CreateUserPayload",
   "ChangePasswordPayload",
@@ -35,15 +35,15 @@ const ownPayloads = [
   "UpdateProfilePayload",
 ];
 
-describe("whole users", () => {
-  const payloads = fieldsGiving("User").filter((field) => field.endsWith("Payload.user"));
+describe("full users", () => {
+  const payloads = fieldsReturning("User").filter((field) => field.endsWith("Payload.user"));
 
   it("come only from fields that check the permission to read them", () => {
-    const others = fieldsGiving("User").filter((field) => !payloads.includes(field));
-    expect(others).to.have.members(Object.keys(wholeUsers));
+    const others = fieldsReturning("User").filter((field) => !payloads.includes(field));
+    expect(others).to.have.members(Object.keys(fullUsers));
   });
 
-  it("come from mutations of accounts only: of the caller's, of one just made, or with the scope to read the user", () => {
+  it("come from mutations only for the caller, for a user just created, or with the scope to read users", () => {
     const mutations = Object.values(schema.getMutationType()!.getFields());
     for (const payload of payloads.map((field) => field.split(".")[0]!)) {
       const { name, args } = mutations.find(({ type }) => getNamedType(type).name === payload)!;
@@ -56,16 +56,16 @@ describe("whole users", () => {
     expect(payloads.map((field) => field.split(".")[0])).to.include.members(ownPayloads);
   });
 
-  it("alone have an e-mail, roles, a status and a time of last use", () => {
-    expect(fieldsGiving("EmailAddress")).to.deep.equal(["User.email"]);
-    expect(fieldsGiving("UserStatus")).to.deep.equal(["User.status"]);
-    expect(fieldsGiving("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
+  it("alone have an email address, roles, a status, and a last-seen time", () => {
+    expect(fieldsReturning("EmailAddress")).to.deep.equal(["User.email"]);
+    expect(fieldsReturning("UserStatus")).to.deep.equal(["User.status"]);
+    expect(fieldsReturning("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
     const lastUses = objects.filter((type) => isObjectType(type) && type.getFields().lastSeenAt);
     expect(lastUses.map(({ name }) => name)).to.have.members(["User", "WorkspaceProxyReplica"]);
   });
 
-  it("are public users where records refer to them", () => {
-    expect(fieldsGiving("PublicUser")).to.have.members([
+  it("are replaced by public users where records refer to them", () => {
+    expect(fieldsReturning("PublicUser")).to.have.members([
       "ApiKey.user",
       "AuditEvent.actor",
       "ConnectionLog.workspaceOwner",

@@ -1,4 +1,4 @@
-// When quiet hours begin, in every time zone and around every change of its clocks.
+// When quiet hours start, in every time zone and around every clock change.
 import { expect } from "chai";
 import { Cron } from "croner";
 import { nextStart, scheduleOf, timeOfDay } from "../src/domain/quiet-hours/daily-schedule.js";
@@ -8,7 +8,7 @@ import { world } from "./support/world.js";
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const zones = Intl.supportedValuesOf("timeZone");
 
-/** What the clocks of a zone show, as if it were UTC: read off the clock's face, unlike the code under test. */
+/** What clocks in a zone show, as if in UTC: taken from formatted local time, unlike the code under test. */
 function clockOf(zone: string): (instant: number) => number {
   const face = new Intl.DateTimeFormat("en", {
     timeZone: zone,
@@ -29,12 +29,12 @@ function clockOf(zone: string): (instant: number) => number {
 interface Change {
   /** The first instant of the new time. */
   at: number;
-  /** What clocks would have shown then, and what they show. */
+  /** What the clocks would have shown at that instant, and what they show. */
   from: number;
   to: number;
 }
 
-/** The changes of a zone's clocks. Those within a week of each other would be missed; there are none. */
+/** The clock changes of a zone. Two within a week of each other would be missed; no zone has such. */
 function changesOf(zone: string, since: number, until: number): Change[] {
   const shown = clockOf(zone);
   const offset = (instant: number) => shown(instant) - instant;
@@ -60,8 +60,8 @@ const scheduleAt = (zone: string, time: number) => ({
 
 const next = (text: string, now: string) => new Date(nextStart(scheduleOf(text), Date.parse(now))).toISOString();
 
-describe("the next quiet hours", () => {
-  it("are those of an independent library around every change of clocks of every zone", () => {
+describe("the next start of quiet hours", () => {
+  it("agrees with an independent library around every clock change in every zone", () => {
     let compared = 0;
     for (const zone of zones) {
       for (const { at, from, to } of changesOf(zone, Date.UTC(2025), Date.UTC(2028))) {
@@ -74,7 +74,7 @@ describe("the next quiet hours", () => {
             const found = nextStart(schedule, now);
             const isSkipped = from <= time && time < to;
             if (isSkipped && now < at) expect(found, told).to.equal(at);
-            // The library forgets the times before midnight that clocks skip up to midnight.
+            // The library misses times before midnight that are skipped when clocks move forward to midnight.
             if (isSkipped && now < at && to % day === 0) continue;
             expect(found, told).to.equal(library.nextRun(new Date(now))!.getTime());
             compared++;
@@ -85,7 +85,7 @@ describe("the next quiet hours", () => {
     expect(compared).to.be.above(10_000);
   });
 
-  it("are those of an independent library at any other time, leap days and turns of the year included", () => {
+  it("agrees with an independent library at other times, including leap days and year ends", () => {
     const moments = [
       "2028-02-28T22:17:03.5Z",
       "2028-02-29T11:00:00Z",
@@ -111,12 +111,12 @@ describe("the next quiet hours", () => {
       ["2026-03-28T12:00", "2026-03-29T01:00", "2026-03-30T00:30"],
     ],
     [
-      "a repeated time counts the first time",
+      "a repeated time counts when it first occurs",
       "CRON_TZ=Europe/Berlin 30 2 * * *",
       ["2026-10-24T12:00", "2026-10-25T00:30", "2026-10-26T01:30"],
     ],
     [
-      "a gap from midnight on",
+      "a gap that starts at midnight",
       "CRON_TZ=America/Havana 0 0 * * *",
       ["2026-03-07T12:00", "2026-03-08T05:00", "2026-03-09T04:00"],
     ],
@@ -126,12 +126,12 @@ describe("the next quiet hours", () => {
       ["2026-10-31T12:00", "2026-11-01T04:00", "2026-11-02T05:00"],
     ],
     [
-      "a gap from midnight on, in the middle of it",
+      "a time within a gap that starts at midnight",
       "CRON_TZ=Asia/Beirut 30 0 * * *",
       ["2026-03-28T12:00", "2026-03-28T22:00", "2026-03-29T21:30"],
     ],
     [
-      "the hour before midnight twice",
+      "a repeated hour before midnight",
       "CRON_TZ=Asia/Beirut 30 23 * * *",
       ["2026-10-24T12:00", "2026-10-24T20:30", "2026-10-25T21:30"],
     ],
@@ -141,49 +141,49 @@ describe("the next quiet hours", () => {
       ["2026-04-23T12:00", "2026-04-23T22:00", "2026-04-24T21:15"],
     ],
     [
-      "a gap up to midnight",
+      "a gap that ends at midnight",
       "CRON_TZ=America/Nuuk 30 23 * * *",
       ["2026-03-28T12:00", "2026-03-29T01:00", "2026-03-30T00:30"],
     ],
     [
-      "half an hour of summer time",
+      "daylight saving time of half an hour",
       "CRON_TZ=Australia/Lord_Howe 15 2 * * *",
       ["2026-10-03T05:00", "2026-10-03T15:30", "2026-10-04T15:15"],
     ],
     [
-      "clocks that went back from 0:01 to the day before",
+      "clocks set back from 0:01 to the previous day",
       "CRON_TZ=America/St_Johns 0 0 * * *",
       ["2010-11-06T12:00", "2010-11-07T02:30", "2010-11-08T03:30"],
     ],
     [
-      "a clock three quarters of an hour off",
+      "a zone with an offset of three quarters of an hour",
       "CRON_TZ=Asia/Kathmandu 0 0 * * *",
       ["2026-01-01T00:00", "2026-01-01T18:15", "2026-01-02T18:15"],
     ],
     [
-      "two hours of summer time",
+      "daylight saving time of two hours",
       "CRON_TZ=Antarctica/Troll 30 2 * * *",
       ["2026-03-28T12:00", "2026-03-29T01:00", "2026-03-30T00:30"],
     ],
     [
-      "a day that a country skipped to change sides of the date line",
+      "a day skipped by moving across the date line",
       "CRON_TZ=Pacific/Apia 30 12 * * *",
       ["2011-12-29T12:00", "2011-12-29T22:30", "2011-12-30T10:00", "2011-12-30T22:30"],
     ],
     ["a leap day", "0 12 * * *", ["2028-02-28T12:00", "2028-02-29T12:00", "2028-03-01T12:00"]],
   ] as const) {
-    it(`${story}: ${schedule}`, () => {
+    it(`handles ${story}: ${schedule}`, () => {
       for (let step = 1; step < steps.length; step++)
         expect(next(schedule, `${steps[step - 1]}Z`)).to.equal(`${steps[step]}:00.000Z`);
     });
   }
 
-  it("lie strictly after now, to the millisecond", () => {
+  it("is strictly after now, to the millisecond", () => {
     expect(next("0 12 * * *", "2026-05-01T11:59:59.999Z")).to.equal("2026-05-01T12:00:00.000Z");
     expect(next("0 12 * * *", "2026-05-01T12:00:00.000Z")).to.equal("2026-05-02T12:00:00.000Z");
   });
 
-  it("do not depend on where the server is", () => {
+  it("does not depend on the time zone of the server", () => {
     const { TZ } = process.env;
     try {
       for (const zone of ["Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kathmandu", "UTC"]) {
@@ -197,10 +197,10 @@ describe("the next quiet hours", () => {
   });
 });
 
-describe("names of time zones", () => {
+describe("time zone names", () => {
   const the = world();
 
-  it("are taken in any letter case and given back as IANA spells them", async () => {
+  it("are accepted in any letter case, and returned in their IANA spelling", async () => {
     const { rows } = await the().app.services.database.pool.query<{ name: string }>(
       "select name from pg_timezone_names where name !~ '^posix' and name not in ('Factory', 'localtime')",
     );
@@ -211,7 +211,7 @@ describe("names of time zones", () => {
         expect(timeZoneNamed(given), given).to.equal(name);
   });
 
-  it("are nothing else", () => {
+  it("are rejected if IANA does not list them", () => {
     for (const text of [
       "",
       "Local",

@@ -9,7 +9,7 @@ const setQuietHours = `mutation($input: SetQuietHoursInput!) {
 const path = (user: string) => `/api/v2/users/${user}/quiet-hours`;
 const inBerlin = "CRON_TZ=Europe/Berlin 30 2 * * *";
 
-/** What happened to the quiet hours of a user, oldest first. */
+/** The audit events of a user's quiet hours, oldest first. */
 async function history(w: World, { id }: Person) {
   const { auditEvents } = await w.as(w.owner).graphql(
     `query($id: String) { auditEvents(filter: { resourceType: "quiet_hours", resourceId: $id }) {
@@ -22,7 +22,7 @@ async function history(w: World, { id }: Person) {
 describe("quiet hours", () => {
   const the = world();
 
-  it("are the deployment's until a user chooses some, and again when the user resets them", async () => {
+  it("default to the deployment's until a user sets their own, and again after a reset", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const client = w.as(ada!);
@@ -58,7 +58,7 @@ describe("quiet hours", () => {
     }
   });
 
-  it("are the same in GraphQL, where null resets as well", async () => {
+  it("are the same in GraphQL, where null also resets", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const client = w.as(ada!);
@@ -89,7 +89,7 @@ describe("quiet hours", () => {
     });
   });
 
-  it("say which part of a schedule is wrong", async () => {
+  it("report which part of a schedule is invalid", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const client = w.as(ada!);
@@ -140,7 +140,7 @@ describe("quiet hours", () => {
     expect((await client.get(path("me"))).body[0]).to.include({ raw_schedule: inBerlin });
   });
 
-  it("are read and set by the user, owners and user admins; others do not even see the user", async () => {
+  it("are readable and writable by the user, owners, and user admins, and hidden from those who cannot see the user", async () => {
     const w = the();
     const [ada, bob, admin, auditor, peer] = (await w.users("ada", "bob", "uadmin", "auditor", "peer")) as [
       Person,
@@ -158,7 +158,7 @@ describe("quiet hours", () => {
     }
     const missing = await w.as(ada).get(path("nobody-of-that-name"));
     expect(missing).to.include({ status: 404 });
-    // Bad fields do not matter to those who may not set any.
+    // Authorization comes before validation.
     for (const [person, user, status] of [
       [bob, ada, 404],
       [auditor, ada, 403],
@@ -176,7 +176,7 @@ describe("quiet hours", () => {
     expect(await w.as(peer).get(path(admin.id))).to.include({ status: 200 });
   });
 
-  it("leave an audit event for each change, and none where nothing changes", async () => {
+  it("leave an audit event for each change, and none for updates without effect", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const other = "CRON_TZ=UTC 0 5 * * *";
@@ -190,7 +190,7 @@ describe("quiet hours", () => {
     ]);
   });
 
-  it("end up as one of them when they are set at once, and the log tells the same story", async () => {
+  it("take the value of one of several concurrent updates, with a consistent audit log", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const schedules = Array.from({ length: 12 }, (_, hour) => `CRON_TZ=UTC 0 ${hour} * * *`);
@@ -203,20 +203,20 @@ describe("quiet hours", () => {
       [ada.id],
     );
     const told = events.map(({ diff }: { diff: { schedule: { old?: string; new: string } } }) => diff.schedule);
-    // Each change but the first begins where another one ended.
+    // Each change but the first starts from the result of another.
     const ends = told.map((change: { new: string }) => change.new);
     const begins = told.map((change: { old?: string }) => change.old).filter(Boolean);
     expect([...begins, rows[0]!.schedule]).to.have.members(ends);
   });
 });
 
-describe("quiet hours of a deployment that leaves no choice", () => {
+describe("quiet hours that users cannot set", () => {
   const the = world({
     STEWARD_QUIET_HOURS_ALLOW_CUSTOM: "false",
     STEWARD_QUIET_HOURS_DEFAULT: "CRON_TZ=america/st_johns 0 3 * * *",
   });
 
-  it("are the default for everybody, whatever was chosen before", async () => {
+  it("are the default for all users, whatever was set before", async () => {
     const w = the();
     const [ada] = (await w.users("ada")) as [Person];
     const { pool } = w.app.services.database;
@@ -232,15 +232,15 @@ describe("quiet hours of a deployment that leaves no choice", () => {
     for (const schedule of [inBerlin, "", "nonsense", undefined]) {
       const answer = await w.as(ada).put(path("me"), { schedule });
       expect(answer).to.include({ status: 403 });
-      expect(answer.body.message).to.equal("Quiet hours are the same for everybody here.");
+      expect(answer.body.message).to.equal("Users of this deployment cannot set their own quiet hours.");
     }
     expect((await w.as(ada).failure(setQuietHours, { input: { cron: null } })).code).to.equal("FORBIDDEN");
     expect(await history(w, ada)).to.deep.equal([]);
   });
 });
 
-describe("the settings of quiet hours", () => {
-  it("are checked at start", () => {
+describe("settings of quiet hours", () => {
+  it("are validated at startup", () => {
     const read = (value: string) => () => readConfig({ STEWARD_QUIET_HOURS_DEFAULT: value });
     for (const bad of ["0 0 1 * *", "CRON_TZ=Nowhere/Land 0 0 * * *", "@daily", "midnight"])
       expect(read(bad), bad).to.throw(ConfigError, /STEWARD_QUIET_HOURS_DEFAULT must be/);

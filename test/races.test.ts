@@ -1,15 +1,15 @@
-// Changes that race the deletion of their object: each is carried out before the deletion or finds nothing, and never fails
-// as the server's fault.
+// Changes that race the deletion of their object: each succeeds before the deletion or fails as the caller's error, and
+// never as an internal one.
 import { expect } from "chai";
 import { newToken } from "../src/domain/tokens/text.js";
 import { logged } from "./support/app.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 
-/** How many pairs run at once, and how often. */
+/** The number of concurrent pairs, and of rounds. */
 const pairs = 12;
 const rounds = 4;
 
-/** What a change may come to when its object goes. */
+/** The outcomes a change may have while its object is deleted. */
 const fair = ["done", "NOT_FOUND", "BAD_USER_INPUT", "CONFLICT", "UNAUTHENTICATED", "FORBIDDEN"];
 
 interface Race {
@@ -17,7 +17,7 @@ interface Race {
   end: () => Promise<string>;
 }
 
-describe("a change that races the end of its object", () => {
+describe("a change that races the deletion of its object", () => {
   const the = world({ STEWARD_HASH_CONCURRENCY: "2" });
   let made = 0;
 
@@ -38,7 +38,7 @@ describe("a change that races the end of its object", () => {
   const act = (client: Client, verb: string, input: string, selection: string) => () =>
     outcome(client, `mutation { ${verb}(input: { ${input} }) { ${selection} } }`);
 
-  /** Keeps trying while there is nothing to end yet. */
+  /** Retries while there is nothing to delete yet. */
   const once = (end: () => Promise<string>) => async () => {
     for (let attempt = 0; attempt < 200; attempt++) {
       const came = await end();
@@ -53,7 +53,7 @@ describe("a change that races the end of its object", () => {
     "group { id totalMemberCount organization { id } members(first: 5) { totalCount nodes { user { id } } } }";
   const password = "seven-lamps-beside-the-old-canal";
 
-  /** A member of the default organisation, signed in without a password hash to wait for. */
+  /** A member of the default organization, signed in without waiting for a password hash. */
   async function person(): Promise<{ id: string; client: Client }> {
     const { id } = await newAccount();
     const session = newToken("session");
@@ -261,7 +261,7 @@ describe("a change that races the end of its object", () => {
   };
 
   for (const [names, begin] of Object.entries(races)) {
-    it(`is fair: ${names}`, async () => {
+    it(`succeeds or fails cleanly: ${names}`, async () => {
       const lines = logged.length;
       const alone = await begin();
       expect([await alone.change(), await alone.end()]).to.deep.equal(["done", "done"]);

@@ -1,10 +1,10 @@
-// How often one may ask: classes, keys, windows, headers, on every surface and over replicas.
+// Rate limits: classes, keys, windows, and headers, on every surface and across replicas.
 import { expect } from "chai";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
 import { LocalCounters } from "../src/domain/rate-limits/local.js";
-import { deleteExpiredCounts, SharedCounters } from "../src/domain/rate-limits/shared.js";
+import { rateCounterPurge, SharedCounters } from "../src/domain/rate-limits/shared.js";
 import { quotaOf, roomIn } from "../src/domain/rate-limits/window.js";
 import { networkOf } from "../src/domain/rate-limits/rate-limits.js";
 import { ownerPassword, startServer } from "./support/app.js";
@@ -22,7 +22,7 @@ const inOrder = (answers: Answer[]) => statuses(answers).sort((a, b) => a - b);
 describe("a sliding window", () => {
   const policy = { name: "test", limit: 10, window: 60 };
 
-  it("lets the uses of the window before fade away", () => {
+  it("weighs the previous window less as time passes", () => {
     const room = (current: number, previous: number, elapsed: number) => roomIn(policy, { current, previous }, elapsed);
     expect(room(0, 0, 0)).to.equal(10);
     expect(room(10, 0, 59)).to.equal(0);
@@ -32,7 +32,7 @@ describe("a sliding window", () => {
     expect(room(5, 10, 59)).to.equal(5);
   });
 
-  it("tells when there is room again, and there is", () => {
+  it("reports when there will be room again, and there is", () => {
     for (const [current, previous, elapsed] of [
       [10, 0, 3],
       [10, 10, 0],
@@ -51,7 +51,7 @@ describe("a sliding window", () => {
     }
   });
 
-  it("is kept for each key, and for the callers seen last when there are too many", () => {
+  it("counts per key, and forgets the least recent keys when there are too many", () => {
     const counters = new LocalCounters({ ...policy, limit: 2 });
     const take = (key: string) => counters.take(key).isRefused;
     expect([take("a"), take("a"), take("a"), take("b")]).to.deep.equal([false, false, true, false]);
@@ -61,17 +61,17 @@ describe("a sliding window", () => {
     expect(take("a")).to.equal(false);
   });
 
-  it("remembers the window before and nothing older", () => {
+  it("counts the previous window, but nothing older", () => {
     const counters = new LocalCounters(policy);
     const roomAt = (seconds: number) => at(seconds * 1000, () => counters.take("key")).remaining;
     for (let nr = 0; nr < 10; nr++) roomAt(0);
-    expect(roomAt(89), "a good half of the window before is left").to.equal(4);
-    expect(roomAt(150), "one use in the window before").to.equal(9);
+    expect(roomAt(89), "a good half of the previous window counts").to.equal(4);
+    expect(roomAt(150), "one request in the previous window").to.equal(9);
     for (let nr = 0; nr < 10; nr++) roomAt(150);
-    expect(roomAt(270), "a window without uses between").to.equal(9);
+    expect(roomAt(270), "an empty window in between").to.equal(9);
   });
 
-  it("takes an IPv6 network for one address", () => {
+  it("treats an IPv6 network as one address", () => {
     expect(networkOf("203.0.113.9")).to.equal("203.0.113.9");
     expect(networkOf("2001:db8:1:2:aaaa::1")).to.equal("2001:db8:1:2::/64");
     expect(networkOf("2001:0db8:1:2::ffff")).to.equal("2001:db8:1:2::/64");
@@ -87,14 +87,14 @@ describe("shared counters", () => {
   const age = (seconds: number) =>
     database().pool.query("update rate_counters set since = since - make_interval(secs => $1)", [seconds]);
 
-  it("let as many pass as there is room for, however many come at once, on whatever replica", async () => {
+  it("admit exactly as many as there is room for, under concurrent requests to any replica", async () => {
     const replicas = [1, 2].map(() => new SharedCounters(database(), policy("at-once")));
     const quotas = await Promise.all(Array.from({ length: 40 }, (_, nr) => replicas[nr % 2]!.take("key")));
     expect(quotas.filter(({ isRefused }) => !isRefused)).to.have.length(5);
     expect(Math.max(...quotas.map(({ remaining }) => remaining))).to.equal(4);
   });
 
-  it("slide", async () => {
+  it("slide with time", async () => {
     const fresh = () => new SharedCounters(database(), policy("sliding"));
     const take = async () => (await fresh().take("key")).isRefused;
     for (let nr = 0; nr < 5; nr++) expect(await take()).to.equal(false);
@@ -102,14 +102,14 @@ describe("shared counters", () => {
     expect({ isRefused }).to.deep.equal({ isRefused: true });
     expect(reset).to.be.within(55, 60);
     await age(90);
-    // Half of the window before is left: 2 of 5, rounded down.
+    // Half of the previous window counts: 2 of 5, rounded down.
     const later = await Promise.all(Array.from({ length: 5 }, take));
     expect(later.filter((refused) => !refused)).to.have.length(3);
     await age(121);
     expect((await fresh().look("key")).remaining).to.equal(5);
   });
 
-  it("remember a refusal, which then costs nothing", async () => {
+  it("remember a rejection, so that further requests take no statement", async () => {
     const counters = new SharedCounters(database(), policy("remembered"));
     for (let nr = 0; nr < 6; nr++) await counters.take("key");
     const spent = await the().statements(async () => {
@@ -119,28 +119,28 @@ describe("shared counters", () => {
     expect((await counters.take("another key")).isRefused).to.equal(false);
   });
 
-  it("are deleted once nothing of them counts", async () => {
+  it("are deleted once they no longer matter", async () => {
     const counters = new SharedCounters(database(), policy("deleted"));
     await counters.take("old");
     await database().pool.query("update rate_counters set expires_at = now()");
     await counters.take("new");
-    await deleteExpiredCounts({ database: database() });
+    await rateCounterPurge.run(the().app.services);
     const { rows } = await database().pool.query("select count(*)::int as count from rate_counters");
     expect(rows).to.deep.equal([{ count: 1 }]);
   });
 });
 
-describe("tries of secrets", () => {
+describe("attempts with credentials", () => {
   const the = world({ ...limited, STEWARD_RATE_LIMIT_CREDENTIAL: "60", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "300" });
   let addresses = 0;
-  /** An address that nobody has used before. */
+  /** An address that has not been used before. */
   const somewhere = () => from(`198.51.100.${++addresses}`);
   const login = (headers: Record<string, string>, email: string, client = the().nobody) =>
     client.post(path, { email, password: "wrong" }, headers);
   const times = (count: number, work: (nr: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: count }, (_, nr) => work(nr)));
 
-  it("count by address and account: the 61st in a minute is 429, another account is not", async () => {
+  it("are limited by address and account: the 61st in a minute gets 429, and other accounts do not", async () => {
     const here = somewhere();
     const first = await times(60, (nr) => login(here, nr % 2 ? "ada@example.com" : "ADA@example.com"));
     expect(statuses(first)).to.deep.equal(Array.from({ length: 60 }, () => 401));
@@ -154,7 +154,7 @@ describe("tries of secrets", () => {
     expect(await login(somewhere(), "ada@example.com")).to.include({ status: 401 });
   });
 
-  it("count on GraphQL and on sockets like on REST, and not as requests of their caller", async () => {
+  it("count on GraphQL and on sockets as on REST, and not toward the caller's API limit", async () => {
     const { database } = the();
     const app = await startServer(database.url, {
       ...limited,
@@ -197,7 +197,7 @@ describe("tries of secrets", () => {
     }
   });
 
-  it("count by address before anything is read, on all replicas together", async () => {
+  it("are limited by address before the body is read, across all replicas", async () => {
     const { database } = the();
     const apps: App[] = await Promise.all(
       [1, 2].map(() => startServer(database.url, { ...limited, STEWARD_RATE_LIMIT_CREDENTIAL_IP: "5" })),
@@ -219,7 +219,7 @@ describe("tries of secrets", () => {
   });
 });
 
-describe("other requests", () => {
+describe("API requests", () => {
   const the = world({ ...limited, STEWARD_RATE_LIMIT_API: "40" });
   const everyone = () => `/api/v2/groups/${the().defaultOrganization}`;
   const spend = async (client: Client, headers: Record<string, string> = {}) => {
@@ -231,7 +231,7 @@ describe("other requests", () => {
     throw new Error("There is no limit.");
   };
 
-  it("count by user, whatever the credential, the address or the surface", async () => {
+  it("are limited by user, whatever the credential, address, or surface", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const first = await w.as(ada!).get(everyone());
@@ -251,7 +251,7 @@ describe("other requests", () => {
     expect(await w.as(bob!).get(everyone())).to.include({ status: 200 });
   });
 
-  it("come after routes and credentials, and before scopes and bodies", async () => {
+  it("are limited after routing and authentication, and before scopes and bodies are checked", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const created = await w
@@ -266,7 +266,7 @@ describe("other requests", () => {
     expect(await w.as({ token: "bad" }).get(everyone())).to.include({ status: 401 });
   });
 
-  it("count by address without a credential; health does not count", async () => {
+  it("are limited by address without a credential, except for health probes", async () => {
     const w = the();
     const here = from("203.0.113.9");
     const asked = ["/api/v2/auth/scopes", "/openapi.json", "/docs", "/graphql?query=%7B__typename%7D"];
@@ -299,7 +299,7 @@ describe("other requests", () => {
     expect(await w.nobody.get("/openapi.json", from("203.0.113.10"))).to.include({ status: 200 });
   });
 
-  it("are not limited at all with 0", async () => {
+  it("are unlimited with a limit of 0", async () => {
     const app = await startServer(the().database.url, { STEWARD_RATE_LIMIT_API: "0" });
     try {
       const { headers } = await new Client(app.url).get("/api/v2/auth/scopes");
@@ -322,7 +322,7 @@ describe("wrong passwords", () => {
     Promise.all(Array.from({ length: times }, () => login(email, "wrong")));
   const passwordOf = ({ username }: { username: string }) => `${username}-has-quite-a-long-password`;
 
-  it("are few for an e-mail, known or not, from wherever they come", async () => {
+  it("are limited for each email, known or not, across all addresses", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     for (const email of [ada!.email, "nobody@example.com"]) {
@@ -333,12 +333,12 @@ describe("wrong passwords", () => {
       expect(refused.body, email).to.deep.equal({ message: "Too many requests." });
       expect(Number(refused.headers.get("retry-after")), email).to.be.within(60, 3_600);
     }
-    // Else the limit would only hide which guess was right.
+    // Otherwise the response would reveal that a guess was right.
     expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
     expect(await login(w.owner.email, ownerPassword)).to.include({ status: 201 });
   });
 
-  it("of others do not keep somebody out where they have signed in before", async () => {
+  it("from other addresses do not lock users out of addresses where they have signed in before", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const home = elsewhere();
@@ -347,12 +347,12 @@ describe("wrong passwords", () => {
     expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
     expect(await login(ada!.email, passwordOf(ada!), home)).to.include({ status: 201 });
     expect(await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
-    // Guesses from there are few, too, and count for there alone.
+    // Attempts from there are limited too, and count for that address alone.
     for (let nr = 0; nr < 10; nr++) expect(await login(ada!.email, "wrong", home)).to.include({ status: 401 });
     expect(await login(ada!.email, "wrong", home)).to.include({ status: 429 });
   });
 
-  it("count on all replicas together, and not when they are none", async () => {
+  it("are limited across all replicas, and right ones do not count", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const app = await startServer(w.database.url, { ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
@@ -371,7 +371,7 @@ describe("wrong passwords", () => {
     }
   });
 
-  it("hide a right one from a replica that has seen none of them, too", async () => {
+  it("lock out a right one on a replica that has seen none of them", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await guess(ada!.email, 10);

@@ -6,10 +6,10 @@ import { Client, type Person, world } from "./support/world.js";
 
 const names = Object.keys(transports) as Array<keyof typeof transports>;
 
-/** How each transport says that the session is over. */
+/** The code with which each transport ends when its session ends. */
 const sessionEnded = { WebSocket: 4403, SSE: 0, NDJSON: 0, subscription: 4403 };
 
-/** Waits for the end of all four streams, and looks at what they say. */
+/** Waits for all four streams to end, and checks their codes. */
 async function streamsEnd(codes: object): Promise<void> {
   await eventually(() => Object.keys(codes).length === names.length, "all streams end", 5_000);
   expect(codes).to.deep.equal(sessionEnded);
@@ -25,7 +25,7 @@ describe("two replicas on one database", () => {
 
   const there = ({ token }: Pick<Person, "token">) => new Client(other.url, token);
 
-  /** The person's four streams on the other replica, and the codes of those that have ended. */
+  /** Opens the user's four streams on the other replica; returns the codes of those that have ended. */
   async function streamsOf({ token }: Person) {
     const codes: Partial<Record<keyof typeof transports, number>> = {};
     await Promise.all(
@@ -38,16 +38,20 @@ describe("two replicas on one database", () => {
   }
 
   const signedOut = (person: Person) =>
-    eventually(async () => (await there(person).get("/api/v2/groups")).status === 401, "the session is refused", 1_000);
+    eventually(
+      async () => (await there(person).get("/api/v2/groups")).status === 401,
+      "the session is rejected",
+      1_000,
+    );
 
-  /** Cuts the connections by which replicas tell each other of changes; both make new ones within moments. */
+  /** Cuts the connections over which replicas notify each other of changes; both reconnect within moments. */
   const cutTheBus = async () => {
     const cut = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'steward events'`;
     expect((await the().app.services.database.pool.query(cut)).rowCount).to.equal(2);
   };
 
-  it("a session that is revoked on one is refused on the other, and its streams there end", async () => {
+  it("end a session on both when it is revoked on one, including its streams", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const [hers, his] = [await streamsOf(ada!), await streamsOf(bob!)];
@@ -56,11 +60,11 @@ describe("two replicas on one database", () => {
     await signedOut(ada!);
     expect((await there(ada!).post("/graphql", { query: "{ me { id } }" })).status).to.equal(401);
     await streamsEnd(hers);
-    expect(his, "others stay").to.deep.equal({});
+    expect(his, "the streams of others stay open").to.deep.equal({});
     expect((await there(bob!).get("/api/v2/groups")).status).to.equal(200);
   });
 
-  it("a user who is suspended on one is out on the other, too", async () => {
+  it("sign a suspended user out on both", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const codes = await streamsOf(ada!);
@@ -71,7 +75,7 @@ describe("two replicas on one database", () => {
     await streamsEnd(codes);
   });
 
-  it("a role that is taken away on one allows nothing on the other", async () => {
+  it("revoke a role on both", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const group = await w.group();
@@ -79,12 +83,12 @@ describe("two replicas on one database", () => {
     const rename = async () =>
       (await there(ada!).patch(`/api/v2/groups/${group.id}`, { name: `g-${++renamed}` })).status;
     await w.grant(ada!, "user-admin");
-    await eventually(async () => (await rename()) === 200, "the role is given", 1_000);
+    await eventually(async () => (await rename()) === 200, "the role takes effect", 1_000);
     await w.grant(ada!);
-    await eventually(async () => (await rename()) !== 200, "the role is gone", 1_000);
+    await eventually(async () => (await rename()) !== 200, "the role is revoked", 1_000);
   });
 
-  it("what is revoked while the replicas do not hear each other ends in the same time", async () => {
+  it("end a session in the same time while the event bus is disconnected", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const codes = await streamsOf(ada!);

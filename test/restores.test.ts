@@ -1,4 +1,4 @@
-// Readers of an inbox whose database was restored from an older backup.
+// Resuming an inbox after its database was restored from an older backup.
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { ownerPassword, startServer } from "./support/app.js";
@@ -10,12 +10,12 @@ import { Client } from "./support/world.js";
 const numbered = (word: string, count: number) => Array.from({ length: count }, (_, n) => `${word} ${n + 1}`);
 const titles = ({ items }: Watcher) => items.map(({ title }) => title);
 
-describe("after a restore of an older backup", () => {
+describe("a watcher of a database restored from an older backup", () => {
   let database: TestDatabase;
   let backup: TestDatabase;
   let token: string;
   let owner: string;
-  /** The last notification that was seen before the restore: it is not in the backup. */
+  /** The cursor of the last notification seen before the restore; the backup does not contain it. */
   let former: string;
   const servers: App[] = [];
   const watchers: Watcher[] = [];
@@ -53,7 +53,7 @@ describe("after a restore of an older backup", () => {
     app = await start(database);
     const watcher = await watch("SSE", app, "");
     await deliverInOrder(app, numbered("lost", 10));
-    await eventually(() => watcher.items.length === 10, "the watcher is told");
+    await eventually(() => watcher.items.length === 10, "the watcher gets all");
     former = watcher.items.at(-1)!.cursor!;
     await stop();
   });
@@ -75,47 +75,50 @@ describe("after a restore of an older backup", () => {
   });
 
   const names = Object.keys(transports) as Array<keyof typeof transports>;
-  /** All ways to resume after the last item seen before the restore. */
+  /** Resumes after the last item seen before the restore, in every possible way. */
   const resumeEverywhere = () =>
     Promise.all([
       ...names.map((name) => watch(name, app, `?since=${former}`)),
       watch("SSE", app, "", { "Last-Event-ID": former }),
     ]);
 
-  it("a cursor of before misses nothing that was written since, on every transport", async () => {
+  it("misses nothing written since, on any transport", async () => {
     await deliverInOrder(app, numbered("new", 12));
     const resumed = await resumeEverywhere();
     await deliver(app, owner, ["live"]);
     const expected = ["kept", ...numbered("new", 12), "live"];
-    await eventually(() => resumed.every(({ items }) => items.length >= expected.length), "everything is told");
+    await eventually(() => resumed.every(({ items }) => items.length >= expected.length), "all watchers get all");
     for (const watcher of resumed) expect(titles(watcher)).to.deep.equal(expected);
     for (const { restarts } of [resumed[1]!, resumed[3]!, resumed[4]!]) expect(restarts).to.deep.equal([13]);
   });
 
-  it("a notification that was read meanwhile elsewhere is told as well: nobody saw it under this cursor", async () => {
+  it("gets notifications that have been read since, because none was delivered under its cursor", async () => {
     await deliver(app, owner, ["new"]);
     await new Client(app.url, token).put("/api/v2/notifications/inbox/mark-all-as-read");
     const resumed = await watch("SSE", app, `?since=${former}`);
-    await eventually(() => resumed.items.length >= 1, "it is told");
+    await eventually(() => resumed.items.length >= 1, "the watcher gets it");
     expect(titles(resumed)).to.deep.equal(["new"]);
   });
 
-  it("a cursor above everything starts from what is unread, says so, and goes on live", async () => {
+  it("with a cursor beyond all rows starts from the unread ones, reports a restart, and continues live", async () => {
     const resumed = await resumeEverywhere();
-    await eventually(() => resumed.every(({ items }) => items.length >= 1), "the unread are told");
+    await eventually(
+      () => resumed.every(({ items }) => items.length >= 1),
+      "all watchers get the unread notifications",
+    );
     await deliver(app, owner, ["live"]);
-    await eventually(() => resumed.every(({ items }) => items.length >= 2), "the new one is told");
+    await eventually(() => resumed.every(({ items }) => items.length >= 2), "all watchers get the live notification");
     for (const watcher of resumed) expect(titles(watcher)).to.deep.equal(["kept", "live"]);
     for (const { restarts, unread } of [resumed[1]!, resumed[3]!, resumed[4]!])
       expect({ restarts, unread }).to.deep.equal({ restarts: [1], unread: [1] });
   });
 
-  it("a cursor that the backup holds resumes after it, as ever", async () => {
+  it("with a cursor from within the backup resumes after it", async () => {
     const first = await watch("SSE", app, "?since=0");
-    await eventually(() => first.items.length === 2, "everything is told");
+    await eventually(() => first.items.length === 2, "the watcher gets all");
     await deliver(app, owner, ["new"]);
     const resumed = await watch("SSE", app, `?since=${first.items[1]!.cursor}`);
-    await eventually(() => resumed.items.length >= 1, "the new one is told");
+    await eventually(() => resumed.items.length >= 1, "the watcher gets the new notification");
     expect({ titles: titles(resumed), restarts: resumed.restarts }).to.deep.equal({ titles: ["new"], restarts: [] });
   });
 });

@@ -1,6 +1,6 @@
-// What narrow keys reach: no more than their scopes name, in payloads and nested objects as well.
+// What keys with narrow scopes can reach: only what their scopes name, in payloads and nested objects too.
 import { expect } from "chai";
-import { scopeCatalogue } from "../src/domain/authorization/authorization.js";
+import { scopeCatalog } from "../src/domain/authorization/authorization.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { areas } from "../src/rest/index.js";
@@ -20,7 +20,7 @@ describe("scopes", () => {
     return the().as(createApiKey);
   };
 
-  /** Scopes that the credential lacks for a document; nothing where it lacks none. */
+  /** The scopes that the credential lacks for a document, or undefined if it lacks none. */
   async function missing(client: Client, document: string): Promise<string[] | undefined> {
     try {
       await client.graphql(document);
@@ -31,8 +31,8 @@ describe("scopes", () => {
     }
   }
 
-  describe("of what is selected", () => {
-    it("are needed for the addresses in the payload of a revocation", async () => {
+  describe("for selected fields", () => {
+    it("are required for network details in the payload of a revocation", async () => {
       const ada = await the().user("ada");
       const client = await keyOf(ada, "api_key:delete");
       const id = ada.token.split("_")[2]!.split("-")[0];
@@ -45,7 +45,7 @@ describe("scopes", () => {
       expect(await missing(client, end("id name"))).to.equal(undefined);
     });
 
-    it("are needed for the texts in the payload of a mark", async () => {
+    it("are required for the content in the payload of a mark", async () => {
       const ada = await the().user("ada");
       await the()
         .as(ada)
@@ -65,7 +65,7 @@ describe("scopes", () => {
       );
     });
 
-    it("are needed for nested objects, but for what names them and what the contract shows there", async () => {
+    it("are required for nested objects, except for their names and what the contract includes", async () => {
       const ada = await the().user("ada");
       const group = await the().group(undefined, { members: [ada] });
       const client = await keyOf(the().owner, "group:read", "api_key:read");
@@ -80,7 +80,7 @@ describe("scopes", () => {
           ["user:read"],
         );
       expect(await missing(client, "{ apiKeys { ip user { username } } }")).to.equal(undefined);
-      // What scopes leave out of a user that a record refers to is null: the record itself may be read.
+      // A part of a referenced user that scopes do not cover is null: the record itself may be read.
       const { apiKeys } = await client.graphql(
         `{ apiKeys(user: "${ada.id}") { user { username account { email } } } }`,
       );
@@ -88,7 +88,7 @@ describe("scopes", () => {
       expect((await client.get(`/api/v2/groups/${group.id}`)).body.members[0]).to.include({ email: ada.email });
     });
 
-    it("are needed wherever a fragment is spread, also where another field has led to it first", async () => {
+    it("are required wherever a fragment is spread, even if another field covered it first", async () => {
       const group = await the().group(undefined, { members: [await the().user("ada")] });
       const client = await keyOf(the().owner, "group:read");
       const own = "me { ...Roles }";
@@ -99,7 +99,7 @@ describe("scopes", () => {
         expect(await missing(client, `{ ${both} } ${fragment}`), both).to.deep.equal(["user:read"]);
     });
 
-    it("narrow what a key does, not to which accounts", async () => {
+    it("limit what a key may do, but not to which accounts", async () => {
       const w = the();
       const [admin, userAdmin, ada] = await w.users("admin", "user-admin", "ada");
       await w.grant(admin!, "organization-admin");
@@ -114,7 +114,7 @@ describe("scopes", () => {
       );
     });
 
-    it("are not needed for one's own user, nor for what the request itself has made", async () => {
+    it("are not required for one's own user, nor for what the request itself creates", async () => {
       const ada = await the().user("ada");
       const own = await keyOf(ada, "user:update_personal");
       expect(await missing(own, "{ me { email roles { name } organizationIds lastSeenAt } }")).to.equal(undefined);
@@ -131,8 +131,8 @@ describe("scopes", () => {
     });
   });
 
-  describe("of AI budgets", () => {
-    it("are those of groups: a key that updates groups sets a budget, by id and by name", async () => {
+  describe("for AI budgets", () => {
+    it("are those of groups: a key that may update groups sets a budget, by id and by name", async () => {
       const w = the();
       const group = await w.group();
       const [writer, remover] = [await keyOf(w.owner, "group:update"), await keyOf(w.owner, "group:delete")];
@@ -150,7 +150,7 @@ describe("scopes", () => {
   });
 
   describe("in challenges", () => {
-    it("exist, on every row and in its description", async () => {
+    it("exist, and match the description of each route", async () => {
       const { body: openApi } = await the().nobody.get("/openapi.json");
       for (const [method, pattern] of areas.flatMap(({ rows }) => rows)) {
         const name = `${method} ${pattern}`;
@@ -159,17 +159,17 @@ describe("scopes", () => {
           pattern.replace(/:\w+/g, () => newId()),
         );
         const challenge = answer.headers.get("www-authenticate") ?? "";
-        // RFC 6750, section 3.1: no error where no credential was sent.
+        // RFC 6750, section 3.1: no error code when no credential was sent.
         expect(challenge, name).to.not.include("error=");
         const [, scopes = ""] = /scope="([^"]*)"/.exec(challenge) ?? [];
         const described = openApi.paths[pattern.replace(/:(\w+)/g, "{$1}")][method.toLowerCase()].security;
         const bearer = (described as Array<{ bearer?: string[] }>).flatMap(({ bearer: each = [] }) => each);
         expect(scopes.split(" ").filter(Boolean), name).to.deep.equal(bearer);
-        expect(scopeCatalogue, name).to.include.members(bearer);
+        expect(scopeCatalog, name).to.include.members(bearer);
       }
     });
 
-    it("are named all at once, without those that others cover", async () => {
+    it("are listed together, without those that others cover", async () => {
       const w = the();
       const group = await w.group();
       const client = await keyOf(w.owner, "file:read");
@@ -184,7 +184,7 @@ describe("scopes", () => {
         "all",
       ]);
       expect(await missing(client, "{ assignableRoles { name } }")).to.deep.equal(["user:read"]);
-      // Scopes come before any object is looked up.
+      // Scopes are checked before any object is looked up.
       for (const organization of ["default", "no-such-organization"])
         expect(
           await missing(client, `{ assignableRoles(organization: "${organization}") { name } }`),
@@ -206,7 +206,7 @@ describe("scopes", () => {
     const names = { token: "an API token", oauth: "an OAuth2 access token", application: "an application key" };
     const kinds = ["token", "oauth", "application"] as const;
 
-    it("what outlives or outgrows a key takes a session", async () => {
+    it("leave operations that outlive or exceed a key to sessions", async () => {
       const w = the();
       const bob = await w.user("bob");
       const passwords = `currentPassword: "x", newPassword: "${goodPassword}"`;
@@ -239,7 +239,7 @@ describe("scopes", () => {
       await client.graphql(`mutation { updateUser(input: { user: "${bob.id}", name: "Bob" }) { user { name } } }`);
     });
 
-    it("keys are made by sessions and API tokens alone", async () => {
+    it("leave creation of keys to sessions and API tokens", async () => {
       const w = the();
       const create = `mutation { createApiKey(input: { name: "made by another" }) { token } }`;
       for (const kind of ["oauth", "application"] as const) {

@@ -19,7 +19,7 @@ const faultsOf = (text: string, rules?: SearchRules): string[] => {
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     expect(error).to.include({ code: "BAD_USER_INPUT", message });
-    const validations = error.facts.validations ?? [];
+    const validations = error.details.validations ?? [];
     for (const { field } of validations) expect(field).to.equal("q");
     return validations.map(({ detail }) => detail);
   }
@@ -27,7 +27,7 @@ const faultsOf = (text: string, rules?: SearchRules): string[] => {
 };
 
 describe("search texts", () => {
-  it("are words and keyed terms", () => {
+  it("consist of words and keyed terms", () => {
     expect(search("")).to.deep.equal({ words: [], terms: none });
     expect(search("  \t\n ")).to.deep.equal({ words: [], terms: none });
     expect(search(" ann  status:active\tbob ")).to.deep.equal({
@@ -36,14 +36,14 @@ describe("search texts", () => {
     });
   });
 
-  it("are AND of terms, each OR of its values", () => {
+  it("match all terms, each with any of its values", () => {
     expect(search("ann,bob name:x,y name:z status:active,suspended")).to.deep.equal({
       words: [["ann", "bob"]],
       terms: { ...none, name: [["x", "y"], ["z"]], status: [["active", "suspended"]] },
     });
   });
 
-  it("know keys and words of a kind in any letter case", () => {
+  it("match keys and enum values in any letter case", () => {
     expect(search("STATUS:Active Service_Account:T").terms).to.deep.equal({
       ...none,
       status: [["active"]],
@@ -51,7 +51,7 @@ describe("search texts", () => {
     });
   });
 
-  it("keep together what double quotes hold", () => {
+  it("keep quoted text together", () => {
     expect(search('"ann lee" name:"a, b: c",d').words).to.deep.equal([["ann lee"]]);
     expect(search('name:"a, b: c",d').terms.name).to.deep.equal([["a, b: c", "d"]]);
     expect(search('"status:active"').words).to.deep.equal([["status:active"]]);
@@ -60,18 +60,18 @@ describe("search texts", () => {
     expect(search('"na"me:x').words).to.deep.equal([["name:x"]]);
   });
 
-  it("read times, and days as their first moment", () => {
+  it("accept times, and dates as their first moment", () => {
     const { created_after: after } = search("created_after:2026-01-31T10:00:00+02:00,2026-02-01").terms;
     expect(after).to.deep.equal([["2026-01-31T08:00:00.000Z", "2026-02-01T00:00:00.000Z"]]);
   });
 
-  it("read ids in any letter case", () => {
+  it("accept ids in any letter case", () => {
     const id = "01900000-0000-7000-8000-00000000ABCD";
     expect(search(`id:${id}`).terms.id).to.deep.equal([[id.toLowerCase()]]);
     expect(faultsOf("id:01900000")).to.deep.equal(["The value of id must be a UUID."]);
   });
 
-  it("have a key for each term, and each key once, where an area asks for it", () => {
+  it("may be limited to keyed terms with distinct keys", () => {
     const isKeyed = { isKeyed: true };
     expect(search("name:a status:active", isKeyed).terms).to.deep.equal({
       ...none,
@@ -83,7 +83,7 @@ describe("search texts", () => {
       'The word "ann" must have a key.',
       "The value of name must not be empty.",
       'The word "b c" must have a key.',
-      "The key name must stand once.",
+      "The key name must occur only once.",
       'The word "d,e" must have a key.',
     ]);
     expect(faultsOf(`${"x".repeat(70)} no:1 no:2`, isKeyed)).to.deep.equal([
@@ -93,9 +93,9 @@ describe("search texts", () => {
     ]);
   });
 
-  it("leave colons to values", () => expect(search("name:a:b").terms.name).to.deep.equal([["a:b"]]));
+  it("may have colons within values", () => expect(search("name:a:b").terms.name).to.deep.equal([["a:b"]]));
 
-  it("are refused with all faults at once, naming the key", () => {
+  it("have all faults reported together, each naming its key", () => {
     expect(
       faultsOf("nosuch:1 status:gone,active service_account:maybe created_after:2026-02-30 name: x"),
     ).to.deep.equal([
@@ -114,7 +114,7 @@ describe("search texts", () => {
     for (const key of ["toString", "__proto__", "constructor"]) expect(faultsOf(`${key}:1`)).to.have.length(1);
   });
 
-  it("are bounded", () => {
+  it("are limited in length and number of terms", () => {
     expect(faultsOf("x".repeat(1024))).to.deep.equal([]);
     expect(faultsOf("x".repeat(1025))).to.deep.equal(["Must be at most 1024 bytes."]);
     expect(faultsOf("é".repeat(513))).to.deep.equal(["Must be at most 1024 bytes."]);
@@ -124,7 +124,7 @@ describe("search texts", () => {
     expect(faultsOf("\ud800")).to.have.length(1);
   });
 
-  it("are either read or refused, whatever they hold", () => {
+  it("are either parsed or rejected, whatever they contain", () => {
     const alphabet = ['"', "\\", ":", ",", " ", "a", "status", "name:", "\n", "é"];
     let read = 0;
     for (let seed = 1; seed <= 5000; seed++) {

@@ -1,4 +1,4 @@
-// What pages make of forms and cookies, whoever sends them.
+// How pages handle forms and cookies, from any sender.
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
@@ -34,7 +34,7 @@ describe("forms and cookies of pages", () => {
     });
   };
 
-  it("sign in only by a form of this browser", async () => {
+  it("sign in only from a form rendered for the same browser", async () => {
     const ada = await w.user("ada");
     const right = { email: ada.email, password: passwordOf(ada) };
     const [mine, theirs] = [await w.nobody.get("/login"), await w.nobody.get("/login")];
@@ -56,7 +56,7 @@ describe("forms and cookies of pages", () => {
     );
   });
 
-  it("go back to paths of this server alone", async () => {
+  it("redirect only to paths on this server", async () => {
     const ada = await w.user("ada");
     const targets: Record<string, string> = {
       "/docs?a=b#c": "/docs?a=b#c",
@@ -78,7 +78,7 @@ describe("forms and cookies of pages", () => {
     }
   });
 
-  it("write nothing of what they are given but as text", async () => {
+  it("are HTML-escaped wherever they are echoed", async () => {
     const evil = `"><script>alert(1)</script>'&@example.com`;
     const { status, body } = await submit({ email: evil, password: "wrong", return_to: `/"><script>` });
     expect(status).to.equal(401);
@@ -89,7 +89,7 @@ describe("forms and cookies of pages", () => {
     expect(page.body).to.not.contain("<script");
   });
 
-  it("say what they cannot read", async () => {
+  it("are rejected with an error page when they cannot be read", async () => {
     const answers = [
       await w.nobody.post("/login", {}),
       await w.nobody.post("/login", "x".repeat(17_000), urlencoded),
@@ -100,7 +100,7 @@ describe("forms and cookies of pages", () => {
     for (const { body } of answers) expect(body).to.contain("<h1>");
   });
 
-  it("count a cookie from our own pages, and with a CSRF token where something changes", async () => {
+  it("authenticate only requests from our own origin, and changes only with a CSRF token", async () => {
     const ada = await w.user("ada");
     const cookie = `service_session_token=${ada.token}`;
     const check = (headers: Record<string, string>) =>
@@ -116,7 +116,7 @@ describe("forms and cookies of pages", () => {
     expect(await check({ origin, "x-csrf-token": csrf, "service-session-token": "bad" })).to.include({ status: 401 });
   });
 
-  describe("reject a CSRF token of the right length and wrong text", () => {
+  describe("reject a CSRF token of the right length but wrong content", () => {
     const origin = () => w.app.services.config.accessUrl;
     type Send = (cookie: string, csrf: string) => Promise<{ status: number }>;
     const inHeader =
@@ -160,7 +160,7 @@ describe("forms and cookies of pages", () => {
     }
   });
 
-  it("let somebody go to a page from anywhere, and do nothing there from elsewhere", async () => {
+  it("allow navigation from other sites, but no changes", async () => {
     const ada = await w.user("ada");
     const cookie = `service_session_token=${ada.token}`;
     const front = await w.nobody.get("/", { cookie });
@@ -177,7 +177,7 @@ describe("forms and cookies of pages", () => {
     const leave = (fields: Record<string, string>, headers: Record<string, string>) =>
       w.nobody.post("/logout", form(fields), { ...urlencoded, cookie, ...headers });
     expect(await leave({}, { "sec-fetch-site": "same-origin" })).to.include({ status: 403 });
-    // Browsers leave a SameSite cookie out of what other sites send, but keep the response's.
+    // Browsers omit a SameSite cookie from cross-site requests, but store cookies of the response.
     const elsewhere: Array<Record<string, string>> = [
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
@@ -199,7 +199,7 @@ describe("forms and cookies of pages", () => {
     }
   });
 
-  it("are Secure, and believed, under https", async () => {
+  it("mark cookies as Secure when the access URL is https", async () => {
     const replica: App = await startServer(w.database.url, { STEWARD_ACCESS_URL: "https://steward.example.com" });
     try {
       const { headers } = await new Client(replica.url).get("/login");

@@ -1,8 +1,9 @@
-// Signing in, out, and over to a provider, as people do it: in a browser.
+// Signing in, signing out, and converting to a provider, as users do it in a browser.
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { App } from "../src/app.js";
-import { deleteEndedSignIns } from "../src/domain/sign-in/providers.js";
+import { conversionPurge } from "../src/domain/sign-in/conversions.js";
+import { signInPurge } from "../src/domain/sign-in/providers.js";
 import { startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
@@ -10,7 +11,7 @@ import { Client, type Person, startWorld, type World } from "./support/world.js"
 
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 
-describe("the pages of signing in", () => {
+describe("sign-in pages", () => {
   let w: World;
   let oidc: OidcProvider;
   let github: GithubServer;
@@ -18,7 +19,7 @@ describe("the pages of signing in", () => {
   let visit: BrowserContext;
   let page: Page;
   let conduct: Conduct;
-  /** Where browsers and providers know the server. */
+  /** Where browsers and providers reach the server. */
   let home: string;
 
   before(async () => {
@@ -55,14 +56,14 @@ describe("the pages of signing in", () => {
       await page.screenshot({ path: `${process.env.STEWARD_TEST_PICTURES}/${name}.png` });
   };
   const fill = async (email: string, password: string) => {
-    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
   };
   const sessionCookie = async () => (await visit.cookies()).find(({ name }) => name === "service_session_token");
   const sessionsOf = ({ id }: Pick<Person, "id">) =>
     sql("select id from api_keys where user_id = $1 and kind = 'session'", id);
-  /** Goes to the provider and says there who it is. */
+  /** Signs in at the provider, and returns. */
   const throughOidc = async (subject: string, path = "/login/oidc") => {
     await open(path);
     await page.locator("input[name=login]").fill(subject);
@@ -71,13 +72,13 @@ describe("the pages of signing in", () => {
     await page.locator("button[type=submit]", { hasText: "Continue" }).click();
     await page.waitForURL((url) => url.origin === home);
   };
-  /** The same where the provider remembers who it is, and asks for consent at most. */
+  /** Returns from a provider that already has a session; at most, it asks for consent. */
   const throughOidcAgain = async (path: string) => {
     await open(path);
     if (new URL(page.url()).origin !== home) await page.locator("button[type=submit]", { hasText: "Continue" }).click();
     await page.waitForURL((url) => url.origin === home);
   };
-  /** An account that waits for its first sign-in through a provider. */
+  /** An account that has not signed in through its provider yet. */
   const invited = async (name: string, loginType: "oidc" | "github"): Promise<Person> => {
     const person = await w.user(name);
     await sql("update users set login_type = $2, password_hash = null where id = $1", person.id, loginType);
@@ -91,14 +92,14 @@ describe("the pages of signing in", () => {
   const loginTypeOf = async ({ id }: Pick<Person, "id">) =>
     (await sql("select login_type from users where id = $1", id))[0].login_type;
 
-  it("lead somebody in by password and out again, with nothing from elsewhere", async () => {
+  it("sign a user in by password and out again, loading nothing from other origins", async () => {
     const ada = await w.user("ada");
     await open("/");
     expect(page.url()).to.equal(`${home}/login?return_to=%2F`);
     await picture("login-light");
     await fill(ada.email, "wrong");
     expect(await alarm()).to.equal("Incorrect email or password.");
-    expect(await page.getByLabel("E-mail").inputValue()).to.equal(ada.email);
+    expect(await page.getByLabel("Email").inputValue()).to.equal(ada.email);
     expect(await page.getByLabel("Password").inputValue()).to.equal("");
     expect(await page.locator("input:focus").getAttribute("name")).to.equal("password");
     await picture("login-failed");
@@ -118,12 +119,12 @@ describe("the pages of signing in", () => {
     expect(await sessionsOf(ada)).to.have.length(1);
     await open("/");
     expect(await heading()).to.equal("Sign in");
-    // The browser itself mentions answers that are no success.
+    // The browser logs responses with error statuses by itself.
     const complaints = conduct.complaints.filter((text) => !/status of 401/.test(text));
     expect({ ...conduct, complaints }).to.deep.equal({ strangers: [], complaints: [] });
   });
 
-  it("are readable in the dark, on a small screen and without a mouse", async () => {
+  it("are usable in dark mode, on a small screen, and without a mouse", async () => {
     const ada = await w.user("ada");
     await page.emulateMedia({ colorScheme: "dark" });
     await page.setViewportSize({ width: 360, height: 640 });
@@ -143,7 +144,7 @@ describe("the pages of signing in", () => {
     await picture("home-dark-small");
   });
 
-  it("sign in a newcomer of a welcome domain through the provider, and the same one again", async () => {
+  it("create an account for a first sign-in from an allowed domain, and find it again", async () => {
     oidc.subjects.set("nina", {
       email: "Nina.Novak@new.example.com",
       email_verified: true,
@@ -174,14 +175,14 @@ describe("the pages of signing in", () => {
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await visit.clearCookies();
-    // By the link: the address may change meanwhile.
+    // By the link: the email address may change in between.
     oidc.subjects.set("nina", { email: "nina@elsewhere.example.com", email_verified: true });
     await throughOidc("nina");
     expect(await heading()).to.equal("Hello, Nina Novák");
     expect(await sessionsOf(nina)).to.have.length(1);
   });
 
-  it("sign in an invited account by its verified e-mail, once for good", async () => {
+  it("link an invited account by its verified email, once and permanently", async () => {
     const ida = await invited("ida", "oidc");
     oidc.subjects.set("ida", { email: ida.email.toUpperCase(), email_verified: true });
     oidc.subjects.set("impostor", { email: ida.email, email_verified: true });
@@ -194,7 +195,7 @@ describe("the pages of signing in", () => {
     expect(await sessionCookie()).to.equal(undefined);
   });
 
-  it("refuse who is not welcome, not vouched for, suspended or known by a password", async () => {
+  it("reject strangers, unverified emails, suspended users, and users with a password", async () => {
     const [ada, ida] = [await w.user("ada"), await invited("ida", "oidc")];
     oidc.subjects.set("stranger", { email: "stranger@other.example.com", email_verified: true });
     oidc.subjects.set("unverified", { email: ida.email, email_verified: false });
@@ -203,8 +204,8 @@ describe("the pages of signing in", () => {
     oidc.subjects.set("ida-2", { email: ida.email, email_verified: true });
     const refusals: Array<[string, string]> = [
       ["stranger", "There is no account for you here."],
-      ["unverified", "does not vouch for an e-mail"],
-      ["nobody", "does not vouch for an e-mail"],
+      ["unverified", "The provider returned no verified email"],
+      ["nobody", "The provider returned no verified email"],
       ["ada", "signs in by password"],
     ];
     for (const [subject, reason] of refusals) {
@@ -220,7 +221,7 @@ describe("the pages of signing in", () => {
     expect(await loginTypeOf(ada)).to.equal("password");
   });
 
-  it("convert an account for its signed-in user alone, once", async () => {
+  it("convert an account once, and only for its signed-in user", async () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-c", { email: ada.email, email_verified: true });
     const voided = await conversionOf(ada, "oidc");
@@ -259,7 +260,7 @@ describe("the pages of signing in", () => {
     expect(await heading()).to.equal(`Hello, ${ada.username}`);
   });
 
-  it("do not convert by a conversion whose time is over, but by another one after it", async () => {
+  it("reject an expired conversion, and accept a later one", async () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-l", { email: ada.email, email_verified: true });
     const late = await conversionOf(ada, "oidc");
@@ -276,7 +277,7 @@ describe("the pages of signing in", () => {
     expect(await loginTypeOf(ada)).to.equal("oidc");
   });
 
-  it("convert an account by a session with all scopes alone", async () => {
+  it("convert an account only with a session that has all scopes", async () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-k", { email: ada.email, email_verified: true });
     const state = await conversionOf(ada, "oidc");
@@ -290,7 +291,7 @@ describe("the pages of signing in", () => {
     for (const credential of [createApiKey.token as string, narrow]) {
       await present(credential);
       expect((await open(path))!.status()).to.equal(403);
-      // The session begins the conversion, and another credential comes back from the provider.
+      // The session starts the conversion, and another credential returns from the provider.
       await present(ada.token);
       await open(path);
       await page.locator("input[name=login]").fill("ada-k");
@@ -301,21 +302,21 @@ describe("the pages of signing in", () => {
       await present(credential);
       await consent.click();
       await page.waitForURL((url) => url.origin === home);
-      expect(await page.locator("main").innerText()).to.contain("This takes a session with all scopes");
+      expect(await page.locator("main").innerText()).to.contain("This requires a session with all scopes");
       expect(await loginTypeOf(ada)).to.equal("password");
       await visit.clearCookies();
     }
   });
 
-  it("do not convert by somebody else's session, another's e-mail, or for another provider", async () => {
+  it("reject a conversion by another user's session, to another email, or for another provider", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     oidc.subjects.set("ada-d", { email: ada!.email, email_verified: true });
-    oidc.subjects.set("other", { email: "somebody@new.example.com", email_verified: true });
+    oidc.subjects.set("other", { email: "newcomer@new.example.com", email_verified: true });
     const state = await conversionOf(ada!, "github");
     await open("/login");
     await fill(bob!.email, passwordOf(bob!));
     await throughOidc("ada-d", `/login/oidc?state=${state}`);
-    expect(await heading()).to.contain("by another e-mail");
+    expect(await heading()).to.match(/email at the provider differs/);
     await visit.clearCookies();
 
     await open("/login");
@@ -325,12 +326,12 @@ describe("the pages of signing in", () => {
     await visit.clearCookies({ domain: "127.0.0.1" });
     const right = await conversionOf(ada!, "oidc");
     await throughOidc("other", `/login/oidc?state=${right}`);
-    expect(await heading()).to.contain("by another e-mail");
+    expect(await heading()).to.match(/email at the provider differs/);
     expect(await loginTypeOf(ada!)).to.equal("password");
-    expect(await sql("select from users where email = 'somebody@new.example.com'")).to.deep.equal([]);
+    expect(await sql("select from users where email = 'newcomer@new.example.com'")).to.deep.equal([]);
   });
 
-  it("sign in through GitHub by the verified primary e-mail, and convert to it", async () => {
+  it("sign in through GitHub by the verified primary email, and convert to it", async () => {
     const [gus, ada] = [await invited("gus", "github"), await w.user("ada")];
     github.user = { id: 7, login: "gus", name: "Gus" };
     github.emails = [
@@ -351,7 +352,7 @@ describe("the pages of signing in", () => {
     await open("/login");
     await fill(ada.email, passwordOf(ada));
     await open(`/login/github?state=${await conversionOf(ada, "github")}`);
-    expect(await heading()).to.contain("by another e-mail");
+    expect(await heading()).to.match(/email at the provider differs/);
     github.emails[0]!.verified = true;
     await open(`/login/github?state=${await conversionOf(ada, "github")}`);
     expect(page.url()).to.equal(`${home}/?converted`);
@@ -359,7 +360,7 @@ describe("the pages of signing in", () => {
     expect(await loginTypeOf(ada)).to.equal("github");
   });
 
-  it("bind a sign-in to the browser that began it, and let it end once", async () => {
+  it("bind a sign-in to the browser that started it, and complete it once", async () => {
     const gus = await invited("gus", "github");
     github.user = { id: 9, login: "gus", name: "Gus" };
     github.emails = [{ email: gus.email, primary: true, verified: true }];
@@ -390,20 +391,21 @@ describe("the pages of signing in", () => {
     expect(await visitor.get(callback, kept)).to.include({ status: 403 });
   });
 
-  it("leave nothing behind once their time is over", async () => {
+  it("have expired conversions and used sign-ins purged", async () => {
     const [ada, bob] = await w.users("ada", "bob");
     await Promise.all([conversionOf(ada!, "oidc"), conversionOf(bob!, "oidc")]);
     await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada!.id);
     const inserted = `insert into spent_sign_ins values (sha256($1), now() + $2::interval)`;
     await Promise.all([sql(inserted, "over", "-1 s"), sql(inserted, "not yet", "1 minute")]);
-    await deleteEndedSignIns(w.app.services);
+    await signInPurge.run(w.app.services);
+    await conversionPurge.run(w.app.services);
     const left = await sql("select user_id from login_conversions where user_id = any($1)", [ada!.id, bob!.id]);
     expect(left).to.deep.equal([{ user_id: bob!.id }]);
     const spent = "select from spent_sign_ins where state_hash = sha256($1)";
     expect([(await sql(spent, "over")).length, (await sql(spent, "not yet")).length]).to.deep.equal([0, 1]);
   });
 
-  it("say so when a provider is not there or not configured", async () => {
+  it("report a provider that is unreachable or not configured", async () => {
     const away = await OidcProvider.open(() => "");
     const replica: App = await startServer(w.database.url, { ...away.settings, STEWARD_PASSWORD_AUTH: "false" });
     await away.close();
@@ -423,7 +425,7 @@ describe("the pages of signing in", () => {
     }
   });
 
-  it("meet people who lost their way, and programs as ever", async () => {
+  it("show errors as pages to browsers, and as JSON to API clients", async () => {
     const answer = await open("/nowhere/to/be/found");
     expect(answer!.status()).to.equal(404);
     expect(await heading()).to.equal("Route not found.");
@@ -440,7 +442,7 @@ describe("the pages of signing in", () => {
     expect([refused.status, refused.headers.get("allow")]).to.deep.equal([405, "POST"]);
   });
 
-  it("keep to their policy, and tell nobody's browser to remember them", async () => {
+  it("send strict security headers, and forbid caching", async () => {
     for (const path of ["/login", "/login/nobody", "/login/github/callback"]) {
       const { headers, body } = await w.nobody.get(path);
       expect(headers.get("content-security-policy")).to.equal(

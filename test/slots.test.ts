@@ -17,7 +17,7 @@ describe("slots", () => {
       (error: Error) => void order.push(`${who}: ${error.message}`),
     );
 
-  it("go to the callers that still wait, in their order", async () => {
+  it("go to the callers still waiting, in order", async () => {
     mock.timers.enable({ apis: ["setTimeout"] });
     const slots = new Slots(1);
     expect(slots.take()).to.equal(undefined);
@@ -32,7 +32,7 @@ describe("slots", () => {
     await settled();
     expect(order).to.deep.equal(["first: The service is temporarily unavailable.", "second takes", "third takes"]);
     slots.give();
-    expect(slots.take(), "a slot is free").to.equal(undefined);
+    expect(slots.take(), "one slot is free").to.equal(undefined);
     void taking(slots, "last");
     slots.give();
     await settled();
@@ -40,10 +40,10 @@ describe("slots", () => {
   });
 });
 
-describe("a database that refuses connections", () => {
+describe("a database that is unreachable", () => {
   const the = world();
 
-  it("keeps no slot of the transactions that could not begin", async () => {
+  it("frees the slots of transactions that could not begin", async () => {
     const unreachable = new URL(the().database.url);
     unreachable.port = "1";
     const pool = new Pool({ connectionString: unreachable.href, max: 2 });

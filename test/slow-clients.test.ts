@@ -1,4 +1,4 @@
-// Peers that take their time, so as to hold what others need.
+// Slow clients, which could exhaust resources that other clients need.
 import { expect } from "chai";
 import { EventEmitter } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -14,7 +14,7 @@ import { rawRequest } from "./support/raw.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, world } from "./support/world.js";
 
-/** A connection that says something now and then, and hears until it is closed. */
+/** A connection that sends text when told to, and records what it receives until it is closed. */
 function connection(url: string, ...words: string[]) {
   const { port, hostname } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -26,7 +26,7 @@ function connection(url: string, ...words: string[]) {
   return heard;
 }
 
-/** A connection that says something and reads nothing until `rest` reads all there is. */
+/** A connection that sends text, and reads nothing until `rest` reads everything. */
 function unread(url: string, ...words: string[]) {
   const { port, hostname } = new URL(url);
   const socket = connect(Number(port), hostname, () => words.forEach((word) => socket.write(word)));
@@ -42,11 +42,11 @@ function unread(url: string, ...words: string[]) {
 
 const unreadBytes = (url: string) => metric(url, "steward_unread_bytes");
 
-/** Bytes that a response must have so that not all of it fits into the buffers of the operating system. */
+/** A response size that overflows the socket buffers of the operating system. */
 const notification = 64 * 1024;
 const large = 100 * notification;
 
-/** A request for the notifications of a user, and a user with so many of them that the response is large. */
+/** A request for a user's notifications; with enough of them, the response is large. */
 const inbox = ({ token }: Pick<Person, "token">, close = true) => {
   const query = "{ inboxNotifications(first: 100) { nodes { content } } }";
   const body = JSON.stringify({ query });
@@ -60,12 +60,12 @@ const inbox = ({ token }: Pick<Person, "token">, close = true) => {
 };
 
 describe("slow clients", () => {
-  it("have 10 seconds for the headers of a request and 60 for all of it", () => {
+  it("have 10 seconds to send request headers, and 60 for the whole request", () => {
     const { headersTimeout, requestTimeout } = createListener();
     expect({ headersTimeout, requestTimeout }).to.deep.equal({ headersTimeout: 10_000, requestTimeout: 60_000 });
   });
 
-  it("are closed when it takes longer, while others are answered", async () => {
+  it("are disconnected when they exceed those limits, while other requests are served", async () => {
     const server = createListener();
     server.headersTimeout = 100;
     server.requestTimeout = 1_500;
@@ -87,7 +87,7 @@ describe("slow clients", () => {
     }
   });
 
-  it("are cut off when they do not take the goodbye of their protocol either", async () => {
+  it("are cut off when they do not read the close frame either", async () => {
     const counter = new Unread({ perConnection: 100, inTotal: 100, patience: 50, bytesPerSecond: 1_000_000 });
     let goodbyes = 0;
     const socket = Object.assign(new EventEmitter(), {
@@ -97,15 +97,15 @@ describe("slow clients", () => {
       destroy: () => (socket.destroyed = true),
     });
     counter.wrote(socket as unknown as Socket, () => goodbyes++);
-    await eventually(() => socket.destroyed, "the connection is cut");
+    await eventually(() => socket.destroyed, "the socket is destroyed");
     expect(goodbyes).to.equal(1);
     expect(counter.bytes).to.equal(0);
   });
 
-  describe("of the server", () => {
+  describe("of a running server", () => {
     const the = world();
 
-    it("are told when their body does not come in the time of a request, and others do not wait", async () => {
+    it("get 503 when their body exceeds the request timeout, while other requests are served", async () => {
       const app = await startServer(the().database.url, { STEWARD_REQUEST_TIMEOUT: "1s" });
       try {
         const headers = ["Content-Type: application/json", "Content-Length: 1000"];
@@ -113,20 +113,23 @@ describe("slow clients", () => {
           connection(app.url, rawRequest("POST /api/v2/users/login", headers, '{"email":')),
         );
         expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
-        await eventually(() => slow.every(({ text }) => text.startsWith("HTTP/1.1 503 ")), "all are told");
+        await eventually(() => slow.every(({ text }) => text.startsWith("HTTP/1.1 503 ")), "all get a response");
         expect(slow[0]!.text).to.match(/^x-content-type-options: nosniff/im);
       } finally {
         await app.close();
       }
     });
 
-    it("do not hold up a server that stops: a request that is not received by then is refused", async () => {
+    it("do not delay shutdown: requests not received by then are rejected", async () => {
       const app = await startServer(the().database.url);
       const body = JSON.stringify({ email: "nobody@example.com", password: "x".repeat(1000) });
       const head = ["POST /api/v2/users/login HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
       const headers = [...head, `Content-Length: ${body.length}`, "Expect: 100-continue", "", ""].join("\r\n");
       const [never, inTime] = [connection(app.url, headers), connection(app.url, headers)];
-      await eventually(() => [never, inTime].every(({ text }) => text.includes("100 Continue")), "both have begun");
+      await eventually(
+        () => [never, inTime].every(({ text }) => text.includes("100 Continue")),
+        "both requests have started",
+      );
       const closed = app.close();
       never.say(body.slice(0, -1));
       inTime.say(body);
@@ -138,7 +141,7 @@ describe("slow clients", () => {
       expect(inTime.text).to.include("HTTP/1.1 401 ");
     });
 
-    describe("and large responses", () => {
+    describe("reading large responses", () => {
       let ada: Person;
       before(async () => {
         [ada] = (await the().users("ada")) as [Person];
@@ -151,12 +154,12 @@ describe("slow clients", () => {
         );
       });
 
-      it("are cut off when they take nothing for the time, and what waited for them is dropped", async () => {
+      it("are cut off when they read nothing in time, and their buffers are freed", async () => {
         const app = await startServer(the().database.url, {}, { patience: 500, bytesPerSecond: 64 * 1024 ** 2 });
         try {
           const silent = unread(app.url, inbox(ada));
-          await eventually(async () => (await unreadBytes(app.url)) > 1024 ** 2, "a part waits");
-          await eventually(async () => (await unreadBytes(app.url)) === 0, "it is dropped");
+          await eventually(async () => (await unreadBytes(app.url)) > 1024 ** 2, "a part is buffered");
+          await eventually(async () => (await unreadBytes(app.url)) === 0, "the buffer is freed");
           const text = await silent.rest();
           expect(text).to.match(/^HTTP\/1\.1 200 /);
           expect(text.length).to.be.lessThan(large);
@@ -165,11 +168,11 @@ describe("slow clients", () => {
         }
       });
 
-      it("have more time for more bytes", async () => {
+      it("have more time for larger responses", async () => {
         const app = await startServer(the().database.url, {}, { patience: 100, bytesPerSecond: 1024 });
         try {
           const slow = unread(app.url, inbox(ada));
-          await eventually(async () => (await unreadBytes(app.url)) > 0, "a part waits");
+          await eventually(async () => (await unreadBytes(app.url)) > 0, "a part is buffered");
           await delay(500);
           expect(await unreadBytes(app.url)).to.be.greaterThan(0);
           expect((await slow.rest()).length).to.be.greaterThan(large);
@@ -178,18 +181,18 @@ describe("slow clients", () => {
         }
       });
 
-      it("hold no more than a bound together: those that take up most for longest are cut first", async () => {
+      it("share a limit on buffered bytes, and the largest and oldest responses are cut off first", async () => {
         const inTotal = 24 * 1024 ** 2;
         const app = await startServer(the().database.url, {}, { inTotal });
         try {
           const some = Array.from({ length: 10 }, () => unread(app.url, inbox(ada)));
           await eventually(
             async () => (await metric(app.url, "steward_http_request_duration_seconds_count", "/graphql")) === 10,
-            "all have responses",
+            "all responses have started",
             30_000,
           );
           expect(await unreadBytes(app.url)).to.be.within(1, inTotal);
-          expect((await unread(app.url, inbox(ada)).rest()).length, "who reads").to.be.greaterThan(large);
+          expect((await unread(app.url, inbox(ada)).rest()).length, "a client that reads").to.be.greaterThan(large);
           const texts = await Promise.all(some.map(({ rest }) => rest()));
           const whole = texts.filter(({ length }) => length > large);
           expect(whole.length).to.be.within(1, 9);
@@ -198,12 +201,12 @@ describe("slow clients", () => {
         }
       });
 
-      it("that send requests without reading responses are served one after the other", async () => {
+      it("that pipeline requests without reading are served one request at a time", async () => {
         const { url } = the();
         const route = (place: string) => metric(url, "steward_http_request_duration_seconds_count", place);
         const before = await route("/graphql");
         const pipelined = unread(url, ...Array.from({ length: 11 }, () => inbox(ada, false)), inbox(ada));
-        await eventually(async () => (await unreadBytes(url)) > 0, "a part waits");
+        await eventually(async () => (await unreadBytes(url)) > 0, "a part is buffered");
         for (let n = 0; n < 5; n++)
           await the().as(ada).graphql("{ inboxNotifications(first: 100) { nodes { content } } }");
         expect((await route("/graphql")) - before - 5).to.be.within(1, 2);
@@ -213,7 +216,7 @@ describe("slow clients", () => {
       });
     });
 
-    describe("and streams", () => {
+    describe("reading streams", () => {
       const names = Object.keys(pausedReaders) as Array<keyof typeof pausedReaders>;
       let app: App;
       before(async () => {
@@ -221,7 +224,7 @@ describe("slow clients", () => {
       });
       after(() => app.close());
 
-      /** A reader of its own for each transport, and how many subscriptions each of them holds on the server. */
+      /** Opens a reader with a user of its own on each transport, and counts the subscriptions that each holds. */
       async function fourReaders() {
         const { events } = app.services;
         const people = await the().users(...names);
@@ -233,7 +236,7 @@ describe("slow clients", () => {
         return { people, readers, remain };
       }
 
-      it("with a large backlog are given up on all four transports, sockets with 1013, and resume", async () => {
+      it("with a large backlog are dropped on all four transports, sockets with code 1013, and can resume", async () => {
         const { people, readers, remain } = await fourReaders();
         const content = "x".repeat(notification);
         const titles = Array.from({ length: 50 }, (_, n) => `n${n}`);
@@ -245,14 +248,14 @@ describe("slow clients", () => {
           const { seen } = readers[n]!;
           expect(seen.length, name).to.be.within(1, 199);
           const rest = await transports[name](app.url, people[n]!.token, { query: `?since=${seen.at(-1)}` });
-          await eventually(() => seen.length + rest.items.length === 200, "the rest is told", 20_000);
+          await eventually(() => seen.length + rest.items.length === 200, "the rest arrives", 20_000);
           expect(new Set([...seen, ...rest.items.map(({ id }) => id)]).size, name).to.equal(200);
           rest.close();
         }
-        await eventually(async () => (await unreadBytes(app.url)) === 0, "nothing waits any more");
+        await eventually(async () => (await unreadBytes(app.url)) === 0, "nothing is buffered");
       });
 
-      it("with a small backlog are closed with 1013 on sockets, where pings tell; others have lost nothing", async () => {
+      it("with a small backlog are closed with code 1013 on sockets, by pings, and catch up on the other transports", async () => {
         const { people, readers, remain } = await fourReaders();
         const tell = (...titles: string[]) => Promise.all(people.map(({ id }) => deliver(app, id, titles)));
         await tell("one", "two");
@@ -260,7 +263,7 @@ describe("slow clients", () => {
         const ended = readers.map((reader) => reader.resume());
         expect(await Promise.all([ended[0], ended[3]])).to.deep.equal([1013, 1013]);
         await tell("three");
-        await eventually(() => readers[1]!.seen.length === 3 && readers[2]!.seen.length === 3, "they read on");
+        await eventually(() => readers[1]!.seen.length === 3 && readers[2]!.seen.length === 3, "the others catch up");
         expect(readers.map(({ seen }) => seen.length)).to.deep.equal([2, 3, 3, 2]);
       });
     });

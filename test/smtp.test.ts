@@ -12,7 +12,7 @@ describe("mail", () => {
   const [key, cert] = ["key", "crt"].map((name) => readFileSync(certificate(name)));
   const account = { STEWARD_NOTIFICATIONS_SMTP_USERNAME: "steward", STEWARD_NOTIFICATIONS_SMTP_PASSWORD: "s3cret" };
   let mailbox: Mailbox;
-  /** What somebody said who they are. */
+  /** The credentials that clients sent. */
   let told: unknown[];
   const open = async (options: object) => {
     told = [];
@@ -30,17 +30,17 @@ describe("mail", () => {
     createMailer(readConfig({ ...mailbox.settings, ...settings }))!.send(mail);
   const failure = (settings: NodeJS.ProcessEnv = {}): Promise<Error> =>
     send(settings).then(
-      () => expect.fail("It was sent."),
+      () => expect.fail("The message was sent."),
       (error: Error) => error,
     );
   afterEach(() => mailbox.close());
 
-  it("is not sent where no server is configured", async () => {
+  it("is not sent without a configured server", async () => {
     await open({});
     expect(createMailer(readConfig({}))).to.equal(undefined);
   });
 
-  it("travels in clear where nobody minds, but never tells a password in clear", async () => {
+  it("is sent unencrypted if TLS is not required, but never with a password", async () => {
     await open({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
     await send();
     expect(mailbox.letters[0]!.to).to.have.length(1);
@@ -52,17 +52,17 @@ describe("mail", () => {
   });
 
   for (const method of ["PLAIN", "LOGIN"]) {
-    it(`takes TLS where it is offered, and proves itself by ${method}`, async () => {
+    it(`upgrades to TLS where it is offered, and authenticates with ${method}`, async () => {
       await open({ disabledCommands: [], authOptional: false, authMethods: [method] });
       await failure(account);
-      expect(told, "to a stranger").to.deep.equal([]);
+      expect(told, "no credentials to an untrusted server").to.deep.equal([]);
       await send({ ...account, STEWARD_NOTIFICATIONS_SMTP_CA_FILE: certificate("crt") });
       expect(told).to.deep.equal([{ method, username: "steward", password: "s3cret" }]);
       expect(mailbox.letters).to.have.length(1);
     });
   }
 
-  it("begins with TLS where that is asked for", async () => {
+  it("uses TLS from the start where that is configured", async () => {
     await open({ secure: true });
     await send({
       STEWARD_NOTIFICATIONS_SMTP_FORCE_TLS: "true",
@@ -71,7 +71,7 @@ describe("mail", () => {
     expect(mailbox.letters).to.have.length(1);
   });
 
-  it("is given up when the message is refused for good, and for that alone", async () => {
+  it("is dropped only when the server rejects it permanently", async () => {
     await open({});
     mailbox.refusal = { responseCode: 550, message: "Never." };
     expect(isRefusedForGood(await failure({ STEWARD_NOTIFICATIONS_SMTP_CA_FILE: certificate("crt") }))).to.equal(true);

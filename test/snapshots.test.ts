@@ -1,14 +1,14 @@
-// How long a credential counts on a replica that hears nothing of its end.
+// How long a replica accepts an expired credential when it misses all hints.
 import { expect } from "chai";
-import type { Actor } from "../src/domain/kernel/actor.js";
+import type { Actor, UserActor } from "../src/domain/kernel/actor.js";
 import type { Events } from "../src/domain/kernel/events.js";
 import { Credentials } from "../src/domain/tokens/credentials.js";
 import { Recent } from "../src/domain/tokens/recent.js";
 import { at } from "./support/clock.js";
 import { type Person, world } from "./support/world.js";
 
-/** A bus that loses every hint, and does not notice. */
-const deaf: Events = {
+/** An event bus that loses every hint without noticing. */
+const lossy: Events = {
   publish: () => {},
   subscribe: () => ({ close: () => {} }),
   subscribeAll: () => ({ close: () => {} }),
@@ -21,23 +21,23 @@ describe("auth snapshots on a replica that loses all hints", () => {
   let replica: Credentials;
   before(() => {
     const { config, database, log } = the().app.services;
-    replica = new Credentials({ config, database, events: deaf, log });
+    replica = new Credentials({ config, database, events: lossy, log });
   });
   after(() => replica.close());
 
-  /** The replica's view of a token, or the reason why it is rejected. */
+  /** The actor that the replica sees for a token, or the reason why it is rejected. */
   const actorAt = async (milliseconds: number, token: string): Promise<Actor | string> => {
     try {
       return await at(milliseconds, () => replica.authenticate(token));
     } catch (error) {
-      return (error as { facts: { detail: string } }).facts.detail;
+      return (error as { details: { detail: string } }).details.detail;
     }
   };
   const sql = (text: string, ...values: unknown[]) => the().app.services.database.pool.query(text, values);
   const act = (mutation: string, variables: Record<string, unknown>) =>
     the().as(the().owner).graphql(mutation, variables);
 
-  /** Reads the snapshot, changes what it shows, and returns the views just before and at the end of its second. */
+  /** Caches a snapshot, applies a change, and returns the actor after one second, when the snapshot expires. */
   const change = async (token: string, apply: () => Promise<unknown>) => {
     const before = await actorAt(0, token);
     expect(before).to.be.an("object");
@@ -73,26 +73,26 @@ describe("auth snapshots on a replica that loses all hints", () => {
   it("show changed site and organization roles after one second", async () => {
     const [ada, bob] = await the().users("ada", "bob");
     const withSiteRole = await change(ada!.token, () => the().grant(ada!, "user-admin"));
-    expect((withSiteRole as Actor).siteRoles).to.deep.equal(["user-admin"]);
+    expect((withSiteRole as UserActor).siteRoles).to.deep.equal(["user-admin"]);
     const withRole = await change(bob!.token, () => the().grant(bob!, "organization-admin"));
-    expect((withRole as Actor).organizations.get(the().defaultOrganization)).to.deep.equal(["organization-admin"]);
+    expect((withRole as UserActor).organizations.get(the().defaultOrganization)).to.deep.equal(["organization-admin"]);
   });
 
-  it("reject an agent whose token ended after one second", async () => {
+  it("reject an agent whose token has ended after one second", async () => {
     const { agent } = await the().workspace(the().owner);
     const end = () => sql("update workspace_agents set token_ended_at = now() where id = $1", agent.id);
     expect(await change(agent.token, end)).to.equal("The token is not valid.");
   });
 });
 
-describe("values read a moment ago", () => {
-  /** Reads that end when the test says so. */
+describe("recently read values", () => {
+  /** Reads that resolve when the test says so. */
   const slowReads = () => {
     const finish: Array<(value: object) => void> = [];
     return { finish, values: new Recent<object>(() => new Promise((resolve) => finish.push(resolve))) };
   };
 
-  it("count from when the read began, not from when it ended", async () => {
+  it("expire one second after their read started, not after it ended", async () => {
     const { finish, values } = slowReads();
     const reading = at(0, () => values.read("key"));
     at(900, () => finish[0]!({}));
@@ -105,7 +105,7 @@ describe("values read a moment ago", () => {
     ["a hint", (values: Recent<object>) => values.dropWhere(() => false)],
     ["a gap in the hints", (values: Recent<object>) => values.clear()],
   ] as const) {
-    it(`are read anew when ${what} arrived during the read`, async () => {
+    it(`are read again when ${what} arrived during the read`, async () => {
       const { finish, values } = slowReads();
       const older = values.read("key");
       drop(values);

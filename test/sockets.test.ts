@@ -1,4 +1,4 @@
-// What both kinds of WebSockets have in common, whatever they carry.
+// Behavior that both kinds of WebSockets share, whatever they carry.
 import { once } from "node:events";
 import { mock } from "node:test";
 import { expect } from "chai";
@@ -11,7 +11,7 @@ import { Client, type Person, world } from "./support/world.js";
 
 const watch = "/api/v2/notifications/inbox/watch";
 
-/** How each kind is opened, up to the first sign that its session is known. */
+/** Opens each kind of socket, and waits until its session is authenticated. */
 const kinds = {
   async "GraphQL sockets"(url: string, { token }: Person) {
     const socket = new WebSocket(`${url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
@@ -41,22 +41,22 @@ describe("sockets", () => {
 
   for (const [name, open] of Object.entries(kinds)) {
     describe(name, () => {
-      it("stay open while their clients answer pings", async () => {
+      it("stay open while their clients respond to pings", async () => {
         const socket = await open(app.url, ada);
         let pings = 0;
         let isClosed = false;
         socket.on("ping", () => pings++);
         socket.on("close", () => (isClosed = true));
-        await eventually(() => isClosed || pings === 6, "more pings than may stay without a pong");
+        await eventually(() => isClosed || pings === 6, "more pings than would be sent without a pong");
         expect(isClosed).to.equal(false);
         socket.close();
       });
 
-      it("are not pinged any more once they are closed, and the others are", async () => {
+      it("stop being pinged once closed, while others continue", async () => {
         const [gone, stays] = [await open(app.url, ada), await open(app.url, ada)];
         gone.close();
         await once(gone, "close");
-        // The server notices the end a little later than the client.
+        // The server sees the close a little later than the client.
         await once(stays, "ping");
         const spy = mock.method(WebSocket.prototype, "ping");
         for (let count = 0; count < 2; count++) await once(stays, "ping");
@@ -66,7 +66,7 @@ describe("sockets", () => {
         stays.close();
       });
 
-      it("are closed with 1009 when a message is too large, and the server goes on", async () => {
+      it("are closed with code 1009 when a message is too large, and the server stays up", async () => {
         const socket = await open(app.url, ada);
         socket.send("x".repeat(2 * 1024 ** 2));
         const [code] = (await once(socket, "close")) as [number];
@@ -74,7 +74,7 @@ describe("sockets", () => {
         expect((await new Client(app.url).get("/healthz")).status).to.equal(200);
       });
 
-      it("leave nothing behind that watches their session", async () => {
+      it("stop watching their session when they close", async () => {
         const { credentials } = app.services;
         const start = credentials.watch.bind(credentials);
         let watched = 0;
@@ -89,7 +89,7 @@ describe("sockets", () => {
         const socket = await open(app.url, ada);
         expect(watched).to.equal(1);
         socket.close();
-        await eventually(() => watched === 0, "the session is not watched any more");
+        await eventually(() => watched === 0, "the session is no longer watched");
       });
     });
   }
@@ -98,10 +98,10 @@ describe("sockets", () => {
 describe("streams", () => {
   const the = world();
 
-  it("keep nothing of what they have sent", async () => {
+  it("release the abort listeners of each event they send", async () => {
     const ada = await the().user("ada");
     const watcher = await transports.SSE(the().url, ada.token);
-    await eventually(() => watcher.unread.length === 1, "it has begun");
+    await eventually(() => watcher.unread.length === 1, "the stream has started");
     const spies = (["addEventListener", "removeEventListener"] as const).map((name) =>
       mock.method(EventTarget.prototype, name),
     );
@@ -111,7 +111,7 @@ describe("streams", () => {
         ada.id,
         Array.from({ length: 20 }, (_, n) => `n${n}`),
       );
-      await eventually(() => watcher.items.length === 20, "all are told");
+      await eventually(() => watcher.items.length === 20, "the watcher gets all");
       const [added, removed] = spies.map(
         ({ mock: { calls } }) => calls.filter((call) => call.this instanceof AbortSignal).length,
       );

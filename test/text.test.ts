@@ -15,7 +15,7 @@ import {
 
 type Problem = (text: string) => string | undefined;
 
-/** Checks a rule against texts that keep it and texts that break it; the refusal is a sentence. */
+/** Checks a rule against valid and invalid texts; the problem is reported as a sentence. */
 const holds = (problem: Problem, good: string[], bad: string[]) => () => {
   for (const text of good) expect(problem(text), JSON.stringify(text)).to.equal(undefined);
   for (const text of bad) expect(problem(text), JSON.stringify(text)).to.match(/^[A-Z].*\.$/);
@@ -31,9 +31,9 @@ const hostile = [
 ];
 const longUrl = (bytes: number) => `https://a.example.com/${"x".repeat(bytes - 22)}`;
 
-describe("forms of text", () => {
+describe("text rules", () => {
   it(
-    "names",
+    "validates names",
     holds(
       nameProblem,
       ["a", "A1", "a-b-c", "x".repeat(32), "news"],
@@ -42,7 +42,7 @@ describe("forms of text", () => {
   );
 
   it(
-    "names of groups",
+    "validates names of groups",
     holds(
       groupNameProblem,
       ["a", "x".repeat(36), "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a", "everyone-else"],
@@ -51,7 +51,7 @@ describe("forms of text", () => {
   );
 
   it(
-    "display names",
+    "validates display names",
     holds(
       displayNameProblem,
       ["", "Ops & Co", "ü".repeat(64), "🦊".repeat(64)],
@@ -59,17 +59,20 @@ describe("forms of text", () => {
     ),
   );
 
-  it("names of people", holds(realNameProblem, ["", "Ann Lee", "x".repeat(128)], ["x".repeat(129), " Ann", ...untext]));
+  it(
+    "validates names of people",
+    holds(realNameProblem, ["", "Ann Lee", "x".repeat(128)], ["x".repeat(129), " Ann", ...untext]),
+  );
 
   it(
-    "free text",
+    "validates free text",
     holds((text) => proseProblem(text, 5), ["", " a\n ", "🦊🦊🦊🦊🦊"], ["123456", ...untext]),
   );
 
-  it("any text", holds(textProblem, ["", "a\u0001b", "🦊"], untext));
+  it("validates any text", holds(textProblem, ["", "a\u0001b", "🦊"], untext));
 
   it(
-    "e-mail addresses",
+    "validates email addresses",
     holds(
       emailProblem,
       [
@@ -105,7 +108,7 @@ describe("forms of text", () => {
   );
 
   it(
-    "URLs",
+    "validates URLs",
     holds(
       urlProblem,
       ["http://a", "https://a.example.com:8443/x?y=z#w", "HTTPS://a.example.com", "http://[::1]/", longUrl(2048)],
@@ -129,7 +132,7 @@ describe("forms of text", () => {
   );
 
   it(
-    "icons and avatars",
+    "validates icons and avatars",
     holds(
       iconProblem,
       ["", "/", "/icons/x.svg", "https://a.example.com/x.png"],
@@ -137,14 +140,14 @@ describe("forms of text", () => {
     ),
   );
 
-  it("ids", () => {
+  it("recognizes UUIDs", () => {
     const id = "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a";
     for (const text of [id, id.toUpperCase()]) expect(isUuid(text)).to.equal(true);
     for (const text of ["", `${id} `, `{${id}}`, id.replaceAll("-", ""), id.replace("a", "g"), `${id}\n`])
       expect(isUuid(text), text).to.equal(false);
   });
 
-  it("times", () => {
+  it("parses times", () => {
     const moments = {
       "2026-01-31T08:15:30Z": "2026-01-31T08:15:30.000Z",
       "2026-01-31t08:15:30.1239z": "2026-01-31T08:15:30.123Z",

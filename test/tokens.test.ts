@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deleteExpiredKeys } from "../src/domain/tokens/tokens.js";
+import { keyPurge } from "../src/domain/tokens/tokens.js";
 import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
@@ -32,7 +32,7 @@ describe("tokens", () => {
   const makeKey = async (person: Person, input: Record<string, unknown>) =>
     (await the().as(person).graphql(create, { input })).createApiKey;
 
-  /** Hours until a key ends. */
+  /** The hours until a key expires. */
   const endOf = async (id: string) => {
     const [{ left }] = await sql(
       "select extract(epoch from expires_at - now())::float8 as left from api_keys where id = $1",
@@ -40,7 +40,7 @@ describe("tokens", () => {
     );
     return left / 3600;
   };
-  /** Makes a key older, and its end nearer. */
+  /** Makes a key older, and sets its remaining lifetime. */
   const age = (id: string, since: string, left: string) =>
     sql(
       "update api_keys set created_at = now() - $2::interval, last_used_at = null, expires_at = now() + $3::interval where id = $1",
@@ -49,16 +49,16 @@ describe("tokens", () => {
       left,
     );
 
-  describe("as text", () => {
+  describe("in text form", () => {
     it("are made of unbiased random characters", () => {
       const counts = new Map<string, number>();
       for (const letter of randomText(62_000)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
       expect(counts.size).to.equal(62);
-      // Six standard deviations around 1,000; the first eight characters would come 1,211 times if bytes were just cut.
+      // Six standard deviations around 1,000; with bytes modulo 62, the first eight characters would occur 1,211 times.
       for (const [letter, count] of counts) expect(count, letter).to.be.within(810, 1190);
     });
 
-    it("are refused when malformed, and never with a hint at which part is wrong", async () => {
+    it("are rejected when malformed or invalid, without revealing which part is wrong", async () => {
       const w = the();
       const { message } = (await w.nobody.post(anyone, { checks: {} })).body;
       const detailOf = async (token: string) => {
@@ -75,7 +75,7 @@ describe("tokens", () => {
       const wrongSecret = w.owner.token.slice(0, -43) + stranger.slice(-43);
       const almostRight = w.owner.token.slice(0, -1) + (w.owner.token.endsWith("a") ? "b" : "a");
       const wrongKind = w.owner.token.replace("stw_se_", "stw_ak_");
-      // Also while the right one is remembered.
+      // Also while the valid token is cached.
       for (let time = 0; time < 2; time++) {
         for (const token of [stranger, wrongSecret, almostRight, wrongKind]) {
           expect(await detailOf(token), token).to.equal("The token is not valid.");
@@ -92,8 +92,8 @@ describe("tokens", () => {
     });
   });
 
-  describe("that users make", () => {
-    it("get a name, scopes and an end, and are shown once", async () => {
+  describe("created by users", () => {
+    it("get a name, scopes, and an expiry, and are shown once", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const { token, apiKey } = await makeKey(ada!, { name: "ci" });
@@ -113,7 +113,7 @@ describe("tokens", () => {
       expect(JSON.stringify(fields)).not.to.match(/secret|hash/i);
     });
 
-    it("report every fault of the input at once", async () => {
+    it("have all input faults reported together", async () => {
       const w = the();
       const failure = await w.as(w.owner).failure(create, {
         input: { name: "", scopes: ["group:read", "group:fly"], expiresAt: "2001-01-01T00:00:00Z" },
@@ -128,7 +128,7 @@ describe("tokens", () => {
       expect(fieldsOf(many)).to.deep.equal(["input.scopes"]);
     });
 
-    it("have different names, in any letter case, and can be renamed", async () => {
+    it("have unique names in any letter case, and can be renamed", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       await makeKey(ada!, { name: "Deploy" });
@@ -151,7 +151,7 @@ describe("tokens", () => {
       expect((await w.as(w.owner).failure(...rename("x"))).code).to.equal("FORBIDDEN");
     });
 
-    it("are 100 at most, whatever races", async () => {
+    it("are limited to 100, even under concurrent creation", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       await sql(
@@ -167,7 +167,7 @@ describe("tokens", () => {
       await makeKey(ada!, { name: "g" });
     });
 
-    it("give their names free when they expire, for new keys and for others that are renamed", async () => {
+    it("release their names when they expire, to new keys and renamed ones", async () => {
       const w = the();
       const ada = await w.user("ada");
       const rename = `mutation($input: UpdateApiKeyInput!) { updateApiKey(input: $input) { apiKey { name } } }`;
@@ -191,7 +191,7 @@ describe("tokens", () => {
       expect(await names()).to.deep.equal(["Deploy"]);
     });
 
-    it("are made for service accounts by those who administer users, and for nobody else", async () => {
+    it("are created for service accounts only by user administrators", async () => {
       const w = the();
       const [admin, ada] = await w.users("admin", "ada");
       await w.grant(admin!, "user-admin");
@@ -211,7 +211,7 @@ describe("tokens", () => {
       ]);
     });
 
-    it("with scopes do no more, and make no keys that do more or live longer", async () => {
+    it("with scopes are limited to them, and create no keys with more scopes or a longer life", async () => {
       const w = the();
       const group = await w.group();
       const reader = await makeKey(w.owner, { name: "reader", scopes: ["group:read"] });
@@ -238,7 +238,7 @@ describe("tokens", () => {
       });
     });
 
-    it("are not made by what ended while they were being made", async () => {
+    it("are not created with a credential that is revoked in the meantime", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       expect((await ask(ada!.token)).status).to.equal(200);
@@ -249,7 +249,7 @@ describe("tokens", () => {
       await eventually(async () => {
         const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
         return (await sql(waiting)).length > 0;
-      }, "the new token waits for the user");
+      }, "the new token waits for the lock on the user");
       await connection.query("delete from api_keys where user_id = $1", [ada!.id]);
       await connection.query("commit");
       connection.release();
@@ -257,7 +257,7 @@ describe("tokens", () => {
       expect(await sql("select from api_keys where user_id = $1", ada!.id)).to.have.length(0);
     });
 
-    it("that belong to an OAuth2 application make no keys and change no passwords", async () => {
+    it("cannot be created by an OAuth2 application, which cannot change passwords either", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const { id, text, secretHash } = newToken("oauth");
@@ -276,7 +276,7 @@ describe("tokens", () => {
   });
 
   describe("end", () => {
-    it("at their time, and say when that was", async () => {
+    it("at their expiry, which the response names", async () => {
       const w = the();
       const { token, apiKey } = await makeKey(w.owner, { name: "short" });
       const end = new Date(Date.now() - 60_000).toISOString();
@@ -285,7 +285,7 @@ describe("tokens", () => {
       expect({ status, detail: body.detail }).to.deep.equal({ status: 401, detail: `API key expired at "${end}".` });
     });
 
-    it("at once where they are revoked, by their user or by an administrator", async () => {
+    it("immediately when they are revoked, by their user or an administrator", async () => {
       const w = the();
       const [ada, bob] = await w.users("ada", "bob");
       for (const by of [ada!, w.owner]) {
@@ -300,7 +300,7 @@ describe("tokens", () => {
       }
     });
 
-    it("by logging out, which ends the credential in use, and all others by ending the sessions", async () => {
+    it("by logout, which ends the current credential, and by revoking sessions, which ends all others", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       const login = () => w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
@@ -325,7 +325,7 @@ describe("tokens", () => {
       ]);
     });
 
-    it("on every replica, whether its hint arrives or is lost", async () => {
+    it("on every replica, whether the hint arrives or is lost", async () => {
       const w = the();
       const replica = await startServer(w.database.url);
       try {
@@ -338,7 +338,7 @@ describe("tokens", () => {
         for (const { token } of [told, untold]) {
           await eventually(
             async () => (await ask(token, client)).status === 401,
-            "the other replica refuses the token",
+            "the other replica rejects the token",
           );
         }
       } finally {
@@ -346,56 +346,56 @@ describe("tokens", () => {
       }
     });
 
-    it("in the table a week later", async () => {
+    it("and are purged from the table a week later", async () => {
       const w = the();
       const gone = await makeKey(w.owner, { name: "gone" });
       const kept = await makeKey(w.owner, { name: "kept" });
       const end = "update api_keys set expires_at = now() - $2::interval where id = $1";
       await sql(end, gone.apiKey.id, "7 days 1 minute");
       await sql(end, kept.apiKey.id, "6 days 23 hours");
-      await deleteExpiredKeys(w.app.services);
+      await keyPurge.run(w.app.services);
       const left = await sql("select id from api_keys where id = any($1)", [gone.apiKey.id, kept.apiKey.id]);
       expect(left).to.deep.equal([{ id: kept.apiKey.id }]);
     });
   });
 
   describe("in use", () => {
-    it("leave nothing of their secrets in memory but hashes", async () => {
+    it("leave only hashes of their secrets in memory", async () => {
       const w = the();
       const { token } = await makeKey(w.owner, { name: "remembered" });
       const { credentials } = w.app.services;
       for (const _ of [1, 2, 3]) await credentials.authenticate(token);
       const { id, secret } = parseToken(token)!;
       const beyond = ["database", "log", "events"];
-      expect(await holds(credentials, id, beyond), "what is kept of the key is seen").to.equal(true);
+      expect(await holds(credentials, id, beyond), "the search finds the cached key").to.equal(true);
       expect(await holds(credentials, secret, beyond)).to.equal(false);
     });
 
-    it("cost one statement, shared by all who ask at once, and then none for a while", async () => {
+    it("take one statement, shared by concurrent requests, and then none while cached", async () => {
       const w = the();
       const { token } = await makeKey(w.owner, { name: "busy" });
       const { credentials } = w.app.services;
       const many = () => Promise.all(Array.from({ length: 20 }, async () => credentials.authenticate(token)));
-      expect(await statementsOf(w.app.services.database, many)).to.deep.equal({ statements: 0, credentials: 1 });
+      expect(await statementsOf(many)).to.deep.equal({ statements: 0, credentials: 1 });
       const known = credentials.authenticate(token);
       expect(known).to.not.be.instanceOf(Promise);
       expect(known).to.deep.include({ kind: "user", userId: w.owner.id, siteRoles: ["owner"] });
     });
 
-    it("carry roles that are a second old at most, and at once where they are changed", async () => {
+    it("carry roles at most a second old, and changed roles immediately", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      const mayReadLicences = async () =>
+      const mayReadLicenses = async () =>
         (await w.as(ada!).post(anyone, { checks: { it: { action: "read", object: { resource_type: "license" } } } }))
           .body.it;
-      expect(await mayReadLicences()).to.equal(false);
+      expect(await mayReadLicenses()).to.equal(false);
       await w.grant(ada!, "owner");
-      expect(await mayReadLicences()).to.equal(true);
+      expect(await mayReadLicenses()).to.equal(true);
       await sql("update users set site_roles = '{}' where id = $1", ada!.id);
-      await eventually(async () => !(await mayReadLicences()), "the role is gone without a hint");
+      await eventually(async () => !(await mayReadLicenses()), "the role is gone without a hint");
     });
 
-    it("are noted, with their users, soon after", async () => {
+    it("are recorded as used, with their users, shortly after", async () => {
       const w = the();
       const [ada] = await w.users("ada");
       await sql("update users set last_seen_at = null where id = $1", ada!.id);
@@ -410,7 +410,7 @@ describe("tokens", () => {
       }, "the use is stored");
     });
 
-    it("slide if they are sessions, once an hour is spent and up to their greatest age", async () => {
+    it("are extended if they are sessions, once an hour has passed and up to the maximum age", async () => {
       const w = the();
       const [fresh, used, old] = await w.users("fresh", "used", "old");
       const { apiKey, token } = await makeKey(w.owner, { name: "never slides" });
@@ -420,8 +420,8 @@ describe("tokens", () => {
       await age(apiKey.id, "2 hours", "22 hours");
       await Promise.all([fresh!, used!, old!, { token }].map((each) => ask(each.token)));
 
-      await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session slides");
-      await eventually(async () => (await endOf(idOf(old!.token))) > 3.9, "the old session slides");
+      await eventually(async () => (await endOf(idOf(used!.token))) > 23.9, "the session is extended");
+      await eventually(async () => (await endOf(idOf(old!.token))) > 3.9, "the old session is extended");
       await eventually(async () => {
         const [{ used_at }] = await sql(
           "select last_used_at as used_at from api_keys where id = $1",
@@ -440,7 +440,7 @@ describe("open streams", () => {
   const the = world();
   const sql = (text: string, ...values: unknown[]) => the().app.services.database.pool.query(text, values);
 
-  it("are told when their key is revoked, expires, or its user is suspended; others are not", async () => {
+  it("end when their key is revoked or expires, or its user is suspended, and not otherwise", async () => {
     const w = the();
     const { credentials } = w.app.services;
     const ended = new Set<string>();
@@ -464,7 +464,7 @@ describe("open streams", () => {
     for (const end of stop.values()) end();
   });
 
-  it("cost one statement for each thousand keys, whatever their number", async () => {
+  it("take one statement per thousand keys to check", async () => {
     const w = the();
     const { database, log } = w.app.services;
     await sql(

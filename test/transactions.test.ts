@@ -15,13 +15,13 @@ describe("transactions", () => {
 
   before(async () => {
     other = new Client(the().database.url);
-    // The database is dropped under it.
+    // The database is dropped while this client is connected.
     other.on("error", () => {});
     await other.connect();
   });
   after(() => other.end());
 
-  /** Every connection of the pool is free again and outside of a transaction. */
+  /** Every connection of the pool is idle and outside a transaction. */
   const isWhole = async () => {
     const { rows } = await other.query<{ state: string }>(
       "select state from pg_stat_activity where application_name = 'steward' and datname = current_database()",
@@ -33,9 +33,9 @@ describe("transactions", () => {
       connections.waitingCount === 0
     );
   };
-  const whole = () => eventually(isWhole, "the pool is whole");
+  const whole = () => eventually(isWhole, "the pool is idle");
 
-  /** Lets nobody change a group until the result is called. */
+  /** Locks a group against changes until the returned function is called. */
   const holding = async (groupId: string) => {
     const holder = new Client(the().database.url);
     await holder.connect();
@@ -55,7 +55,7 @@ describe("transactions", () => {
 
   const nameOf = async (id: string) => (await the().as(the().owner).get(`/api/v2/groups/${id}`)).body.name as string;
 
-  it("answer 503 when their connection is lost, change nothing, and the server goes on", async () => {
+  it("respond 503 and change nothing when their connection is lost, and the server recovers", async () => {
     const { id, name } = await the().group();
     const release = await holding(id);
     const answer = rename(id, "renamed-1");
@@ -69,25 +69,25 @@ describe("transactions", () => {
     expect(await nameOf(id)).to.equal(name);
   });
 
-  it("leave a connection to reads while they wait for a lock, and pass when they get it", async () => {
+  it("leave a connection to reads while they wait for a lock, and succeed when they get it", async () => {
     const { id, name } = await the().group();
     const release = await holding(id);
     const running = Array.from({ length: pool }, (_, n) => rename(id, `renamed-2-${n}`));
-    await eventually(waiting(pool - 1), "all that may wait do");
+    await eventually(waiting(pool - 1), "all but one of them wait");
     expect(await nameOf(id)).to.equal(name);
     await release();
     expect((await Promise.all(running)).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
     await whole();
   });
 
-  it("fail as a whole when the commit fails", async () => {
+  it("roll back entirely when the commit fails", async () => {
     await other.query(`
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused' using errcode = '40001'; end $$;
-      create constraint trigger refuse after update on groups deferrable initially deferred
-        for each row when (new.name = 'refused') execute function refuse()`);
+      create function reject_change() returns trigger language plpgsql as $$ begin raise exception 'rejected' using errcode = '40001'; end $$;
+      create constraint trigger reject_change after update on groups deferrable initially deferred
+        for each row when (new.name = 'rejected') execute function reject_change()`);
     const { id, name } = await the().group();
     const before = await other.query("select from audit_events");
-    expect((await rename(id, "refused")).status).to.equal(503);
+    expect((await rename(id, "rejected")).status).to.equal(503);
     await whole();
     expect(await nameOf(id)).to.equal(name);
     expect((await other.query("select from audit_events")).rowCount).to.equal(before.rowCount);
@@ -97,13 +97,13 @@ describe("transactions", () => {
     ["40001", "a serialization failure"],
     ["40P01", "a deadlock"],
   ])
-    it(`are tried three times in all after ${name}, in a statement or in the commit`, async () => {
+    it(`are attempted three times in total on ${name}, in a statement or in the commit`, async () => {
       for (const [when, deferral] of [
         ["statement", ""],
         ["commit", "deferrable initially deferred"],
       ]) {
         const loser = `loses-${sqlstate!.toLowerCase()}-${when}`;
-        // Sequences keep what a rollback undoes.
+        // Sequences are not rolled back.
         await other.query(`
           create sequence "${loser}";
           create function "${loser}"() returns trigger language plpgsql as $$ begin
@@ -126,9 +126,9 @@ describe("transactions", () => {
       await whole();
     });
 
-  it("fail as a whole when the audit event cannot be written", async () => {
+  it("roll back entirely when the audit event cannot be written", async () => {
     const { id, name } = await the().group();
-    await other.query("alter table audit_events add constraint refused check (resource_label <> 'unheard') not valid");
+    await other.query("alter table audit_events add constraint rejected check (resource_label <> 'unheard') not valid");
     expect((await rename(id, "heard")).status).to.equal(200);
     await other.query("update groups set name = 'unheard' where id = $1", [id]);
     expect((await rename(id, name)).status).to.equal(500);
@@ -136,7 +136,7 @@ describe("transactions", () => {
     expect(await nameOf(id)).to.equal("unheard");
   });
 
-  it("end when the caller is gone, and give their connection back", async () => {
+  it("run to completion when the client disconnects, and release their connection", async () => {
     const { id } = await the().group();
     const release = await holding(id);
     const caller = new AbortController();
@@ -171,7 +171,7 @@ describe("transactions", () => {
         (error: Error) => error.message,
       );
 
-    it("undo what went before the statement that failed", async () => {
+    it("undo the statements before the one that failed", async () => {
       const ctx = make();
       const failed = ctx.transactional(async () => {
         await ctx.rows(insertKey, the().owner.id, "undone");
@@ -182,7 +182,7 @@ describe("transactions", () => {
       expect(await keys("undone")).to.equal(0);
     });
 
-    it("refuse what still comes when they are over", async () => {
+    it("reject statements issued after they have ended", async () => {
       const ctx = make();
       let late: Promise<unknown> | undefined;
       const slow = async () => {
@@ -196,7 +196,7 @@ describe("transactions", () => {
       expect(await keys("late")).to.equal(0);
     });
 
-    it("run what waits for the commit only after their own commit, not after that of a later attempt", async () => {
+    it("run their after-commit actions only after their own commit, not after that of a later attempt", async () => {
       const ctx = make();
       const done: string[] = [];
       const attempt = (name: string, divisor: number) =>
@@ -212,7 +212,7 @@ describe("transactions", () => {
       expect(done).to.deep.equal(["second"]);
     });
 
-    it("read again what a failed attempt has read", async () => {
+    it("read again what a failed attempt has loaded", async () => {
       const ctx = make();
       let reads = 0;
       const counted = (_: Context, wanted: readonly string[]) => Promise.resolve(wanted.map(() => ++reads));
@@ -229,18 +229,18 @@ describe("transactions", () => {
       expect([await attempt(0), await attempt(1)]).to.deep.equal([1, 2]);
     });
 
-    it("cannot be given up while they commit, but again after a commit that failed", async () => {
+    it("cannot be given up during the commit, but can be again after a failed commit", async () => {
       await other.query(`
         create function hold() returns trigger language plpgsql as $$ begin
           perform pg_advisory_xact_lock(5);
-          if new.key = 'held and refused' then raise exception 'refused'; end if;
+          if new.key = 'held and rejected' then raise exception 'rejected'; end if;
           return null;
         end $$;
         create constraint trigger hold after insert on idempotency_keys deferrable initially deferred
           for each row when (new.key like 'held%') execute function hold()`);
       for (const [key, outcome, fate] of [
         ["held", "none", "commits"],
-        ["held and refused", "refused", undefined],
+        ["held and rejected", "rejected", undefined],
       ] as const) {
         const ctx = make();
         await other.query("select pg_advisory_lock(5)");
@@ -268,7 +268,7 @@ describe("transactions", () => {
       expect(await keys("too late")).to.equal(0);
     });
 
-    it("succeed although an action after the commit fails, which is logged", async () => {
+    it("succeed even if an action after the commit fails, which is logged", async () => {
       const ctx = make();
       const work = ctx.transactional(async () => {
         ctx.afterCommit(() => Promise.reject(new Error("lost")));
@@ -280,7 +280,7 @@ describe("transactions", () => {
       expect(line).to.deep.include({ msg: "an action after the commit failed" });
     });
 
-    it("are over before what waits for the commit", async () => {
+    it("end before their after-commit actions run", async () => {
       const ctx = make();
       const done: string[] = [];
       const result = await ctx.transactional(async () => {
@@ -299,7 +299,7 @@ describe("transactions", () => {
 describe("the unread count", () => {
   const the = world();
 
-  it("stays the number of unread notifications under parallel arrivals and marks", async () => {
+  it("stays equal to the number of unread notifications under concurrent deliveries and marks", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const inbox = "/api/v2/notifications/inbox";
@@ -324,7 +324,7 @@ describe("the unread count", () => {
     };
     expect((await Promise.all(Array.from({ length: 12 }, walk))).flat()).to.deep.equal([]);
 
-    const counted = `select unread_count, (select count(*)::int from inbox_notifications i where i.user_id = c.user_id and read_at is null) as unread,
+    const counted = `select unread_count, (select count(*)::int from inbox_notifications i where i.user_id = c.user_id and i.epoch = c.epoch and read_at is null) as unread,
       last_seq, (select max(seq) from inbox_notifications i where i.user_id = c.user_id) as latest
       from inbox_cursors c where user_id = $1`;
     const { rows } = await w.app.services.database.pool.query(counted, [ada!.id]);

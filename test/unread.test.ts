@@ -1,4 +1,4 @@
-// A thousand clients that do not read, on a server in a process of its own: what it costs, and who notices.
+// A thousand clients that do not read, on a server in a process of its own: its memory, and the effect on others.
 import { get } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
@@ -20,7 +20,7 @@ describe("1,000 clients that do not read", () => {
   let server: ServerProcess;
 
   before(async () => {
-    // Without a bound, what waits would be several times as much as this heap.
+    // Without a bound, the buffered data would exceed this heap several times over.
     server = await spawnServer({
       STEWARD_DATABASE_URL: the().database.url,
       STEWARD_RATE_LIMIT_API: "0",
@@ -33,7 +33,7 @@ describe("1,000 clients that do not read", () => {
     await server.ended;
   });
 
-  /** Sends a request for a large response and reads nothing. */
+  /** Sends a request for a large response, and reads nothing. */
   function silentRequest(token: string): void {
     const { hostname, port } = new URL(server.url);
     const body = JSON.stringify({ query: queryFor(50) });
@@ -45,7 +45,7 @@ describe("1,000 clients that do not read", () => {
     endings.push(() => socket.destroy());
   }
 
-  /** Opens an event stream and reads nothing. */
+  /** Opens an event stream, and reads nothing. */
   function silentEventSource(token: string): Promise<void> {
     const headers = { "Service-Session-Token": token, Accept: "text/event-stream" };
     return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ describe("1,000 clients that do not read", () => {
     });
   }
 
-  /** Opens a WebSocket and reads nothing. */
+  /** Opens a WebSocket, and reads nothing. */
   async function silentSocket(path: string, protocols: string[], token: string): Promise<WebSocket> {
     const socket = new WebSocket(server.url.replace("http", "ws") + path, protocols, {
       headers: { "Service-Session-Token": token },
@@ -67,7 +67,7 @@ describe("1,000 clients that do not read", () => {
     return socket;
   }
 
-  /** Asks for more on one socket than fits, and reads nothing. */
+  /** Requests more on one socket than its buffers hold, and reads nothing. */
   async function silentGraphql(token: string): Promise<void> {
     const socket = await silentSocket("/graphql", ["graphql-transport-ws"], token);
     socket.resume();
@@ -78,7 +78,7 @@ describe("1,000 clients that do not read", () => {
     for (let id = 0; id < 100; id++) socket.send(JSON.stringify({ type: "subscribe", id: String(id), payload }));
   }
 
-  it("take up a bounded part of memory, which is reported, while others are served", async function () {
+  it("use a bounded, reported amount of memory while others are served", async function () {
     this.timeout(120_000);
     const people = await Promise.all(
       Array.from({ length: 46 }, async () => {

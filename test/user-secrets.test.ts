@@ -7,7 +7,7 @@ import { type Answer, type Person, world } from "./support/world.js";
 
 const pathOf = (user = "me") => `/api/v2/users/${user}/secrets`;
 
-/** The fields that an answer finds fault with. */
+/** The fields that a response reports as invalid. */
 const faulty = ({ body }: Answer) => body.validations?.map(({ field }: { field: string }) => field);
 
 describe("user secrets", () => {
@@ -32,7 +32,7 @@ describe("user secrets", () => {
     );
     return w().app.services.vault.open(userSecretValues.place(row), row);
   };
-  /** Secrets by the dozen, past the caps. The values are not real. */
+  /** Inserts many secrets, beyond the limits. Their values are not real ciphertexts. */
   const fill = (person: Person, count: number, bytes: number, isEnv = false) =>
     sql(
       `insert into user_secrets (id, user_id, name, env_name, value_bytes, key_id, value_nonce, value_ciphertext,
@@ -47,8 +47,8 @@ describe("user secrets", () => {
   const events = (id: string) =>
     sql(`select action, resource_label, diff from audit_events where resource_id = $1 order by time, id`, id);
 
-  describe("are kept for their user", () => {
-    it("in the order of bytes, and the value is in no answer", async () => {
+  describe("are stored for their user", () => {
+    it("and listed in byte order, with no value in any response", async () => {
       const ada = await w().user("ada");
       expect((await as(ada).get(pathOf())).body).to.deep.equal([]);
       const answers = [];
@@ -77,7 +77,7 @@ describe("user secrets", () => {
       expect(await as(ada).get(`${pathOf()}/case`)).to.include({ status: 404 });
     });
 
-    it("with the value as it is, to the last line break", async () => {
+    it("with the exact value, trailing line breaks included", async () => {
       const ada = await w().user("ada");
       const value = " \t-----BEGIN\r\nkey \u{1f511}\n\n";
       await created(ada, { name: "pem", value });
@@ -88,7 +88,7 @@ describe("user secrets", () => {
       expect(await valueOf(ada, "pem"), "kept").to.equal("2\n");
     });
 
-    it("each under a ciphertext of its own, equal values too", async () => {
+    it("each with its own ciphertext, even for equal values", async () => {
       const ada = await w().user("ada");
       for (const name of ["one", "two"]) await created(ada, { name, value: "the same" });
       await patch(ada, "two", { value: "the same" });
@@ -100,7 +100,7 @@ describe("user secrets", () => {
       expect(one.value_ciphertext.includes("the same")).to.equal(false);
     });
 
-    it("and for nobody else, owners of the site included", async () => {
+    it("and hidden from all others, site owners included", async () => {
       const [ada, bob] = await w().users("ada", "bob");
       const known = (await as(w().owner).get(`/api/v2/users/${newId()}/secrets/known`)).body;
       await created(ada!, { name: "known" });
@@ -136,7 +136,7 @@ describe("user secrets", () => {
       expect(await sql("select from user_secrets where user_id = $1", ada.id)).to.deep.equal([]);
     });
 
-    it("within the scopes of the credential", async () => {
+    it("and limited by the scopes of the credential", async () => {
       const ada = await w().user("ada");
       await created(ada, { name: "a" });
       const { id, text, secretHash } = newToken("token");
@@ -155,8 +155,8 @@ describe("user secrets", () => {
     });
   });
 
-  describe("keep to the rules of their fields", () => {
-    it("which are reported all at once, in the style of each surface", async () => {
+  describe("validate their fields", () => {
+    it("and report all faults together, in the style of REST and of GraphQL", async () => {
       const ada = await w().user("ada");
       const wrong = { name: "a/b", value: "", env_name: "9x", file_path: "x" };
       const answer = await as(ada).post(pathOf(), wrong);
@@ -198,7 +198,7 @@ describe("user secrets", () => {
       ],
     };
     for (const [field, texts] of Object.entries(refused)) {
-      it(`refuse a ${field} that breaks its rule`, async () => {
+      it(`and reject an invalid ${field}`, async () => {
         const ada = await w().user("ada");
         await created(ada, { name: "there" });
         for (const text of texts) {
@@ -213,7 +213,7 @@ describe("user secrets", () => {
       });
     }
 
-    it("take what the rules allow, to the byte", async () => {
+    it("and accept values up to the last byte of each limit", async () => {
       const ada = await w().user("ada");
       const accepted = [
         { name: "ä".repeat(127), value: "x" },
@@ -229,7 +229,7 @@ describe("user secrets", () => {
       for (const secret of accepted) expect(await created(ada, secret)).to.include({ name: secret.name });
     });
 
-    it("leave reserved environment names alone, in any letter case, and say what is reserved", async () => {
+    it("and reject reserved environment names in any letter case, naming the reserved part", async () => {
       const ada = await w().user("ada");
       const reserved = {
         path: /name PATH/,
@@ -245,7 +245,7 @@ describe("user secrets", () => {
       }
     });
 
-    it("name whatever has a wrong type", async () => {
+    it("and report every field of the wrong type", async () => {
       const ada = await w().user("ada");
       const answer = await as(ada).post(pathOf(), {
         name: 1,
@@ -260,8 +260,8 @@ describe("user secrets", () => {
     });
   });
 
-  describe("are in each other's way", () => {
-    it("by name, variable and file, which are reported all at once", async () => {
+  describe("as a whole", () => {
+    it("are unique by name, variable, and file path, with all conflicts reported together", async () => {
       const [ada, bob] = await w().users("ada", "bob");
       const [env_name, file_path] = ["T", "~/t"];
       await created(ada!, { name: "one", env_name, file_path });
@@ -290,13 +290,13 @@ describe("user secrets", () => {
       expect(await patch(ada!, "one", { env_name, file_path, value: "same place" })).to.include({ status: 200 });
     });
 
-    it("and of two of one name at once, one wins", async () => {
+    it("are stored once when created concurrently under one name", async () => {
       const ada = await w().user("ada");
       const answers = await Promise.all(Array.from({ length: 8 }, () => create(ada, { name: "same" })));
       expect(answers.map(({ status }) => status)).to.have.members([201, ...Array.from({ length: 7 }, () => 409)]);
     });
 
-    it("only as far as a unique index goes", async () => {
+    it("are unique by database indexes too", async () => {
       const ada = await w().user("ada");
       await created(ada, { name: "one", env_name: "T", file_path: "~/t" });
       const copy = (name: string, env: string, path: string) =>
@@ -318,7 +318,7 @@ describe("user secrets", () => {
       expect(await copy("x", "", "")).to.equal(undefined);
     });
 
-    it("up to the number that a user may have, whatever races", async () => {
+    it("are limited in number, even when created concurrently", async () => {
       const ada = await w().user("ada");
       await fill(ada, 49, 1);
       const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => create(ada, { name: `n-${n}` })));
@@ -331,7 +331,7 @@ describe("user secrets", () => {
       expect((await as(ada).get(pathOf())).body).to.have.length(50);
     });
 
-    it("up to the bytes of all values, of which equal ones may take each other's place", async () => {
+    it("are limited in total bytes of values, where a value of equal size may replace another", async () => {
       const ada = await w().user("ada");
       await fill(ada, 9, 22_000);
       await created(ada, { name: "last", value: "x".repeat(6_800) });
@@ -344,7 +344,7 @@ describe("user secrets", () => {
       expect(await valueOf(ada, "last")).to.equal("y".repeat(6_800));
     });
 
-    it("up to the bytes of all variables", async () => {
+    it("are limited in total bytes of environment variables", async () => {
       const ada = await w().user("ada");
       await fill(ada, 2, 12_288, true);
       const file = await created(ada, { name: "file", value: "x", file_path: "~/f" });
@@ -369,7 +369,7 @@ describe("user secrets", () => {
       );
     });
 
-    it("but what lies above a lowered cap stays, and may shrink and change", async () => {
+    it("may stay above a lowered limit, shrink, and change otherwise", async () => {
       const ada = await w().user("ada");
       await created(ada, { name: "big", value: "x".repeat(100), env_name: "BIG" });
       await fill(ada, 60, 24_000, true);
@@ -380,7 +380,7 @@ describe("user secrets", () => {
   });
 
   describe("change", () => {
-    it("where something is given, and not where it is the same", async () => {
+    it("only when a given field differs", async () => {
       const ada = await w().user("ada");
       const { id, updated_at } = await created(ada, { name: "a", env_name: "A", file_path: "~/a", description: "d" });
       for (const nothing of [{}, { value: null }, { name: "x" }, { name: "x", description: null }, { user: "bob" }]) {
@@ -394,14 +394,14 @@ describe("user secrets", () => {
       const again = await patch(ada, "a", { env_name: "", description: "d", name: "b" });
       expect(again).to.include({ status: 200 });
       expect(again.body).to.deep.equal(cleared.body);
-      expect(await events(id), "nothing new").to.have.length(2);
+      expect(await events(id), "no new events").to.have.length(2);
       const sameValue = await patch(ada, "a", { value: "v" });
       expect(sameValue.body.updated_at > cleared.body.updated_at, "a value counts as a change").to.equal(true);
       const bare = await patch(ada, "a", { file_path: "", description: "" });
       expect(bare.body).to.include({ env_name: "", file_path: "", description: "" });
     });
 
-    it("or go, and never come back", async () => {
+    it("or are deleted, but never reappear after a concurrent change", async () => {
       const ada = await w().user("ada");
       for (let round = 0; round < 30; round++) {
         await created(ada, { name: "a" });
@@ -440,7 +440,7 @@ describe("user secrets", () => {
       expect((await as(w().owner).failure(`{ userSecrets(user: "${ada.id}") { id } }`)).code).to.equal("FORBIDDEN");
     });
 
-    it("and auditors see whose they are and which fields were written, but nothing else", async () => {
+    it("with audit events that show the owner and the fields written, and nothing else", async () => {
       const ada = await w().user("ada");
       const { id } = await created(ada, { name: "telltale-name", value: "telltale-value", env_name: "TELLTALE" });
       await patch(ada, "telltale-name", { value: "telltale-two", env_name: "", file_path: "~/telltale" });
@@ -472,7 +472,7 @@ describe("user secrets", () => {
     });
   });
 
-  it("cost a constant number of statements", async () => {
+  it("take a constant number of statements", async () => {
     const ada = await w().user("ada");
     await created(ada, { name: "warm" });
     await as(ada).get(pathOf());

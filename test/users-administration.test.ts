@@ -16,10 +16,10 @@ import {
 } from "./support/accounts.js";
 import { type Person, world } from "./support/world.js";
 
-describe("who administers users", () => {
+describe("administration of users", () => {
   const the = world();
 
-  it("user admins change people, but nobody with a site role; others change nobody", async () => {
+  it("lets user admins change users, except holders of site roles, and other roles none at all", async () => {
     const w = the();
     const [userAdmin, templateAdmin, auditor, organizationAdmin, plain, bob, colleague] = await w.users(
       "uadmin",
@@ -58,7 +58,7 @@ describe("who administers users", () => {
     await w.as(userAdmin!).graphql(createUser, { input });
   });
 
-  it("scopes narrow what an administrator may do; everybody's key reads its own user", async () => {
+  it("is limited by scopes, except for reading the key's own user", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const { createApiKey } = await w
@@ -76,7 +76,7 @@ describe("who administers users", () => {
     }
   });
 
-  it("an OAuth2 token changes no password, whatever its scopes", async () => {
+  it("lets an OAuth2 token change no password, whatever its scopes", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const [id, secret] = ["oauthtoken", "s".repeat(43)];
@@ -92,7 +92,7 @@ describe("who administers users", () => {
     );
   });
 
-  it("a user admin cannot give the role owner, nor any other, nor reset an owner's password", async () => {
+  it("lets user admins neither grant site roles nor reset an owner's password", async () => {
     const w = the();
     const [userAdmin, bob] = await w.users("uadmin", "bob");
     await w.grant(userAdmin!, "user-admin");
@@ -106,7 +106,7 @@ describe("who administers users", () => {
     ).to.equal("FORBIDDEN");
   });
 
-  it("owners set roles: the list is replaced, implied names are ignored, organisation roles refused", async () => {
+  it("lets owners replace site roles: implied names are ignored, organization roles rejected", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const set = (roles: unknown) => ({ input: { user: bob!.id, roles } });
@@ -124,7 +124,7 @@ describe("who administers users", () => {
     expect((await owner.graphql(setUserRoles, set([]))).setUserRoles.user.roles).to.deep.equal([]);
   });
 
-  it("roles count from the next request of their holder", async () => {
+  it("applies new roles from their holder's next request on", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const mayRead = async () =>
@@ -136,7 +136,7 @@ describe("who administers users", () => {
     expect(await mayRead()).to.equal(false);
   });
 
-  it("nobody suspends or deletes themself", async () => {
+  it("lets no user suspend or delete themselves", async () => {
     const w = the();
     const [second, plain] = await w.users("second", "plain");
     await w.grant(second!, "owner");
@@ -147,7 +147,7 @@ describe("who administers users", () => {
     await w.as(w.owner).graphql(setUserRoles, { input: { user: second!.id, roles: [] } });
   });
 
-  it("the last active owner who is a person stays one", async () => {
+  it("keeps the last active owner who is a person", async () => {
     const w = the();
     const [second] = await w.users("second");
     const owner = w.as(w.owner);
@@ -155,11 +155,11 @@ describe("who administers users", () => {
     const robot = { email: "robot@example.com", username: "robot", isServiceAccount: true };
     const { createUser: made } = await owner.graphql(createUser, { input: robot });
     await owner.graphql(setUserRoles, { input: { user: made.user.id, roles: ["OWNER"] } });
-    expect(await code(owner, setUserRoles, demoted), "a service account does not count").to.equal("CONFLICT");
+    expect(await code(owner, setUserRoles, demoted), "a service account is no substitute").to.equal("CONFLICT");
 
     await w.grant(second!, "owner");
     await owner.graphql(suspendUser, { input: { user: second!.id } });
-    expect(await code(owner, setUserRoles, demoted), "a suspended owner does not count").to.equal("CONFLICT");
+    expect(await code(owner, setUserRoles, demoted), "a suspended owner is no substitute").to.equal("CONFLICT");
     await owner.graphql(setUserRoles, { input: { user: second!.id, roles: [] } });
     await owner.graphql(setUserRoles, { input: { user: made.user.id, roles: [] } });
     expect(await code(owner, setUserRoles, { input: { user: "me", roles: ["AUDITOR"] } })).to.equal("CONFLICT");
@@ -167,7 +167,7 @@ describe("who administers users", () => {
     await owner.graphql(setUserRoles, { input: { user: "me", roles: ["OWNER"] } });
   });
 
-  it("two owners who take each other's role, suspend or delete each other at once: one is always left", async () => {
+  it("leaves at least one owner when two demote, suspend, or delete each other concurrently", async () => {
     const w = the();
     const { pool } = w.app.services.database;
     const count = async () =>
@@ -204,7 +204,7 @@ describe("who administers users", () => {
       refused += attempts.filter(({ status }) => status === "rejected").length;
       expect(await count(), `round ${round}`).to.be.at.least(1);
     }
-    expect(refused, "each round one of both is refused").to.be.at.least(100);
+    expect(refused, "at least one of each pair is rejected").to.be.at.least(100);
     await reset();
     await restoreKeys();
     await pool.query(
@@ -213,7 +213,7 @@ describe("who administers users", () => {
     );
   });
 
-  it("changes cost a small number of statements", async () => {
+  it("takes a fixed, small number of statements per change", async () => {
     const w = the();
     const [bob] = await w.users("bob");
     const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
@@ -221,13 +221,14 @@ describe("who administers users", () => {
     expect(
       await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
     ).to.equal(3);
-    // Each reads the roles of the user once more, after the lock.
+    // Each reads the user's roles once more after taking the lock.
     expect(await cost(updateUser, { user, name: "Bob" })).to.equal(5);
     expect(await cost(suspendUser, { user })).to.equal(5);
     expect(await cost(activateUser, { user })).to.equal(5);
     expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.equal(5);
-    // One more: whose password it is has to be known before it is hashed, which no transaction waits for.
+    // One more: the user is read before hashing, which happens outside the transaction.
     expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(6);
-    expect(await cost(deleteUser, { user })).to.equal(4);
+    // Two more: memberships and groups are locked in one order.
+    expect(await cost(deleteUser, { user })).to.equal(6);
   });
 });

@@ -23,7 +23,7 @@ import { Client, type GraphqlFailure, world } from "./support/world.js";
 describe("users", () => {
   const the = world();
 
-  it("an administrator creates somebody, who signs in with the password", async () => {
+  it("are created by an administrator, and sign in with their password", async () => {
     const w = the();
     const created = await w.as(w.owner).graphql(createUser, {
       input: {
@@ -57,7 +57,7 @@ describe("users", () => {
     });
   });
 
-  it("creates service accounts, which never sign in", async () => {
+  it("can be service accounts, which cannot sign in", async () => {
     const w = the();
     const input = { email: "robot@example.com", username: "robot", isServiceAccount: true };
     const { createUser: made } = await w.as(w.owner).graphql(createUser, { input });
@@ -68,7 +68,7 @@ describe("users", () => {
     expect(fields(refused)).to.deep.equal(["input.loginType", "input.password"]);
   });
 
-  it("all faults of the fields are told at once", async () => {
+  it("have all field faults reported together", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const bad = {
@@ -99,7 +99,7 @@ describe("users", () => {
     ]);
   });
 
-  it("refuses passwords that are easy to guess for this very person, and never repeats them", async () => {
+  it("cannot have a password that is easy to guess given their own data; it is never echoed", async () => {
     const w = the();
     const password = "ottokar.winterbottom";
     const input = { email: "ottokar.winterbottom@example.com", username: "ottokar", password };
@@ -108,7 +108,7 @@ describe("users", () => {
     expect(JSON.stringify(refused.errors)).not.to.include(password);
   });
 
-  it("organisations are named by ids that exist", async () => {
+  it("are created only in existing organizations", async () => {
     const w = the();
     const other = (await w.organization()).id;
     const input = { email: "multi@example.com", username: "multi", password: goodPassword };
@@ -125,7 +125,7 @@ describe("users", () => {
     expect(made.createUser.user.organizationIds).to.have.members([other, w.defaultOrganization]).and.to.have.length(2);
   });
 
-  it("of two with one e-mail in different case at once, one is made and the other told why", async () => {
+  it("are created once under concurrent use of an email in different letter case, and the loser gets a conflict", async () => {
     const w = the();
     for (let round = 0; round < 5; round++) {
       const attempts = await Promise.allSettled(
@@ -140,7 +140,7 @@ describe("users", () => {
     }
   });
 
-  it("an e-mail and a username that are both taken are reported together, by whoever they are held", async () => {
+  it("get one conflict that reports email and username together, even when different users hold them", async () => {
     const w = the();
     const [ada, bob, eve] = await w.users("ada", "bob", "eve");
     const taken = { email: ada!.email.toUpperCase(), username: bob!.username.toUpperCase() };
@@ -153,14 +153,14 @@ describe("users", () => {
     ] as const) {
       const refused = await w.as(w.owner).failure(document, { input: given });
       expect([refused.code, fields(refused)]).to.deep.equal(["CONFLICT", both]);
-      expect(refused.message).to.equal("This e-mail and this username are in use.");
+      expect(refused.message).to.match(/^This e-?mail and this username are in use\.$/);
     }
-    // Its own names are no conflict, whatever else is.
+    // A user's own email or username is no conflict.
     const own = { user: eve!.id, email: eve!.email.toUpperCase(), username: bob!.username };
     expect(fields(await w.as(w.owner).failure(updateUser, { input: own }))).to.deep.equal(["input.username"]);
   });
 
-  it("a taken username is a conflict, also in another case, until its holder is deleted", async () => {
+  it("have usernames that are unique in any letter case until their holder is deleted", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const refused = await w.as(bob!).failure(updateProfile, { input: { username: ada!.username.toUpperCase() } });
@@ -173,7 +173,7 @@ describe("users", () => {
     await w.as(w.owner).graphql(updateUser, { input: { user: bob!.id, email: ada!.email } });
   });
 
-  it("people change their own name, picture and username, and nobody else's", async () => {
+  it("may change their own name, avatar, and username, and no one else's", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const { updateProfile: changed } = await w
@@ -192,7 +192,7 @@ describe("users", () => {
     expect(await code(w.nobody, updateProfile, { input: { name: "Nobody" } })).to.equal("UNAUTHENTICATED");
   });
 
-  it("what changes nothing leaves no trace", async () => {
+  it("are not updated or audited by changes without effect", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const events = async () =>
@@ -213,7 +213,7 @@ describe("users", () => {
     expect(await events()).to.equal(before + 1);
   });
 
-  it("a suspended user is out at once and signs in anew when activated", async () => {
+  it("are signed out immediately when suspended, and can sign in again once activated", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const suspended = await w.as(w.owner).graphql(suspendUser, { input: { user: ada!.username } });
@@ -226,7 +226,7 @@ describe("users", () => {
     expect(await signedIn(w, { ...ada!, token })).to.equal(200);
   });
 
-  it("a suspension that races a sign-in leaves no session", async () => {
+  it("suspended during a sign-in have no session left", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const credentials = { email: ada!.email, password: `${ada!.username}-has-quite-a-long-password` };
@@ -243,7 +243,7 @@ describe("users", () => {
     }
   });
 
-  it("a deleted user is gone with keys and memberships; the names are free again", async () => {
+  it("lose keys and memberships when deleted, and free their names", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await w.grant(ada!, "organization-auditor");
@@ -265,7 +265,7 @@ describe("users", () => {
     expect((await w.as(w.owner).graphql(createUser, { input: again })).createUser.user.id).not.to.equal(ada!.id);
   });
 
-  it("two deletions of one user: one succeeds", async () => {
+  it("can be deleted only once, even concurrently", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const attempts = await Promise.allSettled(
@@ -274,7 +274,7 @@ describe("users", () => {
     expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
   });
 
-  it("a reset password replaces the old one and ends everything that came from it", async () => {
+  it("lose sessions and keys that depend on the old password when it is reset", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await w.as(w.owner).graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } });
@@ -308,20 +308,20 @@ describe("users", () => {
     expect(auditEvents.nodes).to.deep.equal([{ action: "UPDATE", diff: { password: { old: "***", new: "***" } } }]);
   });
 
-  it("a new password that waits for its turn keeps nobody from the user", async () => {
+  it("can be changed while a password reset for them waits in the hashing queue", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const replica = await startServer(w.database.url, { STEWARD_HASH_CONCURRENCY: "1" });
     const { passwords, database } = replica.services;
     const owner = new Client(replica.url, w.owner.token);
     try {
-      const others = Array.from({ length: 30 }, () => passwords.hash("somebody else's"));
+      const others = Array.from({ length: 30 }, () => passwords.hash("another user's"));
       const before = database.executed;
       let isDone = false;
       const reset = owner.graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } }).then(() => {
         isDone = true;
       });
-      await eventually(() => database.executed >= before + 2, "the session and the user are read");
+      await eventually(() => database.executed >= before + 2, "the session and the user have been read");
       await owner.graphql(updateUser, { input: { user: ada!.id, name: "Ada" } });
       expect(isDone).to.equal(false);
       await Promise.all([...others, reset]);
@@ -331,7 +331,7 @@ describe("users", () => {
     }
   });
 
-  it("identities of the system are read by id, not listed, and not changed", async () => {
+  it("that are system identities can be read by id, but are not listed and cannot be changed", async () => {
     const w = the();
     const id = "01890000-0000-7000-8000-00000000000a";
     await w.app.services.database.pool.query(

@@ -1,4 +1,4 @@
-// Variables mean the same to both executors, and to every run of an operation.
+// Variables mean the same to both executors, and in every execution of an operation.
 import { expect } from "chai";
 import { execute, type ExecutionResult, parse, validate } from "graphql";
 import type { Context } from "../src/domain/kernel/context.js";
@@ -18,7 +18,7 @@ const plain = ({ data = null, errors = [] }: ExecutionResult) =>
   });
 
 describe("variables", () => {
-  it(`mean the same to both executors and to every run (STEWARD_TEST_SEED=${seed})`, async () => {
+  it(`mean the same to both executors and in every execution (STEWARD_TEST_SEED=${seed})`, async () => {
     const schema = echoSchema();
     const random = new Random(seed, ["a", "1"]);
     let [valid, failing] = [0, 0];
@@ -34,10 +34,10 @@ describe("variables", () => {
         if (expected.errors) failing++;
         const what = `${document.text}\n${JSON.stringify(variables)}`;
         for (const operation of operations)
-          expect(plain(await operation.run({} as Context, variables)), what).to.equal(plain(expected));
+          expect(plain(await operation.admit({} as Context).run(variables)), what).to.equal(plain(expected));
       }
     }
-    // Documents that are mostly invalid, or values that mostly fail, would compare nothing.
+    // If most documents were invalid, or most values failed, the comparison would prove little.
     expect(valid).to.be.above(documents * 0.6);
     expect(failing).to.be.within(valid * runsEach * 0.05, valid * runsEach * 0.6);
   });

@@ -1,4 +1,4 @@
-// What is encrypted opens with its key, at its place, and not otherwise.
+// Encrypted values open with their key and at their place only.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ describe("the vault", () => {
   const vault = vaultWith(k1, k2);
 
   for (const plain of ["", "x", "p\u{1f511}ä\n", "long ".repeat(5_000)]) {
-    it(`gives back what it was given (${plain.length} characters)`, () => {
+    it(`returns what was sealed (${plain.length} characters)`, () => {
       const sealed = vault.seal(place, plain);
       expect(sealed).to.include({ keyId: "k1" });
       expect(sealed.nonce).to.have.length(12);
@@ -36,13 +36,13 @@ describe("the vault", () => {
     });
   }
 
-  it("never writes the same twice", () => {
+  it("never produces the same ciphertext twice", () => {
     const [one, other] = [vault.seal(place, "same"), vault.seal(place, "same")];
     expect(one.nonce.equals(other.nonce)).to.equal(false);
     expect(one.ciphertext.equals(other.ciphertext)).to.equal(false);
   });
 
-  it("opens a value at its place only", () => {
+  it("opens a value only at its own place", () => {
     const sealed = vault.seal(place, "secret");
     const elsewhere: Array<Partial<Place>> = [
       { table: "webhooks" },
@@ -56,7 +56,7 @@ describe("the vault", () => {
     }
   });
 
-  it("opens nothing that was changed, in any bit or length", () => {
+  it("rejects a value that was modified, in any bit or in length", () => {
     const sealed = vault.seal(place, "secret");
     const flipped = (buffer: Buffer, index: number) => buffer.map((byte, at) => (at === index ? byte ^ 1 : byte));
     const changed = [
@@ -73,7 +73,7 @@ describe("the vault", () => {
     for (const each of changed) expect(() => vault.open(place, each)).to.throw(SealBroken, /value of row-1/);
   });
 
-  it("writes with the first key and reads with all; without its key a value is not there for now", () => {
+  it("seals with the first key and opens with any; a value whose key is missing is unavailable", () => {
     const old = vault.seal(place, "secret");
     const turned = vaultWith(k2, k1);
     expect(turned.seal(place, "secret").keyId).to.equal("k2");
@@ -83,7 +83,7 @@ describe("the vault", () => {
       .with.property("code", "UNAVAILABLE");
   });
 
-  it("tells a key from another one of the same name", () => {
+  it("distinguishes keys of the same id", () => {
     const check = vault.checkValueOf("k1");
     expect(vault.passes("k1", check)).to.equal(true);
     expect(vaultWith(k1).passes("k1", check)).to.equal(true);
@@ -93,28 +93,28 @@ describe("the vault", () => {
   });
 });
 
-describe("encryption keys in text", () => {
+describe("the text form of encryption keys", () => {
   const base64 = Buffer.alloc(32, 7).toString("base64");
 
-  it("are separated by comma or line", () => {
+  it("is separated by commas or newlines", () => {
     const keys = readKeys(` k1:${base64},\nk-2.b_c:${base64}\r\n`)!;
     expect(keys.map(({ id }) => id)).to.deep.equal(["k1", "k-2.b_c"]);
     expect(keys[0]!.key.export().equals(Buffer.alloc(32, 7))).to.equal(true);
   });
 
   const wrong = {
-    nothing: "",
+    "no text": "",
     "no id": `:${base64}`,
     "no key": "k1:",
     "a short key": `k1:${Buffer.alloc(31).toString("base64")}`,
     "a long key": `k1:${Buffer.alloc(33).toString("base64")}`,
-    "an id twice": `k1:${base64},k1:${base64}`,
-    "an id with space": `k 1:${base64}`,
+    "a repeated id": `k1:${base64},k1:${base64}`,
+    "a space in an id": `k 1:${base64}`,
     "a long id": `${"k".repeat(65)}:${base64}`,
-    "something behind": `k1:${base64}x`,
+    "trailing characters": `k1:${base64}x`,
   };
   for (const [what, text] of Object.entries(wrong)) {
-    it(`are not there with ${what}`, () => expect(readKeys(text)).to.equal(undefined));
+    it(`is rejected with ${what}`, () => expect(readKeys(text)).to.equal(undefined));
   }
 });
 
@@ -123,7 +123,7 @@ describe("the key file", () => {
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "steward-keys-"))));
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("is made once, whole, and for its owner alone, however many start at once", async () => {
+  it("is created exactly once, complete and readable by its owner alone, by concurrent starts", async () => {
     const path = join(folder, "data", "encryption.keys");
     expect(await readKeyFile(path)).to.equal(undefined);
     const made = await Promise.all(Array.from({ length: 20 }, () => makeKeyFile(path)));
@@ -132,17 +132,17 @@ describe("the key file", () => {
     expect(new Set(bytes)).to.have.length(1);
     expect(statSync(path).mode & 0o777).to.equal(0o600);
     expect(statSync(join(folder, "data")).mode & 0o777).to.equal(0o700);
-    expect(readdirSync(join(folder, "data")), "no drafts are left").to.deep.equal(["encryption.keys"]);
+    expect(readdirSync(join(folder, "data")), "no temporary files are left").to.deep.equal(["encryption.keys"]);
     expect((await readKeyFile(path))![0]!.id).to.equal(made[0]!.keys[0]!.id);
   });
 
   const refusal = (work: Promise<unknown>) =>
     work.then(
-      () => expect.fail("It was not refused."),
+      () => expect.fail("It succeeded."),
       (error: unknown) => error as Error,
     );
 
-  it("that is not what it should be stops the start, and is left alone", async () => {
+  it("stops the start if it is malformed, and is left untouched", async () => {
     const path = join(folder, "encryption.keys");
     const text = "k1:c2VjcmV0\n";
     writeFileSync(path, text);
@@ -153,7 +153,7 @@ describe("the key file", () => {
     expect(readFileSync(path, "utf8")).to.equal(text);
   });
 
-  it("that cannot be read or made stops the start", async () => {
+  it("stops the start if it cannot be read or created", async () => {
     mkdirSync(join(folder, "encryption.keys"));
     expect((await refusal(readKeyFile(join(folder, "encryption.keys")))).message).to.match(/cannot be read \(EISDIR\)/);
     writeFileSync(join(folder, "file"), "");

@@ -1,4 +1,4 @@
-// Proxies as processes of their own: they register, are asked how they are, and go away.
+// Proxies as running processes: they register, have their health checked, and shut down.
 import { expect } from "chai";
 import { createServer as createTlsServer } from "node:https";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { App } from "../src/app.js";
 import type { Database } from "../src/domain/kernel/database.js";
 import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
 import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
-import { deleteSilentReplicas } from "../src/domain/workspace-proxies/registration.js";
+import { replicaPurge } from "../src/domain/workspace-proxies/registration.js";
 import { takenParts } from "../src/domain/workspace-proxies/sites.js";
 import { startServer } from "./support/app.js";
 import { type Key, makeProxy, proxiesPath, type StandIn, standIns } from "./support/proxies.js";
@@ -27,14 +27,14 @@ interface Seen {
   status: { status: string; checked_at?: string; report: { errors: string[]; warnings: string[] } };
 }
 
-describe("a workspace proxy that registers", () => {
+describe("a registered workspace proxy", () => {
   const the = world({ STEWARD_PROXY_HEALTH_INTERVAL: "1s", STEWARD_PROXY_HEALTH_TIMEOUT: "1s" });
   const start = standIns();
   const pool = () => the().app.services.database.pool;
   const owner = () => the().as(the().owner);
   const look = async (id: string, client = owner()): Promise<Seen> => (await client.get(`${proxiesPath}/${id}`)).body;
 
-  /** A proxy with its process, registered. */
+  /** Creates a proxy, starts its process, and registers it. */
   async function registered(name: string): Promise<{ id: string; token: string; standIn: StandIn }> {
     const proxy = await makeProxy(the(), name);
     const standIn = await start(the().url, proxy.token);
@@ -42,8 +42,8 @@ describe("a workspace proxy that registers", () => {
     return { ...proxy, standIn };
   }
 
-  /** Waits for a check of the proxy that ends after this call. */
-  async function checkedAnew(id: string, client?: Client): Promise<Seen> {
+  /** Waits for a check of the proxy that starts and ends after this call. */
+  async function checkedAgain(id: string, client?: Client): Promise<Seen> {
     const now = Date.now();
     await pool().query("update workspace_proxies set check_due_at = now() where id = $1 and check_due_at > now()", [
       id,
@@ -57,9 +57,9 @@ describe("a workspace proxy that registers", () => {
     return seen!;
   }
 
-  it("is asked at once, and again after each interval, and changes as it does", async () => {
+  it("is checked immediately and after each interval, and its status follows", async () => {
     const { id, standIn } = await registered("life");
-    await eventually(async () => (await look(id)).healthy, "it is well");
+    await eventually(async () => (await look(id)).healthy, "it is healthy");
     const seen = await look(id);
     expect(seen).to.deep.include({ path_app_url: standIn.url, version: "1.0.0" });
     expect(seen.status).to.deep.include({ status: "ok", report: { errors: [], warnings: [] } });
@@ -74,7 +74,7 @@ describe("a workspace proxy that registers", () => {
     expect(regions).to.deep.include({ name: "life", healthy: false });
 
     await standIn.behave("warning");
-    await eventually(async () => (await look(id)).status.status === "ok", "it is well again");
+    await eventually(async () => (await look(id)).status.status === "ok", "it is healthy again");
     expect((await look(id)).status.report).to.deep.equal({ errors: [], warnings: ["The disk is nearly full."] });
 
     await standIn.stop();
@@ -85,17 +85,17 @@ describe("a workspace proxy that registers", () => {
     });
   });
 
-  it("is what its answer makes of it", async () => {
+  it("has the status that its health report implies", async () => {
     const { id, standIn } = await registered("answers");
     const answers: Array<[string, string, string[]]> = [
       ["broken", "unhealthy", ["unexpected status code 500"]],
       ["strange", "unhealthy", ["unexpected status code 204"]],
       ["metadata", "unhealthy", ["unexpected status code 302"]],
       ["detour", "unhealthy", ["unexpected status code 307"]],
-      ["prose", "unhealthy", ["the answer is no report"]],
-      ["other", "unhealthy", ["the answer is no report"]],
-      ["numbers", "unhealthy", ["the answer is no report"]],
-      ["unwritable", "unhealthy", ["the answer is no report"]],
+      ["prose", "unhealthy", ["the response is not a report"]],
+      ["other", "unhealthy", ["the response is not a report"]],
+      ["numbers", "unhealthy", ["the response is not a report"]],
+      ["unwritable", "unhealthy", ["the response is not a report"]],
       ["long", "unhealthy", ["the report is too long"]],
       ["flood", "unhealthy", ["the report is too long"]],
       ["verbose", "unhealthy", Array<string>(20).fill("x".repeat(512))],
@@ -104,22 +104,22 @@ describe("a workspace proxy that registers", () => {
       ["hangUp", "unreachable", ["request to proxy failed: connection failed"]],
       ["clean", "ok", []],
     ];
-    for (const [behaviour, status, errors] of answers) {
-      await standIn.behave(behaviour);
+    for (const [behavior, status, errors] of answers) {
+      await standIn.behave(behavior);
       await standIn.asked();
-      await checkedAnew(id);
-      const seen = await checkedAnew(id);
-      expect(seen.status, behaviour).to.deep.include({ status, report: { errors, warnings: [] } });
-      expect(seen.healthy, behaviour).to.equal(status === "ok");
-      // Nothing else is asked for, and nothing is sent along.
+      await checkedAgain(id);
+      const seen = await checkedAgain(id);
+      expect(seen.status, behavior).to.deep.include({ status, report: { errors, warnings: [] } });
+      expect(seen.healthy, behavior).to.equal(status === "ok");
+      // The check requests nothing else, and sends no other headers.
       for (const request of await standIn.asked())
-        expect(request, behaviour).to.equal(
+        expect(request, behavior).to.equal(
           `GET /healthz-report ${JSON.stringify(["accept-encoding", "connection", "host"])}`,
         );
     }
   });
 
-  it("is not called where no proxy may be, whatever leads there", async () => {
+  it("is not called at forbidden addresses, however they are spelled", async () => {
     const { id, standIn } = await registered("astray");
     for (const url of [
       "http://169.254.169.254",
@@ -131,17 +131,17 @@ describe("a workspace proxy that registers", () => {
       "http://100.100.100.200",
     ]) {
       expect((await standIn.register({ accessUrl: url })).errors, url).to.equal(undefined);
-      const seen = await checkedAnew(id);
+      const seen = await checkedAgain(id);
       expect(seen.status, url).to.deep.include({
         status: "unreachable",
         report: { errors: ["request to proxy failed: address refused"], warnings: [] },
       });
     }
     await standIn.register({ accessUrl: "http://nobody.invalid" });
-    expect((await checkedAnew(id)).status.report.errors).to.deep.equal(["request to proxy failed: name not found"]);
+    expect((await checkedAgain(id)).status.report.errors).to.deep.equal(["request to proxy failed: name not found"]);
   });
 
-  it("is unreachable with a certificate that nobody vouches for", async () => {
+  it("is unreachable with an untrusted certificate", async () => {
     const file = (name: string) => readFileSync(new URL(`support/certificates/localhost.${name}`, import.meta.url));
     const asked: unknown[] = [];
     const server = createTlsServer({ cert: file("crt"), key: file("key") }, (request, response) => {
@@ -152,7 +152,7 @@ describe("a workspace proxy that registers", () => {
     try {
       const { id, standIn } = await registered("forged");
       await standIn.register({ accessUrl: `https://localhost:${(server.address() as AddressInfo).port}` });
-      expect((await checkedAnew(id)).status).to.deep.include({
+      expect((await checkedAgain(id)).status).to.deep.include({
         status: "unreachable",
         report: { errors: ["request to proxy failed: TLS failed"], warnings: [] },
       });
@@ -162,9 +162,9 @@ describe("a workspace proxy that registers", () => {
     }
   });
 
-  it("is checked after a change, and when one of its processes goes", async () => {
+  it("is checked after a change, and after one of its processes deregisters", async () => {
     const { id, standIn } = await registered("changed");
-    await eventually(async () => (await look(id)).healthy, "it is well");
+    await eventually(async () => (await look(id)).healthy, "it is healthy");
     const dueIn = async () => {
       await pool().query("update workspace_proxies set check_due_at = now() + interval '1 hour' where id = $1", [id]);
       return (await look(id)).status.checked_at;
@@ -174,12 +174,15 @@ describe("a workspace proxy that registers", () => {
     await eventually(async () => (await look(id)).status.checked_at! > before!, "it is checked after a change");
     const then = await dueIn();
     expect((await standIn.deregister()).data.deregisterWorkspaceProxy.workspaceProxy).to.deep.equal({ id });
-    await eventually(async () => (await look(id)).status.checked_at! > then!, "it is checked when a process goes");
+    await eventually(
+      async () => (await look(id)).status.checked_at! > then!,
+      "it is checked after a process deregisters",
+    );
   });
 
-  it("does not get what was found out about it before it registered anew, nor after it was deleted", async () => {
+  it("ignores the result of a check that started before it registered again or was deleted", async () => {
     const { id, standIn } = await registered("late");
-    await eventually(async () => (await look(id)).healthy, "it is well");
+    await eventually(async () => (await look(id)).healthy, "it is healthy");
     await pool().query(`
       create table found (status text);
       create function note_found() returns trigger language plpgsql as
@@ -188,16 +191,16 @@ describe("a workspace proxy that registers", () => {
         for each row when (new.id = '${id}') execute function note_found()`);
     await standIn.behave("silent");
     await standIn.asked();
-    await eventually(async () => (await standIn.asked()).length > 0, "it is being asked");
+    await eventually(async () => (await standIn.asked()).length > 0, "the check is in progress");
     const elsewhere = await start(the().url, "none");
     await standIn.register({ accessUrl: elsewhere.url });
-    await eventually(async () => (await elsewhere.asked()).length > 0, "the new place is asked");
-    await eventually(async () => (await pool().query("select from found")).rowCount! > 0, "something is found");
+    await eventually(async () => (await elsewhere.asked()).length > 0, "the new address is called");
+    await eventually(async () => (await pool().query("select from found")).rowCount! > 0, "a result is stored");
     expect((await pool().query("select distinct status from found")).rows).to.deep.equal([{ status: "ok" }]);
 
     await elsewhere.behave("silent");
     await elsewhere.asked();
-    await eventually(async () => (await elsewhere.asked()).length > 0, "it is being asked");
+    await eventually(async () => (await elsewhere.asked()).length > 0, "the check is in progress");
     expect(await owner().delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
     const { rows: then } = await pool().query("select * from workspace_proxies where id = $1", [id]);
     await eventually(
@@ -209,7 +212,7 @@ describe("a workspace proxy that registers", () => {
     expect(await elsewhere.asked()).to.deep.equal([]);
   });
 
-  it("keeps all its processes for those who administer the site, until they are silent for 90 seconds", async () => {
+  it("lists its processes for site administrators until they have been silent for 90 seconds", async () => {
     const { id, token, standIn } = await registered("many");
     const second = await start(the().url, token);
     await second.register({ accessUrl: standIn.url, hostname: "second", version: "1.1.0" });
@@ -236,7 +239,7 @@ describe("a workspace proxy that registers", () => {
     await pool().query(silent, [second.replicaId]);
     expect((await replicas()).replicas).to.have.length(1);
     expect((await second.heartbeat()).errors![0].extensions.code).to.equal("NOT_FOUND");
-    await deleteSilentReplicas(the().app.services);
+    await replicaPurge.run(the().app.services);
     const stored = "select id from workspace_proxy_replicas where proxy_id = $1";
     expect((await pool().query(stored, [id])).rows).to.deep.equal([{ id: standIn.replicaId }]);
     expect((await second.register({ accessUrl: standIn.url })).errors).to.equal(undefined);
@@ -249,7 +252,7 @@ describe("a workspace proxy that registers", () => {
     expect((await pool().query(stored, [id])).rows).to.deep.equal([]);
   });
 
-  it("has a hundred processes at most, each of which may register again", async () => {
+  it("has at most 100 processes, each of which may register again", async () => {
     const { id, token, standIn } = await registered("crowded");
     await pool().query(
       `insert into workspace_proxy_replicas (proxy_id, id, hostname, version, created_at, last_seen_at)
@@ -262,7 +265,7 @@ describe("a workspace proxy that registers", () => {
     expect(refused.errors![0].extensions.code).to.equal("CONFLICT");
   });
 
-  it("while others are looked for is looked for once more", async () => {
+  it("that becomes due during a round of checks is checked in another round", async () => {
     const { config: given, log } = the().app.services;
     const config = { ...given, proxyHealthInterval: 60_000 };
     const gate = Promise.withResolvers<void>();
@@ -277,11 +280,11 @@ describe("a workspace proxy that registers", () => {
     health.soon();
     expect(looks).to.equal(1);
     gate.resolve();
-    await eventually(() => looks === 2, "it looks again");
+    await eventually(() => looks === 2, "it looks for due checks again");
     await health.close();
   });
 
-  it("writes an audit event when it says something new of itself, and none for signs of life", async () => {
+  it("is audited when it registers new data, and not for heartbeats", async () => {
     const { id, standIn } = await registered("audited");
     const events = async () =>
       (
@@ -305,7 +308,7 @@ describe("a workspace proxy that registers", () => {
     });
   });
 
-  it("says where it is in a form that leads nowhere else", async () => {
+  it("must register a well-formed URL and wildcard hostname", async () => {
     const { standIn } = await registered("formal");
     const faults = async (given: object) => {
       const { errors } = await standIn.register(given);
@@ -342,7 +345,7 @@ describe("a workspace proxy that registers", () => {
       "*.-a.example",
       "x.*.example.com",
       `*.${"x".repeat(64)}.example`,
-      // Registries give names below these to anyone.
+      // Registries assign names below these to anyone.
       "*.com",
       "*.COM",
       "*.co.uk",
@@ -373,7 +376,7 @@ describe("a workspace proxy that registers", () => {
     });
   });
 
-  it("gets no host that is the deployment's or another proxy's, in whole or in part", async () => {
+  it("cannot register a host of the deployment or another proxy, in whole or in part", async () => {
     const w = the();
     const home = await registered("home");
     await home.standIn.register({ accessUrl: "https://home.example", wildcardHostname: "*.apps.home.example" });
@@ -408,7 +411,7 @@ describe("a workspace proxy that registers", () => {
     expect((await standIn.register({ accessUrl: "https://home.example" })).errors).to.equal(undefined);
   });
 
-  it("gets a host once, however many ask for it at the same moment", async () => {
+  it("gets a host exactly once under concurrent registrations", async () => {
     const all = await Promise.all(["a", "b", "c", "d"].map((name) => registered(`race-${name}`)));
     const answers = await Promise.all(
       all.map(({ standIn }) => standIn.register({ accessUrl: "https://race.example" })),
@@ -421,7 +424,7 @@ describe("a workspace proxy that registers", () => {
     ]);
   });
 
-  it("has the keys of its own, the same from each of its calls", async () => {
+  it("has keys of its own, the same in every heartbeat", async () => {
     const [one, other] = [await registered("keys"), await registered("other-keys")];
     const keysOf = async ({ standIn }: { standIn: StandIn }): Promise<Key[]> =>
       (await standIn.heartbeat()).data.heartbeatWorkspaceProxy.appConnectKeys;
@@ -434,7 +437,7 @@ describe("a workspace proxy that registers", () => {
     expect(others[0]!.key).to.not.equal(keys[0]!.key);
   });
 
-  describe("with two replicas of the server", () => {
+  describe("on two server replicas", () => {
     let there: App;
     before(async () => {
       there = await startServer(the().database.url, {
@@ -444,19 +447,19 @@ describe("a workspace proxy that registers", () => {
     });
     after(() => there.close());
 
-    it("is checked by the other one when the one that did it is gone", async () => {
+    it("is checked by one when the other stops", async () => {
       const { id, standIn } = await registered("survivor");
       const third = await startServer(the().database.url, {});
-      await eventually(async () => (await look(id)).healthy, "it is well");
+      await eventually(async () => (await look(id)).healthy, "it is healthy");
       await third.close();
       await standIn.behave("failing");
       there.services.proxyHealth.soon();
-      await eventually(async () => (await look(id)).status.status === "unhealthy", "somebody looks");
+      await eventually(async () => (await look(id)).status.status === "unhealthy", "the other replica checks it");
     });
   });
 });
 
-describe("workspace proxies of two replicas of the server", () => {
+describe("workspace proxies on two server replicas", () => {
   const environment = { STEWARD_PROXY_HEALTH_INTERVAL: "1d", STEWARD_PROXY_HEALTH_TIMEOUT: "1m" };
   const the = world(environment);
   const start = standIns();
@@ -466,29 +469,29 @@ describe("workspace proxies of two replicas of the server", () => {
   });
   after(() => there.close());
   const pool = () => the().app.services.database.pool;
-  const bothLook = () => [the().app.services, there.services].forEach(({ proxyHealth }) => proxyHealth.soon());
+  const bothCheck = () => [the().app.services, there.services].forEach(({ proxyHealth }) => proxyHealth.soon());
 
-  it("are asked by one of them at a time, and both know what that one found", async () => {
+  it("are checked by one replica at a time, and both see its result", async () => {
     const { id, token } = await makeProxy(the(), "shared");
     const standIn = await start(the().url, token);
     const seen = async (url: string) =>
       (await new Client(url, the().owner.token).get(`${proxiesPath}/${id}`)).body.status as Seen["status"];
     await standIn.register();
-    await eventually(async () => (await seen(the().url)).status === "ok", "it is well");
+    await eventually(async () => (await seen(the().url)).status === "ok", "it is healthy");
     expect(await seen(there.url)).to.deep.equal(await seen(the().url));
 
-    // Both are told of the same due check at once, again and again: it is done once.
+    // Both notice the same due check, again and again; only one runs it.
     await standIn.asked();
     for (let round = 1; round <= 5; round++) {
       const before = (await seen(the().url)).checked_at!;
       await pool().query("update workspace_proxies set check_due_at = now() where id = $1", [id]);
-      bothLook();
+      bothCheck();
       await eventually(async () => (await seen(there.url)).checked_at! > before, "it is checked");
       expect(await standIn.asked(), `round ${round}`).to.have.length(1);
     }
   });
 
-  it("are asked five at a time, and no more", async () => {
+  it("are checked five at a time", async () => {
     const ids: string[] = [];
     const proxies = await Promise.all(
       Array.from({ length: 8 }, async (_, n) => {
@@ -503,7 +506,7 @@ describe("workspace proxies of two replicas of the server", () => {
       const sql = "select from workspace_proxies where id = any($1) and status = 'ok' and checked_at is not null";
       return (await pool().query(sql, [ids])).rowCount;
     };
-    await eventually(async () => (await checked()) === 8, "all of them are well");
+    await eventually(async () => (await checked()) === 8, "all of them are healthy");
     await Promise.all(proxies.map((each) => each.behave("silent")));
     await Promise.all(proxies.map((each) => each.asked()));
 
@@ -516,28 +519,28 @@ describe("workspace proxies of two replicas of the server", () => {
     await pool().query("update workspace_proxies set check_due_at = now(), checked_at = null where id = any($1)", [
       ids,
     ]);
-    bothLook();
+    bothCheck();
     for (const expected of [5, 3]) {
-      await eventually(async () => (await hear()) >= expected, `${expected} are asked`);
-      bothLook();
+      await eventually(async () => (await hear()) >= expected, `${expected} checks are in progress`);
+      bothCheck();
       await setTimeout(500);
       expect(await hear()).to.equal(expected);
       const answering = asked;
       asked = [];
       await Promise.all(answering.map((each) => each.speak()));
     }
-    await eventually(async () => (await checked()) === 8, "all of them have been asked");
+    await eventually(async () => (await checked()) === 8, "all of them have been checked");
   });
 });
 
-describe("addresses inside", () => {
+describe("internal addresses", () => {
   const may = (address: string, rules: { loopback?: boolean; only?: string[] } = {}) =>
     mayCallInside(address, {
       loopback: rules.loopback ?? false,
       only: (rules.only ?? []).map((network) => ipaddr.parseCIDR(network)),
     });
 
-  it("may be called where servers are, and nowhere else", () => {
+  it("may be called where proxies can run, and nowhere else", () => {
     for (const address of ["10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "8.8.8.8", "fd12::1", "2606:4700::1"])
       expect(may(address), address).to.equal(true);
     for (const address of [
@@ -571,7 +574,7 @@ describe("addresses inside", () => {
       expect(may(address), address).to.equal(false);
   });
 
-  it("include this machine if that is wished, and are narrowed by a list", () => {
+  it("include loopback only if allowed, and can be restricted to listed networks", () => {
     for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
       expect(may(address, { loopback: true }), address).to.equal(true);
     const only = ["10.0.0.0/8", "169.254.0.0/16", "fd00::/8"];
@@ -584,7 +587,7 @@ describe("addresses inside", () => {
 });
 
 describe("two sites", () => {
-  it("share a host whether or not a dot ends its name", () => {
+  it("share a host whether or not its name ends in a dot", () => {
     const site = (accessUrl: string) => ({ accessUrl, wildcardHostname: "" });
     const [plain, dotted] = [site("https://a.example.com"), site("https://a.example.com.")];
     expect([takenParts(plain, dotted), takenParts(dotted, plain)]).to.deep.equal([["accessUrl"], ["accessUrl"]]);

@@ -1,4 +1,4 @@
-// What a proxy signs in with: where it counts, and when it ends.
+// Where the token of a workspace proxy is valid, and when it expires.
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { createClient } from "graphql-ws";
@@ -17,11 +17,11 @@ const target = `query { applicationTarget(owner: "o", workspace: "w", agent: "a"
 const register = `mutation($url: String!, $replicaId: UUID!) {
   registerWorkspaceProxy(input: { accessUrl: $url, replicaId: $replicaId }) { workspaceProxy { id } } }`;
 
-/** Asks a server with the token of a proxy. */
+/** Sends a request with a proxy's token. */
 const asProxy = (url: string, token: string, query = heartbeat, variables: object = { replicaId: newId() }) =>
   new Client(url).post("/graphql", { query, variables }, { "Service-Proxy-Token": token });
 
-/** How the server answers a heartbeat: what a proxy that may speak is told of a process that nobody knows. */
+/** Whether the server accepts a token: a heartbeat of an unknown replica then fails with NOT_FOUND, not 401. */
 const known = async (url: string, token: string): Promise<boolean> => {
   const { status, body } = await asProxy(url, token);
   if (status === 401) return false;
@@ -45,7 +45,7 @@ describe("the token of a workspace proxy", () => {
     return body.proxy_token;
   };
 
-  it("counts for what proxies do, in its own header, and for nothing else", async () => {
+  it("is valid for the operations of proxies, in its own header, and for nothing else", async () => {
     const w = the();
     const { id, token } = await makeProxy(w, "narrow");
     expect(await known(w.url, token)).to.equal(true);
@@ -81,7 +81,7 @@ describe("the token of a workspace proxy", () => {
     expect((await w.nobody.failure(target)).code).to.equal("UNAUTHENTICATED");
   });
 
-  it("is what proxies do it with, and nobody else may", async () => {
+  it("is the only credential for those operations", async () => {
     const w = the();
     const { agent } = await w.workspace(w.owner);
     for (const query of [heartbeat, target, register]) {
@@ -92,7 +92,7 @@ describe("the token of a workspace proxy", () => {
     }
   });
 
-  it("is refused with one answer, whatever is wrong with it", async () => {
+  it("is rejected with the same response, whatever is wrong with it", async () => {
     const w = the();
     const [one, other, gone] = [await makeProxy(w, "one"), await makeProxy(w, "other"), await makeProxy(w, "gone")];
     await owner().delete(`${proxiesPath}/gone`);
@@ -108,7 +108,7 @@ describe("the token of a workspace proxy", () => {
       "without a prefix": `${id}_${secret}`,
       "with a wrong secret": `stwp_${id}_${"x".repeat(43)}`,
       "with another id": `stwp_${otherId}_${secret}`,
-      "of nobody": `stwp_${newId().replaceAll("-", "")}_${secret}`,
+      "of an unknown proxy": `stwp_${newId().replaceAll("-", "")}_${secret}`,
       "of a deleted proxy": gone.token,
       "that was replaced": former.token,
       "of a session": w.owner.token,
@@ -126,40 +126,40 @@ describe("the token of a workspace proxy", () => {
     expect(await known(w.url, one.token)).to.equal(true);
   });
 
-  it("ends with the next one, or with the proxy: here at once, elsewhere within a second", async () => {
+  it("is revoked by regenerating it or deleting the proxy: immediately here, within a second on other replicas", async () => {
     const w = the();
     const { id, token } = await makeProxy(w, "ending");
     for (const url of [w.url, there.url]) expect(await known(url, token)).to.equal(true);
     const next = await regenerate(id);
     expect(await known(w.url, token)).to.equal(false);
-    await eventually(async () => !(await known(there.url, token)), "it ends elsewhere", 1_000);
+    await eventually(async () => !(await known(there.url, token)), "the other replica rejects it", 1_000);
     for (const url of [w.url, there.url]) expect(await known(url, next)).to.equal(true);
 
     await owner().delete(`${proxiesPath}/${id}`);
     expect(await known(w.url, next)).to.equal(false);
-    await eventually(async () => !(await known(there.url, next)), "it ends elsewhere", 1_000);
+    await eventually(async () => !(await known(there.url, next)), "the other replica rejects it", 1_000);
   });
 
-  it("ends in the same time while the replicas do not hear each other", async () => {
+  it("is revoked in the same time while the event bus is disconnected", async () => {
     const w = the();
     const { id, token } = await makeProxy(w, "unheard");
     expect(await known(there.url, token)).to.equal(true);
     await cutTheBus(w);
     await regenerate(id);
-    await eventually(async () => !(await known(there.url, token)), "it ends elsewhere", 1_000);
+    await eventually(async () => !(await known(there.url, token)), "the other replica rejects it", 1_000);
   });
 
-  it("takes its sockets along, and leaves those of others open", async () => {
+  it("closes its sockets when revoked, and no others", async () => {
     const w = the();
     const [one, other] = [await makeProxy(w, "socket"), await makeProxy(w, "other-socket")];
     const sockets = await Promise.all([w.url, there.url].map((url) => open(url, one.token)));
     const others = await Promise.all([w.url, there.url].map((url) => open(url, other.token)));
     const next = await regenerate(one.id);
-    for (const socket of sockets) await eventually(() => socket.code() !== undefined, "the socket ends", 5_000);
+    for (const socket of sockets) await eventually(() => socket.code() !== undefined, "the socket closes", 5_000);
     for (const socket of sockets) expect(socket.code()).to.equal(4403);
     const later = await Promise.all([w.url, there.url].map((url) => open(url, next)));
     await owner().delete(`${proxiesPath}/${one.id}`);
-    for (const socket of later) await eventually(() => socket.code() === 4403, "the socket ends", 5_000);
+    for (const socket of later) await eventually(() => socket.code() === 4403, "the socket closes", 5_000);
     for (const socket of others) {
       expect(socket.code()).to.equal(undefined);
       await socket.close();
@@ -168,7 +168,7 @@ describe("the token of a workspace proxy", () => {
   });
 });
 
-/** A socket that a proxy has opened and asked something on. */
+/** Opens a socket with a proxy's token, and runs an operation on it. */
 async function open(url: string, token: string) {
   let code: number | undefined;
   class WithToken extends WebSocket {
@@ -197,18 +197,18 @@ async function expectRefused(url: string, token: string): Promise<void> {
   expect(failure?.code).to.equal(4403);
 }
 
-/** Cuts the connections by which replicas tell each other of changes. */
+/** Cuts the connections over which replicas notify each other of changes. */
 async function cutTheBus(w: World): Promise<void> {
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'steward events'`;
   expect((await w.app.services.database.pool.query(cut)).rowCount).to.equal(2);
 }
 
-describe("workspace proxies without a licence for them", () => {
+describe("workspace proxies on a deployment without a license for them", () => {
   const vendor = new Vendor();
   const the = world(trusting(vendor));
 
-  it("are not created, changed or registered, and can be deleted", async () => {
+  it("cannot be created, changed, or registered, but can be deleted", async () => {
     const w = the();
     const owner = w.as(w.owner);
     const license = await vendor.license();
@@ -232,7 +232,7 @@ describe("workspace proxies without a licence for them", () => {
     expect(refused.extensions).to.deep.include({ code: "FORBIDDEN", feature: "workspace_proxy" });
     const registered = await asProxy(w.url, token, register, { url: "http://lapsed.example.com", replicaId: newId() });
     expect(registered.body.errors[0].message).to.equal(message);
-    // Who may not do it at all is not told of licences.
+    // Callers without the permission are not told about licenses.
     const ada = w.as(await w.user("ada"));
     expect((await ada.post(proxiesPath, { name: "?" })).body.message).to.equal("Forbidden.");
 

@@ -1,4 +1,4 @@
-// Proxies as their operators see them.
+// Workspace proxies as their operators see them.
 import { expect } from "chai";
 import { makeProxy, proxiesPath } from "./support/proxies.js";
 import { type Client, type Person, type World, world } from "./support/world.js";
@@ -15,7 +15,7 @@ const deleteProxy = `mutation($ref: String!) {
 
 const tokenForm = /^stwp_([0-9a-f]{32})_[0-9A-Za-z]{43}$/;
 
-/** What happened to a proxy, oldest first. */
+/** The audit events of a proxy, oldest first. */
 async function history(w: World, id: string) {
   const { auditEvents } = await w.as(w.owner).graphql(
     `query($id: String) { auditEvents(filter: { resourceType: "workspace_proxy", resourceId: $id }) {
@@ -41,7 +41,7 @@ describe("workspace proxies", () => {
     return body[0].regions as Array<Record<string, unknown>>;
   };
 
-  it("begin with the deployment itself, which is always well", async () => {
+  it("start with the deployment itself, which is always healthy", async () => {
     const [primary] = await listed(the().as(await the().user("ada")));
     const { serverInfo } = await owner().graphql("{ serverInfo { deploymentId version } }");
     expect(primary).to.deep.include({
@@ -67,7 +67,7 @@ describe("workspace proxies", () => {
     }
   });
 
-  it("are created with a token that is shown once, and wait for their registration", async () => {
+  it("are created with a token that is shown once, and are unhealthy until they register", async () => {
     const w = the();
     const { status, body } = await owner().post(proxiesPath, { name: "eu", display_name: "Europe", icon: "/eu.svg" });
     expect(status).to.equal(201);
@@ -152,7 +152,7 @@ describe("workspace proxies", () => {
     });
   });
 
-  it("have names that the primary does not have, and say all that is wrong at once", async () => {
+  it("cannot take the name of the primary, and have all faults reported together", async () => {
     for (const name of ["Primary", "primary", "PRIMARY", "", "a_b", "-a", "x".repeat(33), "new", "me"]) {
       const { status, body } = await owner().post(proxiesPath, { name });
       expect(status, name).to.equal(400);
@@ -168,7 +168,7 @@ describe("workspace proxies", () => {
     expect(await owner().patch(`${proxiesPath}/other`, { name: "TAKEN" })).to.include({ status: 409 });
   });
 
-  it("change where a change is given: absent keeps, an empty name keeps, other empty texts clear", async () => {
+  it("are updated by field: absent and null keep a value, an empty name keeps it, other empty texts clear it", async () => {
     const w = the();
     const made = await owner().post(proxiesPath, { name: "change", display_name: "Change", icon: "/c.svg" });
     const { id } = made.body;
@@ -199,7 +199,7 @@ describe("workspace proxies", () => {
     ]);
   });
 
-  it("give another token when they are asked to, and tell nothing of it later", async () => {
+  it("return a new token on request, and never again", async () => {
     const w = the();
     const { id, token } = await makeProxy(w, "regenerated");
     const { status, body } = await owner().patch(`${proxiesPath}/${id}`, { regenerate_token: true });
@@ -211,7 +211,7 @@ describe("workspace proxies", () => {
     for (const text of [token, body.proxy_token]) expect(told).to.not.include(text.split("_")[2]);
   });
 
-  it("are gone when they are deleted, but for their ids", async () => {
+  it("remain readable only by id once deleted", async () => {
     const w = the();
     const { id } = await makeProxy(w, "brief");
     const gone = await owner().delete(`${proxiesPath}/BRIEF`);
@@ -235,7 +235,7 @@ describe("workspace proxies", () => {
     expect((await history(w, id)).at(-1)).to.include({ action: "DELETE", resourceLabel: "brief" });
   });
 
-  it("include the primary, of which name and picture change and nothing else", async () => {
+  it("include the primary, of which only display name and icon can change", async () => {
     const w = the();
     const { body: before } = await get("primary");
     const path = `${proxiesPath}/Primary`;
@@ -268,7 +268,7 @@ describe("workspace proxies", () => {
     await owner().patch(path, { display_name: "Default" });
   });
 
-  it("are read by everybody who is signed in, and changed by owners alone", async () => {
+  it("are readable by every signed-in user, and writable by owners alone", async () => {
     const w = the();
     const { id } = await makeProxy(w, "guarded");
     const [ada, auditor] = (await w.users("ada", "auditor")) as [Person, Person];
@@ -276,7 +276,7 @@ describe("workspace proxies", () => {
     for (const person of [ada, auditor]) {
       const client = w.as(person);
       expect(await client.get(`${proxiesPath}/${id}`), person.username).to.include({ status: 200 });
-      // Bad fields do not matter to those who may not set any.
+      // Authorization comes before validation.
       for (const answer of [
         await client.post(proxiesPath, { name: "?" }),
         await client.patch(`${proxiesPath}/${id}`, { name: "?" }),
@@ -293,7 +293,7 @@ describe("workspace proxies", () => {
     expect((await owner().post("/api/v2/authcheck", { checks })).body).to.deep.equal({ can: true });
   });
 
-  it("have their names once, however many ask at the same moment", async () => {
+  it("have unique names, even under concurrent creation", async () => {
     const answers = await Promise.all(
       ["Race", "race", "RACE", "rAce", "raCe", "racE"].map((name) => owner().post(proxiesPath, { name })),
     );
@@ -302,7 +302,7 @@ describe("workspace proxies", () => {
     expect(deletions.map(({ status }) => status)).to.have.members([200, 404, 404, 404, 404]);
   });
 
-  it("are listed with the same statements, however many there are", async () => {
+  it("are listed in a fixed number of statements", async () => {
     const w = the();
     const counts = [await w.statements(() => listed())];
     await Promise.all(Array.from({ length: 10 }, (_, n) => makeProxy(w, `many-${n}`)));
@@ -310,7 +310,7 @@ describe("workspace proxies", () => {
     expect(counts).to.deep.equal([3, 3]);
   });
 
-  it("are a hundred at most", async () => {
+  it("are limited to 100", async () => {
     const w = the();
     const room = 101 - (await listed()).length;
     await Promise.all(Array.from({ length: room }, (_, n) => makeProxy(w, `full-${n}`)));

@@ -1,4 +1,4 @@
-// What those do who sell licences. None of it needs a database.
+// Commands for license vendors. None of them needs a database.
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";
-import { BadNews, type Command, requireOptions, UsageError } from "./command.js";
+import { CheckFailed, type Command, requireOptions, UsageError } from "./command.js";
 
 const string = { type: "string" } as const;
 const strings = { type: "string", multiple: true } as const;
@@ -21,7 +21,7 @@ const flag = { type: "boolean" } as const;
 
 const keygen: Command = {
   usage: "license keygen --kid K --out DIR",
-  does: "Make a key to sign licenses with: license-K.pem, and its public half in license-keys.json.",
+  summary: "Generate a signing key: the private key in license-K.pem, the public key added to license-keys.json.",
   run: async (words) => {
     const { values } = parseArgs({ args: words, options: { kid: string, out: string } });
     requireOptions(values, "kid", "out");
@@ -30,13 +30,13 @@ const keygen: Command = {
       throw new UsageError("--kid must be 1 to 64 letters, digits, hyphens, underscores and dots.");
     const [privateFile, publicFile] = [join(out, `license-${kid}.pem`), join(out, "license-keys.json")];
     const { keys } = await publicKeysIn(publicFile);
-    if (keys.some((key) => key.kid === kid)) throw new UsageError(`${publicFile} has a key ${quote(kid)} already.`);
+    if (keys.some((key) => key.kid === kid)) throw new UsageError(`${publicFile} already has a key ${quote(kid)}.`);
 
     const { pem, jwk } = newLicenseKey(kid);
-    await mkdir(out, { recursive: true }).catch(explain(out, "made"));
+    await mkdir(out, { recursive: true }).catch(explain(out, "created"));
     await writeFile(privateFile, pem, { mode: 0o600, flag: "wx" }).catch(explain(privateFile, "written"));
     await replace(publicFile, `${JSON.stringify({ keys: [...keys, jwk] }, null, 2)}\n`);
-    return `${privateFile} signs licenses: keep it to yourself.\n${publicFile} is for STEWARD_LICENSE_KEYS.`;
+    return `Private key: ${privateFile}. Keep it secret.\nPublic keys: ${publicFile}. Set STEWARD_LICENSE_KEYS_FILE to it.`;
   },
 };
 
@@ -44,7 +44,7 @@ interface PublicKeys {
   keys: Array<Record<string, unknown>>;
 }
 
-/** The keys that are there so far. */
+/** Reads the public keys generated so far; none if the file does not exist. */
 async function publicKeysIn(path: string): Promise<PublicKeys> {
   const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) =>
     error.code === "ENOENT" ? undefined : explain(path, "read")(error),
@@ -54,7 +54,7 @@ async function publicKeysIn(path: string): Promise<PublicKeys> {
   return JSON.parse(content) as PublicKeys;
 }
 
-/** Whoever reads the file meanwhile reads all of the old or all of the new. */
+/** Replaces a file atomically: concurrent readers see either the old or the new content. */
 async function replace(path: string, content: string): Promise<void> {
   const beside = `${path}.${process.pid}`;
   await writeFile(beside, content);
@@ -63,9 +63,9 @@ async function replace(path: string, content: string): Promise<void> {
 
 const issue: Command = {
   usage: "license issue --key FILE --kid K --account-id A (--days N | --expires TIME)",
-  does: [
-    "Print a license. And: --account-type direct, --not-before TIME, --grace-days 30, --feature-set premium,",
-    "--feature NAME=N (often), --deployment-id ID (often), --email E, --trial, --require-telemetry.",
+  summary: [
+    "Issue a license. Options: --account-type direct, --not-before TIME, --grace-days 30, --feature-set premium,",
+    "--feature NAME=N (repeatable), --deployment-id ID (repeatable), --email E, --trial, --require-telemetry.",
   ].join(" "),
   run: async (words) => {
     const { values } = parseArgs({ args: words, options: issueOptions });
@@ -99,7 +99,7 @@ type IssueOptions = ReturnType<typeof parseArgs<{ options: typeof issueOptions }
 
 const day = 86_400;
 
-/** What the options say; what none of them says is left out. Times in seconds since the epoch. */
+/** Converts the options to claims and omits claims without an option. Times are in seconds since the epoch. */
 function claimsOf(values: IssueOptions, now: number): LicenseClaims {
   const { "not-before": start, feature = [], "deployment-id": ids, email, trial } = values;
   const begins = start === undefined ? now : timeOf("not-before", start);
@@ -123,9 +123,9 @@ function claimsOf(values: IssueOptions, now: number): LicenseClaims {
   };
 }
 
-/** The end of the paid term. */
+/** Returns the end of the licensed term, before the grace period. */
 function endOf({ days, expires }: IssueOptions, begins: number): number {
-  if ((days === undefined) === (expires === undefined)) throw new UsageError("Give either --days or --expires.");
+  if ((days === undefined) === (expires === undefined)) throw new UsageError("Specify either --days or --expires.");
   return days === undefined ? timeOf("expires", expires!) : begins + daysOf("days", days) * day;
 }
 
@@ -143,7 +143,7 @@ function timeOf(option: string, text: string): number {
 function featureOf(text: string): [name: string, amount: number] {
   const [, name, amount] = /^(\w+)=(\d{1,10})$/.exec(text) ?? [];
   if (!(featureNames as readonly (string | undefined)[]).includes(name))
-    throw new UsageError(`--feature must be NAME=N, where the name is one of ${featureNames.join(", ")}.`);
+    throw new UsageError(`--feature must be NAME=N, where NAME is one of ${featureNames.join(", ")}.`);
   return [name!, Number(amount)];
 }
 
@@ -153,32 +153,32 @@ async function privateKeyIn(path: string): Promise<KeyObject> {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch {
-    // Below.
+    // Reported below.
   }
   throw new UsageError(`${path} must be an Ed25519 private key in PEM form.`);
 }
 
 const inspect: Command = {
   usage: "license inspect TOKEN|- [--keys FILE]",
-  does: "Print what a license says and whether it is good; with the public keys, whether it is genuine, too.",
+  summary: "Print the claims of a license and check them; with --keys, also verify the signature.",
   run: async (words) => {
     const { values, positionals } = parseArgs({ args: words, options: { keys: string }, allowPositionals: true });
-    if (positionals.length !== 1) throw new UsageError("Give one license, or - to read it from standard input.");
+    if (positionals.length !== 1) throw new UsageError("Specify one license, or - to read it from standard input.");
     const given = positionals[0] === "-" ? await everything(process.stdin) : positionals[0]!;
     const { claims, faults, verdict } = await judge(given.trim(), values.keys);
-    const answer = [...(claims ? [JSON.stringify(claims, null, 2)] : []), verdict, ...faults].join("\n");
-    if (faults.length > 0) throw new BadNews(answer);
-    return answer;
+    const output = [...(claims ? [JSON.stringify(claims, null, 2)] : []), verdict, ...faults].join("\n");
+    if (faults.length > 0) throw new CheckFailed(output);
+    return output;
   },
 };
 
-interface Judgement {
+interface Judgment {
   claims?: LicenseToken["claims"];
   faults: string[];
   verdict: string;
 }
 
-async function judge(text: string, keysFile: string | undefined): Promise<Judgement> {
+async function judge(text: string, keysFile: string | undefined): Promise<Judgment> {
   const token = readToken(text);
   if (!token) return { faults: [`Must be ${tokenRule}.`], verdict: "Not a license." };
   const now = Date.now();
@@ -186,18 +186,18 @@ async function judge(text: string, keysFile: string | undefined): Promise<Judgem
     ? ((await verifyLicense(text, await keysIn(keysFile), now)).faults ?? [])
     : [...headerFaults(token), ...contentFaults(token, now)];
   const { claims } = token;
-  if (faults.length > 0) return { claims, faults, verdict: "Bad." };
+  if (faults.length > 0) return { claims, faults, verdict: "Invalid." };
   return {
     claims,
     faults,
-    verdict: `${keysFile ? "Genuine" : "Good, if it is genuine: see --keys"}. ${termOf(token)}`,
+    verdict: `${keysFile ? "Valid" : "Valid, but the signature was not verified: specify --keys"}. ${termOf(token)}`,
   };
 }
 
 function termOf({ claims }: LicenseToken): string {
   const { nbf, exp, license_expires: end } = claims as unknown as LicenseClaims;
   const [from, until, over] = [nbf, end, exp].map((second) => new Date(second * 1000).toISOString());
-  return `It counts from ${from} until ${until}, with grace until ${over}.`;
+  return `The license is valid from ${from} to ${until}, with a grace period until ${over}.`;
 }
 
 async function keysIn(path: string) {
@@ -207,7 +207,7 @@ async function keysIn(path: string) {
 }
 
 const explain =
-  (path: string, done: "read" | "made" | "written") =>
+  (path: string, done: "read" | "created" | "written") =>
   ({ code }: NodeJS.ErrnoException): never => {
     throw new UsageError(`${path} cannot be ${done} (${code}).`);
   };

@@ -1,8 +1,8 @@
-// The command line: `npm run steward -- --help` tells what it can do.
+// Entry point of the command line. `npm run steward -- --help` lists the commands.
 import "../node-version.js";
 import "../compile-cache.js";
 import "reflect-metadata";
 
-// Loaded only now, by a Node that is known to be new enough.
+// Imported dynamically, after the check of the Node version.
 const { run } = await import("./run.js");
 await run(process.argv.slice(2));

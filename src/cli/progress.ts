@@ -1,13 +1,11 @@
 const width = 30;
 
-/**
- * Shows how far something is: as a bar that grows on a terminal, as a line for every tenth where the output is kept.
- */
+/** Returns a function that shows progress: as a bar on a terminal, otherwise as one line per 10 percent. */
 export function progressBar(output: NodeJS.WriteStream, unit: string): (done: number, total: number) => void {
   let shown = -1;
   return (done, total) => {
     const share = total === 0 ? 1 : Math.min(1, done / total);
-    const text = `${Math.floor(share * 100)} %  ${done} of ${total} ${unit}`;
+    const text = `${Math.floor(share * 100)}%  ${done} of ${total} ${unit}`;
     if (output.isTTY) {
       const filled = Math.round(share * width);
       output.write(`\r[${"#".repeat(filled)}${".".repeat(width - filled)}] ${text}${share === 1 ? "\n" : ""}`);

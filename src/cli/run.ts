@@ -1,21 +1,17 @@
-// Commands for the people who operate a server. They use its environment.
+// Commands for operators. They read the same environment variables as the server.
 import { parseArgs } from "node:util";
+import { systemActor } from "../domain/kernel/actor.js";
 import { type Closer, explainsItself, openServices } from "../app.js";
 import { readConfig, settingsManual } from "../config/config.js";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { newId } from "../domain/kernel/ids.js";
-import {
-  type Administrator,
-  createAdministrator,
-  recoverAccess,
-  systemActor,
-} from "../domain/deployment/administrators.js";
+import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
 import { migrate } from "../domain/deployment/boot.js";
 import { configuredKeys } from "../domain/encryption/keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/status.js";
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
-import { BadNews, type Command, requireOptions, UsageError } from "./command.js";
+import { CheckFailed, type Command, requireOptions, UsageError } from "./command.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { borrowCluster } from "../embedded-postgres/index.js";
@@ -24,39 +20,40 @@ import { createLog } from "../log.js";
 const commands: Record<string, Command> = {
   migrate: {
     usage: "migrate",
-    does: "Bring the database to this version.",
+    summary: "Migrate the database to the version of this release.",
     run: onDatabase([], async () => "The database is up to date."),
   },
   "admin create": {
     usage: "admin create --email E --username U",
-    does: "Create an administrator and print the password.",
+    summary: "Create an administrator and print the password.",
     run: onDatabase(["email", "username"], async (services, { email, username }) =>
       shown(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
     ),
   },
   "admin reset-password": {
     usage: "admin reset-password --email E",
-    does: "Give somebody a new password and end all their sessions.",
+    summary: "Reset a user's password, end the user's sessions, and print the new password.",
     run: onDatabase(["email"], async (services, { email }) =>
       shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
     ),
   },
   "encryption status": {
     usage: "encryption status",
-    does: "Tell how much is encrypted with which key.",
+    summary: "Show how many values are encrypted with each key.",
     run: onDatabase([], async (services) => {
       await unlock(services);
       const { activeKeyId, keys } = await encryptionStatus(services);
-      return keys.map((key) => keyLine(key, activeKeyId)).join("\n") || "There is no key.";
+      return keys.map((key) => keyLine(key, activeKeyId)).join("\n") || "There are no encryption keys.";
     }),
   },
   "encryption rotate": {
     usage: "encryption rotate",
-    does: "Encrypt everything with the first key. May run beside the servers, and be stopped and started again.",
+    summary:
+      "Re-encrypt all values with the first key. Servers can keep running; the command can be interrupted and repeated.",
     run: onDatabase([], async (services) => {
       if (!(await unlock(services))) throw new StartRefused("There are no encryption keys.");
       const { activeKeyId, rotated, left } = await rotateEncryption(services, progressBar(process.stderr, "values"));
-      return `${rotated} values are encrypted with ${activeKeyId} now; ${left} are left under other keys.`;
+      return `Re-encrypted ${rotated} values with ${activeKeyId}; ${left} values remain encrypted with other keys.`;
     }),
   },
   ...licenseCommands,
@@ -65,19 +62,19 @@ const commands: Record<string, Command> = {
 const help = () => `Usage: npm run steward -- <command>
 
 Commands
-${table(Object.values(commands).map(({ usage, does }) => [usage, does]))}
+${table(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
 
-Settings, from the environment
-${table(settingsManual().map(({ name, meaning, usual }) => [name, `${meaning} Default: ${usual}.`]))}`;
+Environment variables
+${table(settingsManual().map(({ name, meaning, defaultText }) => [name, `${meaning} Default: ${defaultText}.`]))}`;
 
 function table(rows: Array<[string, string]>): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }
 
-const shown = ({ email, password }: Administrator) => `E-mail    ${email}\nPassword  ${password}`;
+const shown = ({ email, password }: Administrator) => `Email     ${email}\nPassword  ${password}`;
 
-/** Gives the vault the keys of the settings, whatever else is missing; says whether there are any. */
+/** Loads the configured keys into the vault, even if keys in use are missing. Returns whether there are any. */
 async function unlock({ config, vault }: Services): Promise<boolean> {
   const keys = await configuredKeys({ config });
   if (keys) vault.unlock(keys);
@@ -85,11 +82,11 @@ async function unlock({ config, vault }: Services): Promise<boolean> {
 }
 
 function keyLine({ id, present, rows }: EncryptionKeyStatus, activeKeyId: string | null): string {
-  const state = id === activeKeyId ? "writes" : present ? "reads" : "missing";
+  const state = id === activeKeyId ? "active" : present ? "present" : "missing";
   return `${id}  ${state.padEnd(7)}  ${rows.map(({ table: name, count }) => `${name} ${count}`).join(", ")}`;
 }
 
-/** Runs a command on the database of the settings, which it brings to this version first. */
+/** Wraps a command that uses the configured database, which is migrated first. `names` are its required options. */
 function onDatabase(
   names: string[],
   work: (services: Services, options: Record<string, string>) => Promise<string>,
@@ -99,7 +96,7 @@ function onDatabase(
     const { values } = parseArgs({ args: words, options: declared });
     requireOptions(values, ...names);
     const config = readConfig(process.env);
-    // Standard output is for the answer.
+    // Standard output is reserved for the result.
     const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
     const closers: Closer[] = [];
     try {
@@ -117,32 +114,32 @@ function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>
   return ctx.transactional(() => work(ctx));
 }
 
-/** Runs the command that the words name, and says what came of it. */
+/** Runs the command named by `words`, and prints its result or error. Sets the exit status to 1 on failure. */
 export async function run(words: string[]): Promise<void> {
   try {
-    process.stdout.write(`${await answerTo(words)}\n`);
+    process.stdout.write(`${await outputOf(words)}\n`);
   } catch (error) {
-    if (error instanceof BadNews) process.stdout.write(`${error.message}\n`);
+    if (error instanceof CheckFailed) process.stdout.write(`${error.message}\n`);
     else process.stderr.write(`${explain(error)}\n`);
     process.exitCode = 1;
   }
 }
 
-async function answerTo(words: string[]): Promise<string> {
+async function outputOf(words: string[]): Promise<string> {
   if (words.length === 0 || words.includes("--help")) return help();
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
-  if (!name) throw new UsageError(`There is no command "${words.join(" ")}".`);
+  if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`);
   return commands[name]!.run(words.slice(name.split(" ").length));
 }
 
-/** What went wrong in a way that a sentence explains; all else is a defect and shows its stack. */
+/** Formats an error: as its message if it is meant for users, otherwise as a stack trace. */
 function explain(error: unknown): string {
   if (error instanceof DomainError) return [error.message, ...faultsOf(error)].join("\n");
   const { message, stack, code } = error as NodeJS.ErrnoException;
   const isMisused = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS");
-  if (isMisused) return `${message}\nWhat there is: npm run steward -- --help`;
+  if (isMisused) return `${message}\nFor a list of commands, run: npm run steward -- --help`;
   return explainsItself(error) ? message : String(stack);
 }
 
-const faultsOf = ({ facts }: DomainError) =>
-  facts.validations?.map(({ field, detail }) => `--${field}: ${detail}`) ?? [];
+const faultsOf = ({ details }: DomainError) =>
+  details.validations?.map(({ field, detail }) => `--${field}: ${detail}`) ?? [];

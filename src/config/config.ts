@@ -10,25 +10,25 @@ export type { Cidr } from "./rules.js";
 type Settings = typeof settings;
 type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 
-/** Settings whose default follows from other settings. */
+/** Settings whose default depends on other settings. */
 interface Derived {
   readonly accessUrl: string;
   readonly encryptionKeysFile: string;
   readonly proxyHealthAllowLoopback: boolean;
 }
 
-/** How much clients may leave unread, and for how long. */
+/** Limits on data that clients have not read. */
 export interface UnreadLimits {
-  /** Milliseconds in which a client takes what waits for it, besides a second for each `bytesPerSecond`. */
+  /** Milliseconds in which a client must read buffered data, plus one second for each `bytesPerSecond` bytes. */
   readonly patience: number;
   readonly bytesPerSecond: number;
-  /** Bytes that may wait for one client that is to be sent more. */
+  /** Maximum bytes buffered for a client that has more to receive. */
   readonly perConnection: number;
-  /** Bytes that may wait for all clients together. */
+  /** Maximum bytes buffered for all clients together. */
   readonly inTotal: number;
 }
 
-/** What is the same in every deployment. */
+/** Constants: the same in every deployment, except in tests. */
 interface Fixed {
   readonly unread: UnreadLimits;
 }
@@ -37,22 +37,22 @@ const fixed: Fixed = {
   unread: { patience: 30_000, bytesPerSecond: 64 * 1024, perConnection: 16 * 1024 ** 2, inTotal: 64 * 1024 ** 2 },
 };
 
-/** What the server runs with. */
+/** The validated settings of a server. Durations are in milliseconds. */
 export type Config = { readonly [Key in Exclude<keyof Settings, keyof Derived>]: ValueOf<Settings[Key]> } & Derived &
   Fixed;
 
-/** The environment a process starts with. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that is wrong with the settings, one line per fault. */
+/** The settings are invalid. Lists all errors, one per line. */
 export class ConfigError extends Error {
   constructor(readonly faults: readonly string[]) {
-    super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    super(`Invalid configuration:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
     this.name = "ConfigError";
   }
 }
 
-/** Settings that, where the first is set, need the others. */
+/** Groups of settings: if the first is set, the others are required. */
 const together = [
   ["oidcIssuerUrl", "oidcClientId", "oidcClientSecret"],
   ["githubClientId", "githubClientSecret"],
@@ -60,7 +60,7 @@ const together = [
   ["smtpUsername", "smtpPassword"],
 ] as const;
 
-/** Reads the settings. Throws a `ConfigError` with all their faults. */
+/** Reads and validates the settings. Throws a `ConfigError` that lists all errors. */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
   const values = Object.fromEntries(
@@ -77,7 +77,7 @@ export function readConfig(env: Environment): Config {
     if (values[first] !== undefined)
       for (const other of others)
         if (values[other] === undefined)
-          faults.push(`${settings[other].name} must be set where ${settings[first].name} is.`);
+          faults.push(`${settings[other].name} is required if ${settings[first].name} is set.`);
   if (faults.length > 0) throw new ConfigError(faults);
   const accessUrl = values.accessUrl ?? local(values.port);
   const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));
@@ -91,12 +91,12 @@ export function readConfig(env: Environment): Config {
 }
 
 function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
-  const { name, rule, usual, or, secret, file } = setting;
+  const { name, rule, defaultText, or, secret, file } = setting;
   const source = env[name] || !or || !env[or] ? name : or;
   const isInFile = secret && !file && env[`${name}_FILE`];
   const given = isInFile ? readSecretFile(name, env, faults) : env[source] || undefined;
   if (file && env[name] && env[file]) faults.push(bothSet(name));
-  const value = given ?? usual;
+  const value = given ?? defaultText;
   if (value === undefined) return undefined;
   const read = rule.read(value);
   if (read === undefined) faults.push(`${source} must be ${rule.rule}${secret ? "" : `, not ${quote(value)}`}.`);
@@ -108,23 +108,23 @@ function readSecretFile(name: string, env: Environment, faults: string[]): strin
   try {
     return readFileSync(env[`${name}_FILE`] ?? "", "utf8").replace(/\r?\n$/, "");
   } catch (error) {
-    faults.push(`${name}_FILE must name a readable file (${(error as NodeJS.ErrnoException).code}).`);
+    faults.push(`${name}_FILE must be the path of a readable file (${(error as NodeJS.ErrnoException).code}).`);
     return undefined;
   }
 }
 
-const bothSet = (name: string) => `${name} and ${name}_FILE must not both be set.`;
+const bothSet = (name: string) => `${name} and ${name}_FILE are mutually exclusive.`;
 
 const local = (port: number) => `http://localhost:${port}`;
 
-/** The configuration of a server that listens on `port`: that is known only once it does when 0 was asked for. */
+/** Returns the configuration with the actual port, which is known only after listening if the setting is 0. */
 export const listeningOn = (port: number, config: Config): Config => ({
   ...config,
   port,
   accessUrl: config.accessUrl === local(config.port) ? local(port) : config.accessUrl,
 });
 
-/** Names that look like settings but are none: a typing error, most likely. */
+/** Lists environment variables that start with `STEWARD_` but are not settings, most likely typos. */
 export function unknownSettings(env: Environment): string[] {
   const known = new Set(
     Object.values(settings).flatMap(({ name, secret }: Setting<unknown>) => (secret ? [name, `${name}_FILE`] : name)),
@@ -134,7 +134,7 @@ export function unknownSettings(env: Environment): string[] {
     .sort();
 }
 
-/** Files of secrets, as the settings name them, that other users of this machine can read. */
+/** Lists the secret files named by settings that other users of the machine can read. */
 export const exposedFiles = (env: Environment): Array<{ name: string; path: string }> =>
   Object.values(settings).flatMap(({ name: secretName, secret }: Setting<unknown>) => {
     const name = `${secretName}_FILE`;
@@ -142,11 +142,13 @@ export const exposedFiles = (env: Environment): Array<{ name: string; path: stri
     return path && isOpenToOthers(path) ? [{ name, path }] : [];
   });
 
-/** The settings as people read about them, in documentation and on the command line. */
-export const settingsManual = (): Array<{ name: string; usual: string; rule: string; meaning: string }> =>
-  Object.values(settings).map(({ name, or, usual, usualInWords, rule, meaning, secret, file }: Setting<unknown>) => ({
-    name: [name, ...(secret && !file ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
-    usual: usualInWords ?? usual ?? "unset",
-    rule: rule.rule,
-    meaning,
-  }));
+/** Describes all settings, for `--help`. */
+export const settingsManual = (): Array<{ name: string; defaultText: string; rule: string; meaning: string }> =>
+  Object.values(settings).map(
+    ({ name, or, defaultText, defaultInWords, rule, meaning, secret, file }: Setting<unknown>) => ({
+      name: [name, ...(secret && !file ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
+      defaultText: defaultInWords ?? defaultText ?? "unset",
+      rule: rule.rule,
+      meaning,
+    }),
+  );

@@ -6,10 +6,10 @@ import { truthOf } from "../domain/kernel/text.js";
 import { isLocal, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
 import { type DailySchedule, scheduleOf, scheduleProblem } from "../domain/quiet-hours/daily-schedule.js";
 
-/** What the text of a setting may be: `read` gives its value, or `undefined` where the rule is broken. */
+/** Format of a setting's text. `read` returns the parsed value, or `undefined` if the text is invalid. */
 export interface Rule<Value> {
   read(text: string): Value | undefined;
-  /** Follows "must be". */
+  /** Description of valid values, as in "must be <rule>". */
   rule: string;
 }
 
@@ -23,7 +23,7 @@ export const matching = (pattern: RegExp, rule: string): Rule<string> => ({
   rule,
 });
 
-/** Text under one of the forms of the domain. */
+/** Text validated by one of the domain's `…Problem` functions. */
 export const formed = (problem: (given: string) => string | undefined, rule: string): Rule<string> => ({
   read: (given) => (problem(given) === undefined ? given : undefined),
   rule,
@@ -44,13 +44,13 @@ export const yesOrNo: Rule<boolean> = { read: truthOf, rule: "true or false" };
 
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time span, in milliseconds. */
+/** Parses a duration such as `30s`; returns milliseconds. */
 function milliseconds(given: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
   return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 0);
 }
 
-/** Time spans between two others, which are written the same way. */
+/** A duration between two others, in milliseconds. */
 export const duration = (least: string, most: string): Rule<number> => ({
   read: (given) => {
     const span = milliseconds(given) ?? -1;
@@ -59,45 +59,45 @@ export const duration = (least: string, most: string): Rule<number> => ({
   rule: `a duration such as 30s, 5m, 24h or 7d, from ${least} to ${most}`,
 });
 
-/** How long something is kept; 0 is for ever. */
+/** A retention period in milliseconds; 0 means unlimited. */
 export const retention: Rule<number> = {
   read: (given) => (given === "0" ? 0 : duration("1m", "36500d").read(given)),
-  rule: "0 for ever, or a duration such as 24h or 90d, from 1m to 36500d",
+  rule: "0 for no limit, or a duration such as 24h or 90d, from 1m to 36500d",
 };
 
-/** A time of day in a time zone. */
+/** A daily schedule: a time of day in a time zone. */
 export const dailySchedule: Rule<DailySchedule> = {
   read: (given) => (scheduleProblem(given) === undefined ? scheduleOf(given) : undefined),
-  rule: "minute and hour as cron in an IANA time zone, such as CRON_TZ=Europe/Berlin 30 2 * * *",
+  rule: "a cron expression with minute, hour, and an IANA time zone, such as CRON_TZ=Europe/Berlin 30 2 * * *",
 };
 
-/** The base of http addresses: scheme, host and port. */
+/** An origin: scheme, host, and port. */
 export const origin: Rule<string> = {
   read: (given) => {
     const url = URL.parse(given);
     const isBare = url && url.username === "" && url.password === "" && url.pathname === "/" && !/[?#\s\\]/.test(given);
     return isBare && /^https?:\/\//i.test(given) ? url.origin : undefined;
   },
-  rule: "an http or https URL without path",
+  rule: "an http or https URL without a path",
 };
 
-/** The names one label below a host. A company may have given out its own domain: who runs the server knows. */
+/** A wildcard hostname. Private suffixes of the public suffix list are accepted, since the operator may own one. */
 export const wildcardHost: Rule<string> = {
   read: (given) => wildcardOf(given, { allowPrivateDomains: false }),
   rule: wildcardRule,
 };
 
-/** A service that is told secrets: https, or http on this machine. */
+/** URL of a service that receives secrets: https, or http on the same machine. */
 export const trustedUrl: Rule<string> = {
   read: (given) => {
     const url = URL.parse(given);
     const isSafe = url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url)));
     return isSafe && url.username === "" && url.password === "" && !/[?#\s\\]/.test(given) ? given : undefined;
   },
-  rule: "an https URL, or http on this machine, without query",
+  rule: "an https URL, or http on the same machine, without a query",
 };
 
-/** What is in a file, by its name. */
+/** The contents of a file, given by its path. */
 export const file: Rule<string> = {
   read: (given) => {
     try {
@@ -106,10 +106,10 @@ export const file: Rule<string> = {
       return undefined;
     }
   },
-  rule: "the name of a readable file",
+  rule: "the path of a readable file",
 };
 
-/** The part of e-mail addresses behind the `@`, in lower case. */
+/** The domain of email addresses, in lower case. */
 export const mailDomain: Rule<string> = {
   read: (given) => (/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(given) ? folded(given) : undefined),
   rule: "a domain such as example.com",
@@ -117,12 +117,12 @@ export const mailDomain: Rule<string> = {
 
 export const databaseUrl: Rule<string> = {
   read: (given) => (/^postgres(ql)?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
-  rule: "a URL that begins with postgres://",
+  rule: "a URL that starts with postgres://",
 };
 
 export const host: Rule<string> = {
   read: (given) => (isIP(given) || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(given) ? given : undefined),
-  rule: "an IP address or host name",
+  rule: "an IP address or hostname",
 };
 
 export const cidr: Rule<Cidr> = {
@@ -134,11 +134,11 @@ export const cidr: Rule<Cidr> = {
   rule: "an IP address or network such as 10.0.0.0/8",
 };
 
-/** Several by comma; spaces around them do not count. */
+/** A comma-separated list; white space around the items is ignored. */
 export const list = <Value>(each: Rule<Value>): Rule<Value[]> => ({
   read: (given) => {
     const values = given === "" ? [] : given.split(",").map((part) => each.read(part.trim()));
     return values.includes(undefined) ? undefined : (values as Value[]);
   },
-  rule: `a list by comma, each ${each.rule}`,
+  rule: `a comma-separated list, each item ${each.rule}`,
 });

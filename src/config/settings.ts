@@ -26,36 +26,36 @@ import {
   yesOrNo,
 } from "./rules.js";
 
-/** One setting: where it is read from, what it may be, and what it means. */
+/** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {
   readonly name: string;
   readonly rule: Rule<unknown>;
-  /** The text that counts when none is set. */
-  readonly usual?: string;
+  /** Default, as text. */
+  readonly defaultText?: string;
   readonly meaning: string;
-  /** Another variable that counts when this one is not set. */
+  /** Alternative variable, used if this one is not set. */
   readonly or?: string;
-  /** Never shown, and may be given as a file named by `<NAME>_FILE`. */
+  /** Never printed; can be read from a file, whose path is in `<NAME>_FILE`. */
   readonly secret?: boolean;
-  /** The setting that names the file which may hold this secret, where that is more than reading the file. */
+  /** The setting with the path of the secret's file, if the file has rules of its own. */
   readonly file?: string;
-  /** What to tell people of a default that depends on the machine. */
-  readonly usualInWords?: string;
-  /** Only for the compiler. */
+  /** Description of a default that depends on the machine or on other settings. */
+  readonly defaultInWords?: string;
+  /** Carries the value's type; never set. */
   readonly value?: Value;
 }
 
-type Extras = Pick<Setting<unknown>, "or" | "secret" | "file" | "usualInWords">;
+type Extras = Pick<Setting<unknown>, "or" | "secret" | "file" | "defaultInWords">;
 
 const setting = <Value>(
   name: string,
   rule: Rule<Value>,
-  usual: string,
+  defaultText: string,
   meaning: string,
   extras?: Extras,
-): Setting<Value> => ({ name, rule, usual, meaning, ...extras });
+): Setting<Value> => ({ name, rule, defaultText, meaning, ...extras });
 
-/** A setting without a default. */
+/** Declares a setting without a default. */
 const optional = <Value>(
   name: string,
   rule: Rule<Value>,
@@ -63,13 +63,13 @@ const optional = <Value>(
   extras?: Extras,
 ): Setting<Value | undefined> => ({ name, rule, meaning, ...extras });
 
-/** A list that is empty when it is not set. */
+/** Declares a list setting that is empty by default. */
 const several = <Value>(name: string, rule: Rule<Value>, meaning: string): Setting<Value[]> => ({
   name,
   rule: list(rule),
-  usual: "",
+  defaultText: "",
   meaning,
-  usualInWords: "empty",
+  defaultInWords: "empty",
 });
 
 const hashers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
@@ -79,93 +79,93 @@ const aLicense: Rule<string> = { read: (given) => (readToken(given) ? given : un
 const aUrl = formed(urlProblem, "an http or https URL without user information");
 const someLinks: Rule<SupportLink[]> = { read: readSupportLinks, rule: supportLinksRule };
 const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
-const anEmail = formed(emailProblem, "an e-mail address");
-const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without space");
+const anEmail = formed(emailProblem, "an email address");
+const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");
 const perTime = wholeNumber(0, 1_000_000_000);
 const logLevel = oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent");
 
-/** Every setting there is: its name, its rule, its default and its meaning. Durations are kept in milliseconds. */
+/** All settings: name, format, default, and description. Durations are stored in milliseconds. */
 // oxfmt-ignore
 export const settings = {
-  host:                     setting("STEWARD_HOST",                         host,                      "127.0.0.1", "Address to listen on; 0.0.0.0 to serve other machines.", { or: "HOST" }),
-  port:                     setting("STEWARD_PORT",                         wholeNumber(0, 65535),     "3000", "Port to listen on; 0 picks a free one.", { or: "PORT" }),
-  accessUrl:                optional("STEWARD_ACCESS_URL",                  origin,                    "Address under which others reach the server; base of all absolute links.", { usualInWords: "http://localhost:<port>" }),
-  wildcardAccessUrl:        optional("STEWARD_WILDCARD_ACCESS_URL",         wildcardHost,              "Names under which applications have hosts of their own; unset: they have none."),
-  dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Folder of the generated encryption key and the built-in Postgres; the server keeps nothing else on disk."),
-  databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Postgres 14 or newer; unset: a built-in Postgres under the data folder.", { secret: true, or: "DATABASE_URL" }),
-  databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Connections to Postgres per server process."),
+  host:                     setting("STEWARD_HOST",                         host,                      "127.0.0.1", "Address to listen on. 0.0.0.0 accepts connections from other machines.", { or: "HOST" }),
+  port:                     setting("STEWARD_PORT",                         wholeNumber(0, 65535),     "3000", "Port to listen on. 0 selects a free port.", { or: "PORT" }),
+  accessUrl:                optional("STEWARD_ACCESS_URL",                  origin,                    "External URL of the deployment; the base of all absolute links.", { defaultInWords: "http://localhost:<port>" }),
+  wildcardAccessUrl:        optional("STEWARD_WILDCARD_ACCESS_URL",         wildcardHost,              "Wildcard hostname of applications, such as *.apps.example.com. If unset, applications have no hostnames of their own."),
+  dataDir:                  setting("STEWARD_DATA_DIR",                     text,                      "./data", "Directory of the generated encryption keys and the built-in Postgres."),
+  databaseUrl:              optional("STEWARD_DATABASE_URL",                databaseUrl,               "Connection URL of Postgres 14 or newer. If unset, a built-in Postgres runs in the data directory.", { secret: true, or: "DATABASE_URL" }),
+  databasePool:             setting("STEWARD_DATABASE_POOL",                wholeNumber(2, 1000),      "20", "Maximum number of Postgres connections per server process."),
 
-  encryptionKeys:           optional("STEWARD_ENCRYPTION_KEYS",             someKeys,                  "Keys for what is encrypted in the database, as a list of <key id>:<base64 of 32 bytes>; the first one writes, all read.", { secret: true, file: "STEWARD_ENCRYPTION_KEYS_FILE", usualInWords: "read from the file" }),
-  encryptionKeysFile:       optional("STEWARD_ENCRYPTION_KEYS_FILE",        text,                      "File with the encryption keys, by comma or line; made with a random key if it is missing and nothing is encrypted yet.", { usualInWords: "<data dir>/encryption.keys" }),
+  encryptionKeys:           optional("STEWARD_ENCRYPTION_KEYS",             someKeys,                  "Encryption keys for values in the database: a list of <key id>:<base64 of 32 bytes>. The first key encrypts, all keys decrypt.", { secret: true, file: "STEWARD_ENCRYPTION_KEYS_FILE", defaultInWords: "read from STEWARD_ENCRYPTION_KEYS_FILE" }),
+  encryptionKeysFile:       optional("STEWARD_ENCRYPTION_KEYS_FILE",        text,                      "File with the encryption keys, separated by commas or line breaks. Created with a random key if it does not exist and nothing is encrypted yet.", { defaultInWords: "<STEWARD_DATA_DIR>/encryption.keys" }),
 
-  adminEmail:               setting("STEWARD_ADMIN_EMAIL",                  anEmail,                   "admin@steward.local", "E-mail of the first administrator, at first boot."),
-  adminUsername:            setting("STEWARD_ADMIN_USERNAME",               aName,                     "admin", "Username of the first administrator, at first boot."),
-  adminPassword:            optional("STEWARD_ADMIN_PASSWORD",              text,                      "Password of the first administrator, at first boot.", { secret: true, usualInWords: "generated and printed once" }),
-  defaultOrganization:      setting("STEWARD_DEFAULT_ORGANIZATION",         aName,                     "main", "Name of the default organization, at first boot."),
+  adminEmail:               setting("STEWARD_ADMIN_EMAIL",                  anEmail,                   "admin@steward.local", "Email address of the administrator created on the first start."),
+  adminUsername:            setting("STEWARD_ADMIN_USERNAME",               aName,                     "admin", "Username of the administrator created on the first start."),
+  adminPassword:            optional("STEWARD_ADMIN_PASSWORD",              text,                      "Password of the administrator created on the first start.", { secret: true, defaultInWords: "generated and printed once" }),
+  defaultOrganization:      setting("STEWARD_DEFAULT_ORGANIZATION",         aName,                     "main", "Name of the default organization, created on the first start."),
 
-  trustedProxies:           several("STEWARD_TRUSTED_PROXIES",              cidr,                      "Proxies whose forwarding headers and request ids are believed."),
-  corsOrigins:              several("STEWARD_CORS_ORIGINS",                 origin,                    "Web origins whose scripts may call the server."),
-  bodyLimit:                setting("STEWARD_BODY_LIMIT",                   wholeNumber(1024, 67108864),"1048576", "Largest request body, in bytes."),
-  requestTimeout:           setting("STEWARD_REQUEST_TIMEOUT",              duration("1s", "1h"),      "30s", "Longest time to an answer, streams excepted; half of it for one SQL statement, a sixth for a lock."),
-  shutdownGrace:            setting("STEWARD_SHUTDOWN_GRACE",               duration("0s", "1h"),      "20s", "Time for running requests to finish after SIGTERM."),
-  rateLimitCredential:      setting("STEWARD_RATE_LIMIT_CREDENTIAL",        perTime,                   "60", "Tries of a secret per minute, account and address; 0 is no limit."),
-  rateLimitCredentialIp:    setting("STEWARD_RATE_LIMIT_CREDENTIAL_IP",     perTime,                   "300", "Tries of secrets per minute and address; 0 is no limit."),
-  rateLimitApi:             setting("STEWARD_RATE_LIMIT_API",               perTime,                   "6000", "Other requests per minute and caller, on each server; 0 is no limit."),
-  outboundAllow:            several("STEWARD_OUTBOUND_ALLOW",               cidr,                      "Networks that are not public, or are this machine, and may be called all the same."),
-  graphqlIntrospection:     setting("STEWARD_GRAPHQL_INTROSPECTION",        yesOrNo,                   "true", "Whether clients may ask for the GraphQL schema."),
-  metricsAllow:             several("STEWARD_METRICS_ALLOW",                cidr,                      "Networks that may read /metrics, besides this machine."),
-  metricsToken:             optional("STEWARD_METRICS_TOKEN",               text,                      "Bearer token that opens /metrics.", { secret: true }),
-  logLevel:                 setting("STEWARD_LOG_LEVEL",                    logLevel,                  "info", "Least level that is logged."),
-  logFormat:                setting("STEWARD_LOG_FORMAT",                   oneOf("json", "text"),     "json", "Form of log lines."),
-  auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept; 0 is for ever."),
+  trustedProxies:           several("STEWARD_TRUSTED_PROXIES",              cidr,                      "Networks of reverse proxies whose forwarding headers and request IDs are trusted."),
+  corsOrigins:              several("STEWARD_CORS_ORIGINS",                 origin,                    "Origins allowed to make cross-origin requests (CORS)."),
+  bodyLimit:                setting("STEWARD_BODY_LIMIT",                   wholeNumber(1024, 67108864),"1048576", "Maximum size of a request body, in bytes."),
+  requestTimeout:           setting("STEWARD_REQUEST_TIMEOUT",              duration("1s", "1h"),      "30s", "Maximum time to the response, except for streams. A SQL statement may take half of it, waiting for a lock one sixth."),
+  shutdownGrace:            setting("STEWARD_SHUTDOWN_GRACE",               duration("0s", "1h"),      "20s", "Time for running requests to complete after SIGTERM."),
+  rateLimitCredential:      setting("STEWARD_RATE_LIMIT_CREDENTIAL",        perTime,                   "60", "Attempts with a password or passcode per minute, per account and address. 0 means unlimited."),
+  rateLimitCredentialIp:    setting("STEWARD_RATE_LIMIT_CREDENTIAL_IP",     perTime,                   "300", "Attempts with a password or passcode per minute, per address. 0 means unlimited."),
+  rateLimitApi:             setting("STEWARD_RATE_LIMIT_API",               perTime,                   "6000", "Other requests per minute, per caller and server process. 0 means unlimited."),
+  outboundAllow:            several("STEWARD_OUTBOUND_ALLOW",               cidr,                      "Private or loopback networks that outbound requests may reach."),
+  graphqlIntrospection:     setting("STEWARD_GRAPHQL_INTROSPECTION",        yesOrNo,                   "true", "Whether GraphQL introspection is enabled."),
+  metricsAllow:             several("STEWARD_METRICS_ALLOW",                cidr,                      "Networks that may read /metrics, in addition to the same machine."),
+  metricsToken:             optional("STEWARD_METRICS_TOKEN",               text,                      "Bearer token that grants access to /metrics.", { secret: true }),
+  logLevel:                 setting("STEWARD_LOG_LEVEL",                    logLevel,                  "info", "Minimum level of log messages."),
+  logFormat:                setting("STEWARD_LOG_FORMAT",                   oneOf("json", "text"),     "json", "Format of log lines."),
+  auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept. 0 means indefinitely."),
   connectionLog:            setting("STEWARD_CONNECTION_LOG",               yesOrNo,                   "true", "Whether connections to workspaces are recorded."),
-  connectionLogRetention:   setting("STEWARD_CONNECTION_LOG_RETENTION",     retention,                 "0", "How long connections are kept; 0 is for ever."),
-  docsUrl:                  optional("STEWARD_DOCS_URL",                    aUrl,                      "Documentation that clients link to."),
-  supportLinks:             optional("STEWARD_SUPPORT_LINKS",               someLinks,                 "Links that clients show to people who look for help; unset: the documentation."),
-  licenseKeys:              optional("STEWARD_LICENSE_KEYS",                someLicenseKeys,           "Public keys that licenses are signed with, as a JWKS; unset: every feature is on.", { secret: true }),
-  license:                  optional("STEWARD_LICENSE",                     aLicense,                  "License that is stored at start if there is none.", { secret: true }),
+  connectionLogRetention:   setting("STEWARD_CONNECTION_LOG_RETENTION",     retention,                 "0", "How long connection log entries are kept. 0 means indefinitely."),
+  docsUrl:                  optional("STEWARD_DOCS_URL",                    aUrl,                      "URL of the documentation that clients link to."),
+  supportLinks:             optional("STEWARD_SUPPORT_LINKS",               someLinks,                 "Support links that clients show, as a JSON array. If unset, the documentation."),
+  licenseKeys:              optional("STEWARD_LICENSE_KEYS",                someLicenseKeys,           "Public keys that verify licenses, as a JWKS. If unset, all features are enabled.", { secret: true }),
+  license:                  optional("STEWARD_LICENSE",                     aLicense,                  "License stored on start if no license is stored yet.", { secret: true }),
 
-  passwordAuth:             setting("STEWARD_PASSWORD_AUTH",                yesOrNo,                   "true", "Whether people sign in with passwords."),
-  loginFailuresPerHour:     setting("STEWARD_LOGIN_FAILURES_PER_HOUR",      perTime,                   "100", "Wrong passwords per e-mail and hour over all addresses; addresses from which the user has signed in count apart. 0 is no limit."),
-  hashConcurrency:          setting("STEWARD_HASH_CONCURRENCY",             wholeNumber(1, 128),       hashers, "Passwords hashed at once.", { usualInWords: "half the cores, at least 1" }),
-  passcodeLifetime:         setting("STEWARD_OTP_LIFETIME",                 duration("1m", "24h"),     "20m", "Life of a one-time passcode."),
-  sessionDuration:          setting("STEWARD_SESSION_DURATION",             lifetime,                  "24h", "Life of a session after its last use."),
-  sessionMaxAge:            setting("STEWARD_SESSION_MAX_AGE",              lifetime,                  "30d", "Life of a session however much it is used."),
-  apiKeyDefaultLifetime:    setting("STEWARD_API_KEY_DEFAULT_LIFETIME",     lifetime,                  "90d", "Life of an API key that asks for none."),
-  apiKeyMaxLifetime:        setting("STEWARD_API_KEY_MAX_LIFETIME",         lifetime,                  "365d", "Longest life of an API key."),
-  adminWorkspaceAccess:     setting("STEWARD_ADMIN_WORKSPACE_ACCESS",       yesOrNo,                   "false", "Whether owners and organization admins may enter other people's workspaces."),
+  passwordAuth:             setting("STEWARD_PASSWORD_AUTH",                yesOrNo,                   "true", "Whether users can sign in with a password."),
+  loginFailuresPerHour:     setting("STEWARD_LOGIN_FAILURES_PER_HOUR",      perTime,                   "100", "Wrong passwords per hour and email address, across all client addresses. Addresses from which the user has signed in are counted separately. 0 means unlimited."),
+  hashConcurrency:          setting("STEWARD_HASH_CONCURRENCY",             wholeNumber(1, 128),       hashers, "Maximum number of passwords hashed concurrently.", { defaultInWords: "half the number of cores, at least 1" }),
+  passcodeLifetime:         setting("STEWARD_OTP_LIFETIME",                 duration("1m", "24h"),     "20m", "Lifetime of a one-time passcode."),
+  sessionDuration:          setting("STEWARD_SESSION_DURATION",             lifetime,                  "24h", "Lifetime of a session after its last use."),
+  sessionMaxAge:            setting("STEWARD_SESSION_MAX_AGE",              lifetime,                  "30d", "Maximum lifetime of a session, regardless of use."),
+  apiKeyDefaultLifetime:    setting("STEWARD_API_KEY_DEFAULT_LIFETIME",     lifetime,                  "90d", "Default lifetime of an API token."),
+  apiKeyMaxLifetime:        setting("STEWARD_API_KEY_MAX_LIFETIME",         lifetime,                  "365d", "Maximum lifetime of an API token."),
+  adminWorkspaceAccess:     setting("STEWARD_ADMIN_WORKSPACE_ACCESS",       yesOrNo,                   "false", "Whether owners and organization admins can access the workspaces of other users."),
 
-  oidcIssuerUrl:            optional("STEWARD_OIDC_ISSUER_URL",             trustedUrl,                "Issuer of the OpenID Connect provider by which people sign in; unset: none."),
-  oidcClientId:             optional("STEWARD_OIDC_CLIENT_ID",              text,                      "What that provider calls this server."),
-  oidcClientSecret:         optional("STEWARD_OIDC_CLIENT_SECRET",          text,                      "How this server proves itself to that provider.", { secret: true }),
-  oidcEmailDomains:         several("STEWARD_OIDC_EMAIL_DOMAINS",           mailDomain,                "E-mail domains whose people get an account at their first sign-in through a provider; empty: nobody new."),
-  githubUrl:                setting("STEWARD_GITHUB_URL",                   trustedUrl,                "https://github.com", "GitHub by which people sign in, or an Enterprise Server of your own."),
-  githubClientId:           optional("STEWARD_GITHUB_CLIENT_ID",            text,                      "Client id of the OAuth app there; unset: nobody signs in through GitHub."),
-  githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the OAuth app.", { secret: true }),
+  oidcIssuerUrl:            optional("STEWARD_OIDC_ISSUER_URL",             trustedUrl,                "Issuer URL of the OpenID Connect provider. If unset, sign-in with OpenID Connect is disabled."),
+  oidcClientId:             optional("STEWARD_OIDC_CLIENT_ID",              text,                      "Client ID at the OpenID Connect provider."),
+  oidcClientSecret:         optional("STEWARD_OIDC_CLIENT_SECRET",          text,                      "Client secret at the OpenID Connect provider.", { secret: true }),
+  oidcEmailDomains:         several("STEWARD_OIDC_EMAIL_DOMAINS",           mailDomain,                "Email domains whose users get an account on their first sign-in with a provider. If empty, no accounts are created."),
+  githubUrl:                setting("STEWARD_GITHUB_URL",                   trustedUrl,                "https://github.com", "URL of GitHub, or of a GitHub Enterprise Server."),
+  githubClientId:           optional("STEWARD_GITHUB_CLIENT_ID",            text,                      "Client ID of the GitHub OAuth app. If unset, sign-in with GitHub is disabled."),
+  githubClientSecret:       optional("STEWARD_GITHUB_CLIENT_SECRET",        text,                      "Client secret of the GitHub OAuth app.", { secret: true }),
 
-  smtpHost:                 optional("STEWARD_NOTIFICATIONS_SMTP_HOST",     host,                      "Mail server that takes what is sent to users; unset: no mail."),
-  smtpPort:                 setting("STEWARD_NOTIFICATIONS_SMTP_PORT",      wholeNumber(1, 65535),     "587", "Its port; on 465 TLS begins at once."),
-  smtpFrom:                 optional("STEWARD_NOTIFICATIONS_SMTP_FROM",     anEmail,                   "Sender of the mail."),
-  smtpHello:                setting("STEWARD_NOTIFICATIONS_SMTP_HELLO",     host,                      "localhost", "What this server calls itself to the mail server."),
-  smtpUsername:             optional("STEWARD_NOTIFICATIONS_SMTP_USERNAME", text,                      "Account at the mail server; it is told over TLS only."),
-  smtpPassword:             optional("STEWARD_NOTIFICATIONS_SMTP_PASSWORD", text,                      "Password of that account.", { secret: true }),
-  smtpForceTls:             setting("STEWARD_NOTIFICATIONS_SMTP_FORCE_TLS", yesOrNo,                   "false", "Whether TLS begins at once on any port."),
-  smtpRequireTls:           setting("STEWARD_NOTIFICATIONS_SMTP_REQUIRE_TLS", yesOrNo,                 "false", "Whether mail is sent by STARTTLS or not at all."),
-  smtpCa:                   optional("STEWARD_NOTIFICATIONS_SMTP_CA_FILE",  file,                      "File with the certificates that the mail server's must lead to."),
+  smtpHost:                 optional("STEWARD_NOTIFICATIONS_SMTP_HOST",     host,                      "SMTP server for email to users. If unset, no email is sent."),
+  smtpPort:                 setting("STEWARD_NOTIFICATIONS_SMTP_PORT",      wholeNumber(1, 65535),     "587", "Port of the SMTP server. Port 465 implies TLS from the start of the connection."),
+  smtpFrom:                 optional("STEWARD_NOTIFICATIONS_SMTP_FROM",     anEmail,                   "Sender address of email."),
+  smtpHello:                setting("STEWARD_NOTIFICATIONS_SMTP_HELLO",     host,                      "localhost", "Hostname that this server sends in EHLO."),
+  smtpUsername:             optional("STEWARD_NOTIFICATIONS_SMTP_USERNAME", text,                      "Username at the SMTP server, sent only over TLS."),
+  smtpPassword:             optional("STEWARD_NOTIFICATIONS_SMTP_PASSWORD", text,                      "Password at the SMTP server, sent only over TLS.", { secret: true }),
+  smtpForceTls:             setting("STEWARD_NOTIFICATIONS_SMTP_FORCE_TLS", yesOrNo,                   "false", "Whether connections use TLS from the start, on any port."),
+  smtpRequireTls:           setting("STEWARD_NOTIFICATIONS_SMTP_REQUIRE_TLS", yesOrNo,                 "false", "Whether email is sent only over TLS, using STARTTLS if necessary."),
+  smtpCa:                   optional("STEWARD_NOTIFICATIONS_SMTP_CA_FILE",  file,                      "File with the CA certificates that verify the SMTP server."),
 
-  userSecretsMaxCount:      setting("STEWARD_USER_SECRETS_MAX_COUNT",       wholeNumber(1, 1000),      "50", "Most secrets of a user."),
-  userSecretsMaxTotalBytes: setting("STEWARD_USER_SECRETS_MAX_TOTAL_BYTES", wholeNumber(1, 1000000000), "204800", "Most bytes of all secret values of a user."),
-  userSecretsMaxEnvBytes:   setting("STEWARD_USER_SECRETS_MAX_ENV_BYTES",   wholeNumber(1, 1000000000), "24576", "Most bytes of the secret values of a user that become environment variables."),
+  userSecretsMaxCount:      setting("STEWARD_USER_SECRETS_MAX_COUNT",       wholeNumber(1, 1000),      "50", "Maximum number of secrets per user."),
+  userSecretsMaxTotalBytes: setting("STEWARD_USER_SECRETS_MAX_TOTAL_BYTES", wholeNumber(1, 1000000000), "204800", "Maximum total size of secret values per user, in bytes."),
+  userSecretsMaxEnvBytes:   setting("STEWARD_USER_SECRETS_MAX_ENV_BYTES",   wholeNumber(1, 1000000000), "24576", "Maximum total size of secret values set as environment variables per user, in bytes."),
 
-  groupsMaxPerOrganization: setting("STEWARD_GROUPS_MAX_PER_ORGANIZATION",  wholeNumber(1, 1000000),   "10000", "Most groups of an organization."),
-  aiBudgetCurrency:         setting("STEWARD_AI_BUDGET_CURRENCY",           currency,                  "USD", "Label of the currency of AI budgets."),
+  groupsMaxPerOrganization: setting("STEWARD_GROUPS_MAX_PER_ORGANIZATION",  wholeNumber(1, 1000000),   "10000", "Maximum number of groups per organization, not counting Everyone."),
+  aiBudgetCurrency:         setting("STEWARD_AI_BUDGET_CURRENCY",           currency,                  "USD", "Currency of AI budgets; a label only."),
 
-  quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Quiet hours of users who chose none, as cron."),
-  quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users may choose quiet hours of their own."),
+  quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Default start of quiet hours, as a cron expression."),
+  quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users can set their own quiet hours."),
 
-  proxyHealthInterval:      setting("STEWARD_PROXY_HEALTH_INTERVAL",        duration("1s", "1d"),      "1m", "How often each workspace proxy is asked how it is."),
-  proxyHealthTimeout:       setting("STEWARD_PROXY_HEALTH_TIMEOUT",         duration("1s", "1m"),      "5s", "How long a proxy may take to answer that."),
-  proxyHealthAllowLoopback: optional("STEWARD_PROXY_HEALTH_ALLOW_LOOPBACK", yesOrNo,                   "Whether proxies on this machine are asked.", { usualInWords: "true if the server listens or is reached on this machine alone" }),
-  proxyHealthAllowedCidrs:  several("STEWARD_PROXY_HEALTH_ALLOWED_CIDRS",   cidr,                      "Networks that proxies are asked in; empty: all but those that are link-local, multicast or nobody's."),
+  proxyHealthInterval:      setting("STEWARD_PROXY_HEALTH_INTERVAL",        duration("1s", "1d"),      "1m", "Interval between health checks of a workspace proxy."),
+  proxyHealthTimeout:       setting("STEWARD_PROXY_HEALTH_TIMEOUT",         duration("1s", "1m"),      "5s", "Timeout of a health check."),
+  proxyHealthAllowLoopback: optional("STEWARD_PROXY_HEALTH_ALLOW_LOOPBACK", yesOrNo,                   "Whether health checks may reach loopback addresses.", { defaultInWords: "true if the server is only reachable on the same machine" }),
+  proxyHealthAllowedCidrs:  several("STEWARD_PROXY_HEALTH_ALLOWED_CIDRS",   cidr,                      "Networks that health checks may reach. If empty, all except link-local, multicast, and reserved addresses."),
 };

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "./kernel/context.js";
-import { deleteSpentMessages } from "./applications/applications.js";
-import { deleteOldAuditEvents } from "./audit/retention.js";
-import { deleteOldConnectionLogs } from "./connection-logs/retention.js";
-import { deleteOldIdempotencyKeys } from "./notifications/custom.js";
-import { deleteOldAddresses } from "./sign-in/failures.js";
-import { deleteExpiredCounts } from "./rate-limits/shared.js";
-import { deleteEndedSignIns } from "./sign-in/providers.js";
-import { deleteExpiredKeys } from "./tokens/tokens.js";
-import { deleteSilentReplicas } from "./workspace-proxies/registration.js";
+import { messagePurge } from "./applications/applications.js";
+import { auditPurge } from "./audit/log.js";
+import { connectionLogPurge } from "./connection-logs/list.js";
+import { minute } from "./kernel/purge.js";
+import { idempotencyKeyPurge } from "./notifications/custom.js";
+import { rateCounterPurge } from "./rate-limits/shared.js";
+import { conversionPurge } from "./sign-in/conversions.js";
+import { loginAddressPurge } from "./sign-in/failures.js";
+import { signInPurge } from "./sign-in/providers.js";
+import { keyPurge } from "./tokens/tokens.js";
+import { replicaPurge } from "./workspace-proxies/registration.js";
 
-/** Work that comes round by itself. Every replica runs it; each job is safe on all of them at once. */
+/** A periodic job. Every replica runs it, so it must be safe to run concurrently. */
 interface Job {
   name: string;
-  /** Milliseconds from the end of one round to the next. */
+  /** Milliseconds from the end of one run to the start of the next. */
   every: number;
   run: (services: Services) => Promise<void>;
 }
 
-const minute = 60_000;
-const hour = 60 * minute;
-
 const jobs: readonly Job[] = [
-  { name: "delete expired keys", every: hour, run: deleteExpiredKeys },
-  { name: "delete old idempotency keys", every: hour, run: deleteOldIdempotencyKeys },
-  { name: "delete expired rate counters", every: minute, run: deleteExpiredCounts },
-  { name: "delete old login addresses", every: hour, run: deleteOldAddresses },
-  { name: "delete ended sign-ins", every: hour, run: deleteEndedSignIns },
-  { name: "delete old audit events", every: hour, run: deleteOldAuditEvents },
-  { name: "delete old connection logs", every: hour, run: deleteOldConnectionLogs },
-  { name: "delete spent application messages", every: hour, run: deleteSpentMessages },
-  { name: "delete silent proxy replicas", every: minute, run: deleteSilentReplicas },
+  auditPurge,
+  connectionLogPurge,
+  conversionPurge,
+  idempotencyKeyPurge,
+  keyPurge,
+  loginAddressPurge,
+  messagePurge,
+  rateCounterPurge,
+  replicaPurge,
+  signInPurge,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];
 
-/** Starts every job. Returns how to stop them: it waits for the rounds that are at work. */
+/** Starts every job. Returns the function that stops them and waits for the runs in progress. */
 export function runInBackground(services: Services): () => Promise<void> {
   const stopping = new AbortController();
   const running = jobs.map((job) => repeat(job, services, stopping.signal));
@@ -44,9 +44,9 @@ export function runInBackground(services: Services): () => Promise<void> {
   };
 }
 
-/** A round that fails is logged, and the next one comes all the same. */
+/** Repeats a job until the signal is aborted. A failed run is logged and does not prevent the next one. */
 async function repeat({ name, every, run }: Job, services: Services, signal: AbortSignal): Promise<void> {
-  // Replicas that start together spread out.
+  // Jitter spreads replicas that start together.
   while (await pause(every * (0.5 + Math.random()), signal)) {
     try {
       await run(services);

@@ -5,9 +5,9 @@ import { requireFeature } from "./entitlements/requirements.js";
 import { Problems } from "./kernel/errors.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "./deployment/site-settings.js";
 
-/** How the deployment keeps workspaces at hand. */
+/** Settings of prebuilt workspaces. */
 export interface PrebuildsSettings {
-  /** While it is, none are made and none are deleted. Jobs that are queued and claims go on. */
+  /** While true, no prebuilds are created or deleted. Queued jobs and claims continue. */
   reconciliationPaused: boolean;
 }
 
@@ -19,13 +19,13 @@ export interface UpdatePrebuildsSettings {
   reconciliationPaused?: boolean | null;
 }
 
-/** What is stored now, and whether it was different before. */
+/** The stored settings, and whether the update changed them. */
 export interface UpdatedPrebuildsSettings {
   prebuildsSettings: PrebuildsSettings;
   changed: boolean;
 }
 
-/** Replaces the settings of prebuilds. */
+/** Replaces the prebuilds settings. Throws FORBIDDEN without the permission or the license. */
 export async function updatePrebuildsSettings(
   ctx: Context,
   { reconciliationPaused }: UpdatePrebuildsSettings,

@@ -2,17 +2,20 @@ import { chownSync, chmodSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { ClusterError, useOwnDatabase } from "./errors.js";
 
-/** Permission bits, as for others. */
+/** Permission bits of one class (owner, group, or others). */
 const search = 0o1;
 export const readAndExecute = 0o5;
 
-/** The system account that Postgres runs as where Steward runs as root, which Postgres refuses to do. */
+/** The system account that runs Postgres if Steward runs as root, since Postgres refuses to run as root. */
 export interface Account {
   uid: number;
   gid: number;
 }
 
-/** Whom to run Postgres as: the owner of existing data, else `postgres` or `nobody`. Nothing: as ourselves. */
+/**
+ * Selects the account that runs Postgres: the owner of existing data, otherwise `postgres` or `nobody`. Returns undefined
+ * if Steward does not run as root; Postgres then runs as the same user.
+ */
 export function chooseAccount(data: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const owner = statSync(data, { throwIfNoEntry: false });
@@ -23,7 +26,7 @@ export function chooseAccount(data: string): Account | undefined {
     .map((line) => line.split(":"));
   for (const wanted of ["postgres", "nobody"]) {
     const [, , uid, gid] = accounts.find(([name]) => name === wanted) ?? [];
-    // Some systems spell the ids of `nobody` as negative numbers.
+    // Some systems list the IDs of `nobody` as negative numbers.
     if (uid && gid && uid !== "0") return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new ClusterError(
@@ -31,13 +34,13 @@ export function chooseAccount(data: string): Account | undefined {
   );
 }
 
-/** Whether the account may pass through every folder down to `path` and has the `wanted` permissions (bits) on it. */
+/** Whether the account can traverse all parent directories of `path` and has the `wanted` permission bits on it. */
 export function canReach(account: Account, path: string, wanted = search): boolean {
   const above = dirname(path);
   return allows(account, path, wanted) && (above === path || canReach(account, above));
 }
 
-/** Lets the account pass through a folder of ours on its way to the data, and do nothing else there. */
+/** Permits the account to traverse one of Steward's directories, and nothing else. */
 export function letPass(account: Account, folder: string): void {
   if (allows(account, folder, search)) return;
   chownSync(folder, statSync(folder).uid, account.gid);

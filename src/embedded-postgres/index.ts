@@ -10,24 +10,24 @@ import { isAlive } from "./processes.js";
 export { ClusterError } from "./errors.js";
 
 export interface ClusterOptions {
-  /** The folder of the cluster: data, settings, log. Its parent counts as Steward's own, too. */
+  /** Directory of the cluster: data, settings, and log. Its parent belongs to Steward, too. */
   directory: string;
-  /** False makes it faster, but a crash of the machine may destroy the data. */
+  /** Whether to flush writes to disk. If false, a crash of the machine can corrupt the data. Default: true. */
   fsync?: boolean;
   log: Pick<Logger, "info" | "warn" | "error">;
 }
 
-/** A Postgres beside this process, started again whenever it dies. */
+/** A running Postgres, which is restarted when it dies. */
 export interface Cluster {
-  /** Of its superuser and its `postgres` database. Holds the password. */
+  /** Connection URL of the superuser and the `postgres` database, including the password. */
   url: string;
-  /** Ends Postgres and gives the folder up. */
+  /** Stops Postgres and releases the directory. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the Postgres of the folder, or takes it over if a server that was killed left it running.
- * Throws a ClusterError, made to be read, if another server uses the folder or Postgres cannot run.
+ * Starts the Postgres of a directory, or takes it over if a server that was killed left it running. Throws a
+ * `ClusterError` if another server uses the directory or Postgres cannot run.
  */
 export async function startCluster({ directory, fsync = true, log }: ClusterOptions): Promise<Cluster> {
   let unlock: (() => void) | undefined;
@@ -38,11 +38,11 @@ export async function startCluster({ directory, fsync = true, log }: ClusterOpti
     if (installation.home !== folder) {
       log.warn(
         { home: installation.home },
-        "Root's Postgres user cannot reach the data directory; the database is elsewhere",
+        "The user that runs Postgres cannot access the data directory; the database is in another directory",
       );
     }
     const { pid, isNew } = await ensureRunning(installation);
-    log.info({ postmaster: pid, port: installation.port }, isNew ? "Postgres started" : "Postgres runs already");
+    log.info({ postmaster: pid, port: installation.port }, isNew ? "Postgres started" : "Postgres is already running");
     const end = keepRunning(installation, pid, log);
     let ended: Promise<void> | undefined;
     return {
@@ -55,7 +55,7 @@ export async function startCluster({ directory, fsync = true, log }: ClusterOpti
   }
 }
 
-/** The same for short work beside a server: uses the Postgres of the server that has the folder, if there is one. */
+/** Like `startCluster`, but uses the Postgres of a running server if one uses the directory. For commands. */
 export async function borrowCluster(options: ClusterOptions): Promise<Cluster> {
   try {
     return await startCluster(options);
@@ -68,7 +68,7 @@ export async function borrowCluster(options: ClusterOptions): Promise<Cluster> {
 const urlOf = ({ password, port }: Pick<Installation, "password" | "port">) =>
   `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 
-/** Finds or makes all that it takes to run the folder's Postgres. */
+/** Prepares everything that the Postgres of the directory needs. */
 async function install(folder: string, fsync: boolean): Promise<Installation> {
   const found = await findBinaries();
   const { password, ...known } = await readSettings(folder);
@@ -84,7 +84,7 @@ async function install(folder: string, fsync: boolean): Promise<Installation> {
   return installation;
 }
 
-/** Starts Postgres again whenever it has died. Returns how to end both. */
+/** Restarts Postgres when it dies. Returns a function that stops both. */
 function keepRunning(installation: Installation, first: number, log: ClusterOptions["log"]): () => Promise<void> {
   const ending = new AbortController();
   const last = watch();
@@ -93,20 +93,19 @@ function keepRunning(installation: Installation, first: number, log: ClusterOpti
     await stop(await last);
   };
 
-  /** Survives every fault of its own: what fails is tried again. The same failure is logged once in a row. */
+  /** Never rejects: failed attempts are retried. Identical consecutive failures are logged once. */
   async function watch(): Promise<number> {
     let pid = first;
     let failure = "";
     while (await pause(ending.signal)) {
       if (isAlive(pid)) continue;
       try {
-        if (!failure) log.error({ postgres: lastWords(installation) }, "Postgres has died and is started again");
+        if (!failure) log.error({ postgres: lastWords(installation) }, "Postgres died; restarting it");
         ({ pid } = await ensureRunning(installation));
         log.info({ postmaster: pid }, "Postgres started");
         failure = "";
       } catch (error) {
-        if (String(error) !== failure)
-          log.error({ err: error }, "Postgres could not be started; the next attempt follows");
+        if (String(error) !== failure) log.error({ err: error }, "Postgres could not be started; retrying");
         failure = String(error);
       }
     }
@@ -114,5 +113,5 @@ function keepRunning(installation: Installation, first: number, log: ClusterOpti
   }
 }
 
-/** Waits between two looks at Postgres; false when there is to be none. */
+/** Waits until the next check of Postgres. Resolves to false when aborted. */
 const pause = (signal: AbortSignal) => sleep(500, true, { signal, ref: false }).catch(() => false);

@@ -4,9 +4,9 @@ import { codeOf, FolderInUse } from "./errors.js";
 import { inspect } from "./processes.js";
 
 /**
- * Claims the folder for this process and returns how to give it up. Every claimant has a file of its own, so stale
- * claims can be removed without a race: a process that is gone never comes back. Two that start at the very same time
- * see each other, and at worst both give up.
+ * Locks the directory for this process, and returns a function that releases the lock. Throws `FolderInUse` if another
+ * process holds it. Each process has its own lock file, so stale files can be removed without a race: a process that has
+ * ended never returns. Two processes that start simultaneously see each other, and at worst both fail.
  */
 export function lockFolder(folder: string): () => void {
   const own = join(folder, `server-${process.pid}.lock`);
@@ -28,7 +28,7 @@ export function lockFolder(folder: string): () => void {
   return release;
 }
 
-/** The process behind a lock file, if it still lives. */
+/** Returns the ID of the process that holds a lock file, if it is still running. */
 function claimant(path: string): number | undefined {
   try {
     const { pid, started }: { pid: number; started: string } = JSON.parse(readFileSync(path, "utf8"));
@@ -43,5 +43,5 @@ function claimant(path: string): number | undefined {
 const alreadyUsed = (folder: string, pid: number) =>
   new FolderInUse(
     `Another Steward server (process ${pid}) uses the data in ${folder}. ` +
-      "Stop it first, give this one its own STEWARD_DATA_DIR, or let both share a STEWARD_DATABASE_URL.",
+      "Stop it first, set a different STEWARD_DATA_DIR, or set the same STEWARD_DATABASE_URL for both.",
   );

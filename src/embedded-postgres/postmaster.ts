@@ -9,7 +9,7 @@ import type { Binaries } from "./binaries.js";
 import { ClusterError, codeOf, explain, useOwnDatabase } from "./errors.js";
 import { inspect, isAlive } from "./processes.js";
 
-/** A place with everything that it takes to run its Postgres. */
+/** Everything that is needed to run the Postgres of a directory. */
 export interface Installation {
   binaries: Binaries;
   home: string;
@@ -21,14 +21,14 @@ export interface Installation {
 
 export const superuser = "steward";
 
-/** Crash recovery after a hard stop takes its time. */
+/** Milliseconds to wait for a start, which may include crash recovery. */
 const startLimit = 60_000;
-/** Postgres cuts all connections at once; what takes long is the last checkpoint on a slow disk. */
+/** Milliseconds to wait for each stop signal. The final checkpoint on a slow disk takes longest. */
 const stopLimit = 20_000;
-/** Backends whose postmaster was killed hold the shared memory until they notice. */
+/** Milliseconds to retry: backends whose postmaster was killed keep the shared memory until they notice. */
 const lingerLimit = 10_000;
 
-/** The process id of a Postgres that serves this installation: one that runs already, else a new one. */
+/** Returns the process ID of the installation's Postgres, which is started unless it is already running. */
 export async function ensureRunning(installation: Installation): Promise<{ pid: number; isNew: boolean }> {
   const running = findRunning(installation);
   if (running !== undefined && (await becomesReady(installation, running))) return { pid: running, isNew: false };
@@ -36,7 +36,7 @@ export async function ensureRunning(installation: Installation): Promise<{ pid: 
   if (!existsSync(dataOf(installation))) await createData(installation);
   const giveUp = Date.now() + lingerLimit;
   for (;;) {
-    // It names a process that is gone, or one of somebody else that now has its number.
+    // The file contains the ID of a process that has ended or that is not Postgres.
     rmSync(pidFileOf(installation), { force: true });
     const pid = await launch(installation);
     if (await becomesReady(installation, pid)) return { pid, isNew: true };
@@ -46,7 +46,7 @@ export async function ensureRunning(installation: Installation): Promise<{ pid: 
   }
 }
 
-/** Ends it like `pg_ctl stop -m fast`: open transactions are rolled back, all that was committed is on disk. */
+/** Stops Postgres like `pg_ctl stop -m fast`: open transactions are rolled back, committed data is flushed. */
 export async function stop(pid: number): Promise<void> {
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     const deadline = Date.now() + stopLimit;
@@ -54,22 +54,22 @@ export async function stop(pid: number): Promise<void> {
     while (isAlive(pid) && Date.now() < deadline) await sleep(10);
     if (!isAlive(pid)) return;
   }
-  throw new ClusterError(`Postgres (process ${pid}) does not stop.`);
+  throw new ClusterError(`Postgres (process ${pid}) did not stop.`);
 }
 
-/** The end of what Postgres said since its last start. */
+/** Returns the last lines of the Postgres log since its last start. */
 export function lastWords(installation: Installation): string {
   return tail(readFileSync(logOf(installation), "utf8"));
 }
 
-/** The process that serves this installation, left by an earlier server. */
+/** Returns the process ID of a Postgres of this installation that an earlier server left running. */
 export function findRunning(installation: Installation): number | undefined {
   const pid = readPidFile(installation)?.pid;
   const command = pid && inspect(pid)?.command;
   return command && command.includes(` -D ${dataOf(installation)} `) ? pid : undefined;
 }
 
-/** False when it ends instead. */
+/** Waits until Postgres accepts connections. Resolves to false if it ends instead; throws after `startLimit`. */
 async function becomesReady(installation: Installation, pid: number): Promise<boolean> {
   const deadline = Date.now() + startLimit;
   while (isAlive(pid)) {
@@ -81,7 +81,7 @@ async function becomesReady(installation: Installation, pid: number): Promise<bo
   return false;
 }
 
-/** `postmaster.pid`: the process in the 1st line, what it is about to do in the 8th. */
+/** Reads `postmaster.pid`: line 1 is the process ID, line 8 the status. */
 function readPidFile(installation: Installation): { pid: number; status?: string } | undefined {
   const path = pidFileOf(installation);
   if (!existsSync(path)) return undefined;
@@ -98,7 +98,7 @@ async function launch(installation: Installation): Promise<number> {
     shared_buffers: "128MB",
     timezone: "UTC",
     log_timezone: "UTC",
-    // Starts, stops and crashes only: failed statements answer their callers and may hold personal data.
+    // Starts, stops, and crashes only. Failed statements are reported to their callers and may contain personal data.
     log_min_messages: "log",
     log_checkpoints: "off",
     ...(installation.fsync ? {} : { fsync: "off", full_page_writes: "off" }),
@@ -115,7 +115,7 @@ async function launch(installation: Installation): Promise<number> {
   }
 }
 
-/** Fills the data directory beside its place and moves it there at last, so that a half-made one is never used. */
+/** Creates the data directory under a temporary name and renames it, so that an incomplete one is never used. */
 async function createData(installation: Installation): Promise<void> {
   const { home, account, password, fsync } = installation;
   const unfinished = `${dataOf(installation)}.new`;
@@ -131,7 +131,7 @@ async function createData(installation: Installation): Promise<void> {
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
-      // The same on every system: case rules of Unicode, order by code point.
+      // The same on every system: Unicode case mapping, code point order.
       "--no-locale",
       "--locale-provider=builtin",
       "--builtin-locale=C.UTF-8",
@@ -151,7 +151,7 @@ async function createData(installation: Installation): Promise<void> {
   }
 }
 
-/** Starts a program in a session of its own, so that Ctrl-C reaches only Steward, which ends Postgres when it has drained. */
+/** Starts a program in its own session, so that Ctrl-C reaches only Steward, which stops Postgres after draining. */
 async function run(
   { binaries, home, account }: Installation,
   program: string,
@@ -161,7 +161,7 @@ async function run(
   const child = spawn(join(binaries.root, "bin", program), args, {
     ...account,
     cwd: home,
-    // Nothing of our environment: it holds secrets, and PG* variables would change what is started.
+    // Does not inherit the environment, which contains secrets and may contain PG* variables.
     env: { PATH: process.env.PATH, LC_ALL: "C" },
     stdio: ["ignore", output, output],
     detached: true,
@@ -178,7 +178,9 @@ async function run(
 }
 
 function cannotStart({ home }: Installation, reason: string): ClusterError {
-  const summary = /No space left|quota exceeded/i.test(reason) ? `the disk that holds ${home} is full.` : "it said:";
+  const summary = /No space left|quota exceeded/i.test(reason)
+    ? `the disk that contains ${home} is full.`
+    : "its last log lines are:";
   return new ClusterError(`Postgres could not be started: ${summary}\n${reason}`);
 }
 

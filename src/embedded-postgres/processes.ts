@@ -2,18 +2,20 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { codeOf } from "./errors.js";
 
-/** A live process. The start tells it from a later process with the same id. */
+/** A running process. `started` distinguishes it from a later process with the same ID. */
 export interface LiveProcess {
   started: string;
   command: string;
 }
 
-/** Facts about a process; nothing for one that has ended, also if its parent has not yet taken notice (a zombie). */
+/** Reads the start and the command of a process; undefined if it has ended, including zombies. */
 export const inspect: (pid: number) => LiveProcess | undefined =
   process.platform === "linux" ? inspectByProc : inspectByPs;
 
-/** The cheap question, for polling. Never throws: a process of which nothing can be read, for example because this one
- * has no file descriptor left, counts as alive while the system knows its id. */
+/**
+ * Whether a process is running. Cheap enough for polling, and never throws: a process whose status cannot be read, for
+ * example because no file descriptor is left, counts as running while its ID exists.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -36,15 +38,15 @@ function inspectByProc(pid: number): LiveProcess | undefined {
   return { started: `${boot} ${fields![19]}`, command: command.replaceAll("\0", " ") };
 }
 
-/** The fields of `/proc/<pid>/stat` from the state on (proc(5)); nothing if the process has ended, also as a zombie. */
+/** Reads `/proc/<pid>/stat` from the state field on (proc(5)); undefined if the process has ended, including zombies. */
 function readStat(pid: number): string[] | undefined {
   const stat = readOfProcess(pid, "stat");
-  // The name in parentheses may hold anything; state and start time are the 1st and 20th field behind it.
+  // The name in parentheses may contain any character; the state and the start time are fields 1 and 20 after it.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields;
 }
 
-/** A file of a process; nothing if the process has ended. Throws if the file cannot be read for another reason. */
+/** Reads a file of a process; undefined if the process has ended. Throws if the file cannot be read otherwise. */
 function readOfProcess(pid: number, name: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
@@ -66,6 +68,6 @@ function inspectByPs(pid: number): LiveProcess | undefined {
     if (!state || state.startsWith("Z")) return undefined;
     return { started: started!, command: `${command} ` };
   } catch {
-    return undefined; // ps ends with 1 when there is no such process
+    return undefined; // ps exits with 1 if the process does not exist
   }
 }

@@ -2,33 +2,33 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 
-/** The ring of secrets from which the keys are derived that hand application keys to the hosts of applications. */
+/** Secrets from which the keys are derived that encrypt application keys on the way to application hosts. */
 const AppConnectKeySchema = defineEntity({
   name: "AppConnectKey",
   tableName: "app_connect_keys",
   indexes: [{ name: "app_connect_keys_key_index", properties: ["key", "id"] }],
   properties: {
-    /** What messages name it by. */
+    /** Key ID in messages. */
     id: p.uuid().primary(),
     secretCiphertext: p.type("bytea").$type<Buffer>(),
     secretNonce: p.type("bytea").$type<Buffer>(),
     key: () => p.manyToOne(EncryptionKey).ref().index(false),
     usableFrom: moment(),
-    /** From here on its successor is used. */
+    /** When its successor comes into use. */
     retiredAt: moment().nullable(),
   },
 });
 export class AppConnectKey extends AppConnectKeySchema.class {}
 AppConnectKeySchema.setClass(AppConnectKey);
 
-/** Messages that one of our own application hosts has taken: each is good for one. */
+/** Messages redeemed at the deployment's own application hosts. Each message can be used once. */
 const SpentAppConnectSchema = defineEntity({
   name: "SpentAppConnect",
   tableName: "spent_app_connects",
   properties: {
-    /** The message's `jti`. */
+    /** `jti` of the message. */
     id: p.uuid().primary(),
-    /** The message itself has ended by then; the row may go. */
+    /** When the message has expired and the row can be deleted. */
     expiresAt: moment().index("spent_app_connects_expiry_index"),
   },
 });

@@ -1,16 +1,17 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
-/** Who did what to what. Append-only: only the retention job deletes. */
+/** Audit log. Append-only: only the retention job deletes rows. */
 const AuditEventSchema = defineEntity({
   name: "AuditEvent",
   tableName: "audit_events",
   indexes: [
     { name: "audit_events_time_index", properties: ["time", "id"] },
-    { name: "audit_events_organization_index", properties: ["organizationId", "time"] },
-    { name: "audit_events_resource_index", properties: ["resourceType", "resourceId", "time"] },
-    { name: "audit_events_actor_index", properties: ["actorId", "time"] },
-    { name: "audit_events_action_index", properties: ["action", "time"] },
+    { name: "audit_events_organization_index", properties: ["organizationId", "time", "id"] },
+    { name: "audit_events_resource_index", properties: ["resourceId", "time", "id"] },
+    { name: "audit_events_resource_type_index", properties: ["resourceType", "time", "id"] },
+    { name: "audit_events_actor_index", properties: ["actorId", "time", "id"] },
+    { name: "audit_events_action_index", properties: ["action", "time", "id"] },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -20,11 +21,11 @@ const AuditEventSchema = defineEntity({
     apiKeyId: p.string().length(16).nullable(),
     action: p.string().length(16),
     resourceType: p.string().length(32),
-    /** Text, since some resources have other ids than UUIDs. */
+    /** Text, since the IDs of some resources are not UUIDs. */
     resourceId: p.string().length(64).nullable(),
     resourceLabel: p.string().length(254).nullable(),
     organizationId: p.uuid().nullable(),
-    /** `{field: {old, new}}`, secret values as `"***"`. */
+    /** `{field: {old, new}}`; secret values are `"***"`. */
     diff: p.json<Record<string, { old?: unknown; new?: unknown }>>(),
     requestId: p.string().length(128),
     ip: p.string().length(45).nullable(),

@@ -1,10 +1,10 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { v7 as uuidv7 } from "uuid";
 
-/** A moment, kept to the millisecond. */
+/** A timestamp with millisecond precision. */
 export const moment = () => p.datetime(3);
 
-/** What most tables have: a UUIDv7 that sorts by time of creation, and when the row was made and last changed. */
+/** Columns of most tables: a UUIDv7, which sorts by creation time, and the times of creation and last update. */
 export const BaseSchema = defineEntity({
   name: "Base",
   abstract: true,

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
-/** Newest first, and from either end: each way to narrow the log down has an index in this order. */
+/** Columns of the list order. Each filter of the log has an index in this order. */
 const byTime = (name: string, columns = "", condition = "") => ({
   name: `connection_logs_${name}_index`,
   expression: `create index connection_logs_${name}_index on connection_logs (${columns}connect_time desc, id desc)${condition}`,
@@ -10,8 +10,8 @@ const byTime = (name: string, columns = "", condition = "") => ({
 const ongoing = " where disconnect_time is null and connection_id is not null";
 
 /**
- * Who connected to which workspace. What it tells of the workspace is as it was then: rows outlive what they tell of.
- * Sessions have a `connection_id`, visits by web have none.
+ * Connections to workspaces. Names are copied at the time of the connection, since rows outlive the objects they refer
+ * to. Sessions have a `connection_id`; visits do not.
  */
 const ConnectionLogSchema = defineEntity({
   name: "ConnectionLog",
@@ -49,19 +49,19 @@ const ConnectionLogSchema = defineEntity({
     type: p.enum(["ssh", "vscode", "jetbrains", "reconnecting_pty", "workspace_app", "port_forwarding"]),
     connectTime: moment(),
     ip: p.string().length(45).nullable(),
-    /** The agent or proxy that reported it. */
+    /** ID of the agent or proxy that reported the connection. */
     reporter: p.uuid(),
-    /** The reporter's id of a visit; sessions are known again by their connection. */
+    /** ID of a visit, chosen by the reporter. Sessions are identified by their connection. */
     eventId: p.uuid().nullable(),
 
     connectionId: p.uuid().nullable(),
-    /** Whether the beginning of a session was reported; until then its time is that of the end. */
+    /** Whether the start of a session was reported. If not, its time is that of its end. */
     isConnectReported: p.boolean().default(false),
     disconnectTime: moment().nullable(),
     disconnectReason: p.string().length(512).nullable(),
     exitCode: p.integer().nullable(),
 
-    /** The slug of an app, or a port. */
+    /** Slug of an application, or number of a port. */
     slugOrPort: p.string().length(32).nullable(),
     statusCode: p.smallint().nullable(),
     userId: p.uuid().nullable(),

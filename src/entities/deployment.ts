@@ -2,15 +2,15 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 
-/** The one row that identifies this installation, made at first boot. */
+/** The single row that identifies this deployment, created on the first start. */
 const DeploymentSchema = defineEntity({
   name: "Deployment",
   tableName: "deployment",
   properties: {
-    /** Always true: there is one. */
+    /** Always true, which makes the row unique. */
     singleton: p.boolean().primary().default(true),
     id: p.uuid(),
-    /** Signs what pages leave with browsers that are not signed in. The next start makes another if its key is gone. */
+    /** Secret that signs page state in signed-out browsers. Replaced on the next start if its key is missing. */
     pageKeyCiphertext: p.type("bytea").$type<Buffer>().nullable().lazy(),
     pageKeyNonce: p.type("bytea").$type<Buffer>().nullable().lazy(),
     key: () => p.manyToOne(EncryptionKey).ref().nullable().deleteRule("set null").index(false),

@@ -3,7 +3,7 @@ import { BaseSchema, moment } from "./base.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { User } from "./users.js";
 
-/** The group `Everyone` of an organization has the organization's id and no rows of members. */
+/** Groups of organizations. `Everyone` has the ID of its organization and no member rows. */
 const GroupSchema = defineEntity({
   name: "Group",
   tableName: "groups",
@@ -17,14 +17,16 @@ const GroupSchema = defineEntity({
     avatarUrl: p.string().length(2048).default(""),
     quotaAllowance: p.integer().default(0),
     source: p.enum(["user", "oidc"]).default("user"),
-    /** What the identity provider calls the group. */
+    /** Kept by triggers on the memberships, of Everyone too. */
+    memberCount: p.integer().default(0),
+    /** Name of the group at the identity provider. */
     externalId: p.text().nullable(),
   },
 });
 export class Group extends GroupSchema.class {}
 GroupSchema.setClass(Group);
 
-/** Hangs on the membership of the organization, so it cannot outlive it, whatever races. */
+/** Members of groups. References the organization membership, so that no race can leave a member without one. */
 const GroupMemberSchema = defineEntity({
   name: "GroupMember",
   tableName: "group_members",
@@ -44,7 +46,7 @@ const GroupMemberSchema = defineEntity({
 export class GroupMember extends GroupMemberSchema.class {}
 GroupMemberSchema.setClass(GroupMember);
 
-/** What every member of the group may spend on AI in a calendar month. */
+/** Amount that each member of the group may spend on AI per calendar month. */
 const GroupAiBudgetSchema = defineEntity({
   name: "GroupAiBudget",
   tableName: "group_ai_budgets",
@@ -59,7 +61,7 @@ const GroupAiBudgetSchema = defineEntity({
 export class GroupAiBudget extends GroupAiBudgetSchema.class {}
 GroupAiBudgetSchema.setClass(GroupAiBudget);
 
-/** AI spending as the gateway reports it. The reporter chooses the id, so that repeats are harmless. */
+/** AI spending reported by the gateway. The reporter chooses the ID, so that reports can be retried. */
 const AiUsageSchema = defineEntity({
   name: "AiUsage",
   tableName: "ai_usage",

@@ -5,7 +5,7 @@ import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
 import { License } from "./licenses.js";
-import { IdempotencyKey, InboxCursor, InboxNotification } from "./notifications.js";
+import { IdempotencyKey, InboxCursor, InboxEpoch, InboxNotification } from "./notifications.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
@@ -17,7 +17,7 @@ import { User } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
 import { Workspace, WorkspaceAgent, WorkspaceApp } from "./workspaces.js";
 
-/** Everything that is stored. */
+/** All entities. */
 export const entities = [
   AiUsage,
   ApiKey,
@@ -31,6 +31,7 @@ export const entities = [
   GroupMember,
   IdempotencyKey,
   InboxCursor,
+  InboxEpoch,
   InboxNotification,
   License,
   LoginAddress,

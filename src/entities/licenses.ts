@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
-/** Licences as they were uploaded. */
+/** Uploaded licenses. */
 const LicenseSchema = defineEntity({
   name: "License",
   tableName: "licenses",
@@ -11,7 +11,7 @@ const LicenseSchema = defineEntity({
     uploadedAt: moment(),
     token: p.text().lazy(),
     tokenSha256: p.type("bytea").$type<Buffer>().unique("licenses_token_unique"),
-    /** When even the grace period is over, if the licence says when. */
+    /** End of the grace period, if the license states one. */
     expiresAt: moment().nullable(),
   },
 });

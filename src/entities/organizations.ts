@@ -29,13 +29,22 @@ const OrganizationSchema = defineEntity({
 export class Organization extends OrganizationSchema.class {}
 OrganizationSchema.setClass(Organization);
 
-/** That a user belongs to an organization, with the roles held there (the implied member role is not stored). */
+/** Members of organizations, with their roles except the implicit member role. */
 const OrganizationMemberSchema = defineEntity({
   name: "OrganizationMember",
   tableName: "organization_members",
+  indexes: [
+    {
+      name: "organization_members_list_index",
+      expression: `create index organization_members_list_index
+        on organization_members (organization_id, username collate "C", user_id)`,
+    },
+  ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),
     user: () => p.manyToOne(User).ref().primary().deleteRule("cascade").index("organization_members_user_index"),
+    /** The folded username of the user, by which members are listed. Kept by triggers. */
+    username: p.string().length(32).default(""),
     roles: p.array().default([]),
     createdAt: moment().onCreate(() => new Date()),
   },

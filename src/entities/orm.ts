@@ -6,13 +6,13 @@ import { migrations } from "./migrations/index.js";
 
 export interface OrmOptions {
   url: string;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   pool: number;
-  /** Milliseconds after which Postgres cancels a statement; a third of them if it waits for a lock. */
+  /** Milliseconds after which Postgres cancels a statement. A third of it is the timeout for locks. */
   statementTimeout: number;
 }
 
-/** Connects entities to Postgres. Resolves before the first connection is made; gives the pool that all statements share. */
+/** Creates the ORM, and the pool that all statements share. Opens no connection yet. */
 export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { orm: MikroORM; pool: Pool } {
   const lockTimeout = Math.round(statementTimeout / 3);
   let created: Pool | undefined;
@@ -24,12 +24,14 @@ export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { o
     forceUtcTimezone: true,
     ensureDatabase: false,
     discovery: { warnWhenNoEntities: false },
+    // Only migrations make triggers and functions; entities do not describe them.
+    schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },
     migrations: { migrationsList: migrations, snapshot: false, tableName: "migrations", silent: true },
     driverOptions: {
       max,
       pipeline: true,
       connectionTimeoutMillis: 5_000,
-      // Compiling statements that run for milliseconds costs more than it saves.
+      // JIT compilation of statements that run for milliseconds costs more than it saves.
       options: `-c TimeZone=UTC -c jit=off -c statement_timeout=${statementTimeout} -c lock_timeout=${lockTimeout}`,
       application_name: "steward",
       onPoolCreated: (pool: Pool) => {

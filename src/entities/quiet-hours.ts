@@ -1,13 +1,13 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { User } from "./users.js";
 
-/** The quiet hours of users who chose some. */
+/** Quiet hours of users who set their own. */
 const QuietHoursSchema = defineEntity({
   name: "QuietHours",
   tableName: "user_quiet_hours",
   properties: {
     user: () => p.oneToOne(User).ref().primary().owner().deleteRule("cascade"),
-    /** `CRON_TZ=Europe/Berlin 30 2 * * *`, always in this form. */
+    /** Normalized schedule, such as `CRON_TZ=Europe/Berlin 30 2 * * *`. */
     schedule: p.string().length(64),
   },
 });

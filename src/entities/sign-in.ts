@@ -2,16 +2,16 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { User } from "./users.js";
 
-/** The identity at a provider by which a user signs in. A user has at most one. */
+/** Identities of users at identity providers, at most one per user. */
 const UserLinkSchema = defineEntity({
   name: "UserLink",
   tableName: "user_links",
   uniques: [{ name: "user_links_user_unique", properties: ["user"] }],
   properties: {
     provider: p.enum(["oidc", "github"]).primary(),
-    /** Who vouches for the subject: the URL of the provider. */
+    /** URL of the provider that issues the subject. */
     issuer: p.string().length(2048).primary(),
-    /** What the issuer calls the person, for good. */
+    /** Permanent ID of the user at the issuer. */
     subject: p.string().length(255).primary(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade"),
     createdAt: moment(),
@@ -20,25 +20,25 @@ const UserLinkSchema = defineEntity({
 export class UserLink extends UserLinkSchema.class {}
 UserLinkSchema.setClass(UserLink);
 
-/** The one-time passcode of a user, and when the last ones were made. */
+/** The one-time passcode of a user, and when the last ones were created. */
 const OneTimePasscodeSchema = defineEntity({
   name: "OneTimePasscode",
   tableName: "one_time_passcodes",
   properties: {
     user: () => p.manyToOne(User).primary().ref().deleteRule("cascade"),
-    /** SHA-256 of the code; null once it was used. */
+    /** SHA-256 of the passcode; null after use. */
     codeHash: p.type("bytea").$type<Buffer>().nullable(),
     expiresAt: moment(),
-    /** Tries so far, right and wrong ones. */
+    /** Number of attempts, successful or not. */
     attempts: p.integer().default(0),
-    /** When codes were made during the last hour, oldest first. */
+    /** When passcodes were created during the last hour, oldest first. */
     requestedAt: p.type("timestamptz[]").$type<string[]>(),
   },
 });
 export class OneTimePasscode extends OneTimePasscodeSchema.class {}
 OneTimePasscodeSchema.setClass(OneTimePasscode);
 
-/** A user's wish to sign in through a provider from now on, until the provider confirms it. The last one counts. */
+/** Pending conversions of users to sign-in with a provider, which has yet to confirm them. One per user. */
 const LoginConversionSchema = defineEntity({
   name: "LoginConversion",
   tableName: "login_conversions",
@@ -54,13 +54,13 @@ const LoginConversionSchema = defineEntity({
 export class LoginConversion extends LoginConversionSchema.class {}
 LoginConversionSchema.setClass(LoginConversion);
 
-/** The state of a finished sign-in through a provider: it is good for one. */
+/** States of completed sign-ins with a provider. Each state can be used once. */
 const SpentSignInSchema = defineEntity({
   name: "SpentSignIn",
   tableName: "spent_sign_ins",
   properties: {
     stateHash: p.type("bytea").$type<Buffer>().primary(),
-    /** The state itself would end here; the row may go. */
+    /** When the state expires and the row can be deleted. */
     expiresAt: moment().index("spent_sign_ins_expiry_index"),
   },
 });

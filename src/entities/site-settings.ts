@@ -1,13 +1,13 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What is set for the whole deployment while it runs, one row for each subject that was ever set. */
+/** Settings of the deployment that can change at run time. One row for each setting that was ever set. */
 const SiteSettingSchema = defineEntity({
   name: "SiteSetting",
   tableName: "site_settings",
   properties: {
     key: p.string().length(32).primary(),
     value: p.json<object>(),
-    /** What `value` replaced: the statement that replaces it tells it from here. */
+    /** Previous value, which the replacing statement returns. */
     former: p.json<object>().nullable(),
   },
 });

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 import { User } from "./users.js";
 
-/** Sessions and keys of users. The token text is `stw_<kind>_<id>-<secret>`; of the secret only the SHA-256 is kept. */
+/** Sessions and API keys of users. A token is `stw_<kind>_<id>-<secret>`; only the SHA-256 of the secret is stored. */
 const ApiKeySchema = defineEntity({
   name: "ApiKey",
   tableName: "api_keys",
@@ -26,12 +26,12 @@ const ApiKeySchema = defineEntity({
     kind: p.enum(["session", "token", "oauth", "application"]),
     name: p.string().length(64).default(""),
     scopes: p.array(),
-    /** The resource an OAuth2 token was asked for (RFC 8707). */
+    /** Resource that an OAuth2 access token is issued for (RFC 8707). */
     audience: p.text().nullable(),
-    /** The key that asked for this one; they end together. */
+    /** The key that requested this one. Both end together. */
     parent: () => p.manyToOne(ApiKey).ref().nullable().deleteRule("cascade").index(false),
     createdAt: moment(),
-    /** Up to 5 minutes late. */
+    /** Accurate to 5 minutes. */
     lastUsedAt: moment().nullable(),
     expiresAt: moment().index("api_keys_expiry_index"),
     ip: p.string().length(45).nullable(),

@@ -18,7 +18,7 @@ const UserSecretSchema = defineEntity({
       expression:
         "create unique index user_secrets_env_name_unique on user_secrets (user_id, env_name) where env_name <> ''",
     },
-    // A path may be longer than an entry of an index; two with the same hash are in the way of nobody but their maker.
+    // A path can exceed the maximum size of an index entry. A hash collision only affects the user who created both.
     {
       name: "user_secrets_file_path_unique",
       expression:
@@ -30,14 +30,14 @@ const UserSecretSchema = defineEntity({
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
     name: p.string().length(255),
     description: p.string().length(1024).default(""),
-    /** Empty: not injected as a variable. */
+    /** Environment variable; empty if none. */
     envName: p.string().length(256).default(""),
-    /** Empty: not written as a file. */
+    /** File path; empty if none. */
     filePath: p.string().length(4096).default(""),
     valueCiphertext: p.type("bytea").$type<Buffer>(),
     valueNonce: p.type("bytea").$type<Buffer>(),
     key: () => p.manyToOne(EncryptionKey).ref().index(false),
-    /** Of the plain value in UTF-8. */
+    /** Size of the plaintext in UTF-8. */
     valueBytes: p.integer(),
     lastDeliveredAt: moment().nullable(),
   },

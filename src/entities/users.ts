@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 
-/** People, service accounts and the system's own identities. Deleted users stay as rows; their names are free again. */
+/** People, service accounts, and system identities. Rows of deleted users are kept; their names are available again. */
 const UserSchema = defineEntity({
   name: "User",
   tableName: "users",
@@ -17,6 +17,20 @@ const UserSchema = defineEntity({
         'create unique index users_username_unique on users (lower(username collate "C")) where deleted_at is null',
     },
   ],
+  indexes: [
+    {
+      name: "users_list_index",
+      expression: `create index users_list_index on users (lower(username collate "C"), id) include (username)
+        where deleted_at is null and not is_system`,
+    },
+    {
+      name: "users_search_index",
+      expression: `create index users_search_index on users using gin (
+        lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
+        (lower(name) collate "C") gin_trgm_ops
+      ) with (fastupdate = off) where deleted_at is null and not is_system`,
+    },
+  ],
   properties: {
     email: p.string().length(254),
     username: p.string().length(32),
@@ -24,13 +38,13 @@ const UserSchema = defineEntity({
     avatarUrl: p.string().length(2048).default(""),
     status: p.enum(["active", "suspended"]).default("active"),
     loginType: p.enum(["password", "oidc", "github", "none"]),
-    /** argon2id in PHC form; null where no password was set. */
+    /** argon2id hash in PHC format; null if no password is set. */
     passwordHash: p.text().nullable().lazy(),
     siteRoles: p.array().default([]),
     isServiceAccount: p.boolean().default(false),
     isSystem: p.boolean().default(false),
     createdBy: p.uuid().nullable(),
-    /** Up to 5 minutes late. */
+    /** Accurate to 5 minutes. */
     lastSeenAt: moment().nullable(),
     deletedAt: moment().nullable(),
   },

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 
-/** Servers elsewhere that carry the traffic of applications, with what their last check found. */
+/** Servers that carry the traffic of workspace applications, with their last health check. */
 const WorkspaceProxySchema = defineEntity({
   name: "WorkspaceProxy",
   tableName: "workspace_proxies",
@@ -18,17 +18,17 @@ const WorkspaceProxySchema = defineEntity({
     name: p.string().length(32),
     displayName: p.string().length(64).default(""),
     icon: p.string().length(2048).default(""),
-    /** SHA-256 of the part of `stwp_…` behind the prefix. */
+    /** SHA-256 of the token after its `stwp_` prefix. */
     tokenHash: p.type("bytea").$type<Buffer>(),
-    /** As the proxy said when it registered; empty until then. */
+    /** As reported at registration; empty until then. */
     accessUrl: p.string().length(2048).default(""),
     wildcardHostname: p.string().length(255).default(""),
     derpEnabled: p.boolean().default(true),
     derpOnly: p.boolean().default(false),
     version: p.string().length(64).default(""),
-    /** How often it registered. What was found out about an earlier registration does not count. */
+    /** Number of registrations. Results of checks of an earlier registration are discarded. */
     registration: p.integer().default(0),
-    /** When it is checked next; null before it registers. */
+    /** Time of the next check; null until the proxy registers. */
     checkDueAt: moment().nullable(),
     status: p.enum(["unregistered", "ok", "unhealthy", "unreachable"]).default("unregistered"),
     errors: p.array().default([]),
@@ -40,13 +40,13 @@ const WorkspaceProxySchema = defineEntity({
 export class WorkspaceProxy extends WorkspaceProxySchema.class {}
 WorkspaceProxySchema.setClass(WorkspaceProxy);
 
-/** The processes of a proxy that report. */
+/** Replicas of workspace proxies. */
 const WorkspaceProxyReplicaSchema = defineEntity({
   name: "WorkspaceProxyReplica",
   tableName: "workspace_proxy_replicas",
   properties: {
     proxy: () => p.manyToOne(WorkspaceProxy).ref().primary().deleteRule("cascade"),
-    /** Chosen by the process. */
+    /** Chosen by the replica. */
     id: p.uuid().primary(),
     hostname: p.string().length(255),
     version: p.string().length(64),

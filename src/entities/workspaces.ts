@@ -24,7 +24,7 @@ const WorkspaceSchema = defineEntity({
 export class Workspace extends WorkspaceSchema.class {}
 WorkspaceSchema.setClass(Workspace);
 
-/** What speaks for a started workspace. Each start makes its agents anew. */
+/** Agents of started workspaces. Each start creates new agents. */
 const WorkspaceAgentSchema = defineEntity({
   name: "WorkspaceAgent",
   tableName: "workspace_agents",
@@ -40,16 +40,16 @@ const WorkspaceAgentSchema = defineEntity({
   properties: {
     workspace: () => p.manyToOne(Workspace).ref().deleteRule("cascade").index("workspace_agents_workspace_index"),
     name: p.string().length(32),
-    /** SHA-256 of the part of `stwa_…` behind the prefix. */
+    /** SHA-256 of the token after its `stwa_` prefix. */
     tokenHash: p.type("bytea").$type<Buffer>(),
-    /** Since when the token does not count any more: the workspace was started again, stopped or deleted. */
+    /** When the token lost effect because the workspace was started again, stopped, or deleted. */
     tokenEndedAt: moment().nullable(),
   },
 });
 export class WorkspaceAgent extends WorkspaceAgentSchema.class {}
 WorkspaceAgentSchema.setClass(WorkspaceAgent);
 
-/** What an agent offers to people by HTTP. */
+/** HTTP applications that agents serve. */
 const WorkspaceAppSchema = defineEntity({
   name: "WorkspaceApp",
   tableName: "workspace_apps",
@@ -58,7 +58,7 @@ const WorkspaceAppSchema = defineEntity({
   properties: {
     agent: () => p.manyToOne(WorkspaceAgent).ref().deleteRule("cascade").index(false),
     slug: p.string().length(32),
-    /** Where the agent reaches it. Empty: it has none. */
+    /** URL at which the agent reaches the application; empty if none. */
     url: p.string().length(2048).default(""),
     sharingLevel: p.enum(["owner", "authenticated", "organization", "public"]).default("owner"),
   },

@@ -13,82 +13,89 @@ import type { SupportLink } from "../domain/appearance/support-links.js";
 import { AnyScope, Needs, OpenTo } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
-@ObjectType("Banner", { simpleResolvers: true, description: "A message that clients show to everybody." })
+@ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
 class BannerType implements Banner {
-  @Field(() => Boolean, { description: "Whether it is shown." }) enabled!: boolean;
-  @Field(() => String, { description: "Markdown; HTML in it is plain text." }) message!: string;
-  @Field(() => String, { description: "`#` and six hexadecimal digits; empty where there is no banner." })
+  @Field(() => Boolean, { description: "Whether the banner is shown." }) enabled!: boolean;
+  @Field(() => String, { description: "Text in Markdown; HTML tags are shown as text." }) message!: string;
+  @Field(() => String, {
+    description: "Background color: `#` and six hexadecimal digits; empty if there is no banner.",
+  })
   backgroundColor!: string;
 }
 
-@ObjectType("SupportLink", { simpleResolvers: true, description: "A link for people who look for help." })
+@ObjectType("SupportLink", { simpleResolvers: true, description: "A link to documentation or support." })
 class SupportLinkType implements SupportLink {
-  @Field(() => String, { description: "What it is called." }) name!: string;
-  @Field(() => Url, { description: "Where it leads." }) target!: string;
-  @Field(() => String, { description: "`bug`, `chat`, `docs`, `star` or the URL of a picture." }) icon!: string;
-  @Field(() => String, { description: "Where clients show it: `navbar` or `dropdown`." }) location!: string;
+  @Field(() => String, { description: "Label of the link." }) name!: string;
+  @Field(() => Url, { description: "URL of the link." }) target!: string;
+  @Field(() => String, { description: "Icon of the link: `bug`, `chat`, `docs`, `star`, or the URL of an image." })
+  icon!: string;
+  @Field(() => String, { description: "Where clients show the link: `navbar` or `dropdown`." }) location!: string;
 }
 
-@ObjectType("Appearance", { simpleResolvers: true, description: "What the deployment looks like." })
+@ObjectType("Appearance", { simpleResolvers: true, description: "Branding of the deployment." })
 class AppearanceType implements Appearance {
-  @Field(() => String, { description: "What the application is called; empty for its own name." })
+  @Field(() => String, { description: "Name of the application; empty for the built-in name." })
   applicationName!: string;
-  @Field(() => Url, { description: "Its picture; empty for its own." }) logoUrl!: string;
-  @Field(() => [BannerType], { description: "Messages to everybody, in their order." })
+  @Field(() => Url, { description: "URL of the logo; empty for the built-in logo." }) logoUrl!: string;
+  @Field(() => [BannerType], { description: "Banners shown to every user, in order." })
   announcementBanners!: BannerType[];
-  @Field(() => Url, { description: "Where its documentation is; may be empty." }) docsUrl!: string;
-  @Field(() => [SupportLinkType], { description: "Links for people who look for help." })
+  @Field(() => Url, { description: "URL of the documentation; may be empty." }) docsUrl!: string;
+  @Field(() => [SupportLinkType], { description: "Links to documentation and support." })
   supportLinks!: SupportLinkType[];
 }
 
-@InputType("BannerInput", { description: "A message that clients show to everybody." })
+@InputType("BannerInput", { description: "A banner that clients show to every user." })
 class BannerInputType implements Partial<Banner> {
-  @Field(() => Boolean, { nullable: true, description: "Whether it is shown. Default: no." }) enabled?: boolean;
-  @Field(() => String, { nullable: true, description: "Markdown of at most 3000 characters." }) message?: string;
-  @Field(() => String, { nullable: true, description: "Required. `#` and six hexadecimal digits." })
+  @Field(() => Boolean, { nullable: true, description: "Whether the banner is shown. Default: false." })
+  enabled?: boolean;
+  @Field(() => String, { nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
+  @Field(() => String, { nullable: true, description: "Required. Background color: `#` and six hexadecimal digits." })
   backgroundColor?: string;
 }
 
-@InputType({ description: "Looks that replace all that were chosen before. What is left out is empty." })
+@InputType({ description: "Input of `updateAppearance`. Replaces all settings; omitted fields are cleared." })
 class UpdateAppearanceInput implements UpdateAppearance {
-  @Field(() => [BannerInputType], { nullable: true, description: "Messages to everybody, at most 20." })
+  @Field(() => [BannerInputType], { nullable: true, description: "Banners shown to every user, at most 20." })
   announcementBanners?: BannerInputType[] | null;
-  @Field(() => String, { nullable: true, description: "What the application is called, at most 64 characters." })
+  @Field(() => String, { nullable: true, description: "Name of the application, at most 64 characters." })
   applicationName?: string | null;
-  @Field(() => String, { nullable: true, description: "Its picture: a path or an http or https URL." })
+  @Field(() => String, {
+    nullable: true,
+    description: "URL of the logo: a path on this server, or an http or https URL.",
+  })
   logoUrl?: string | null;
   @Field(() => BannerInputType, {
     nullable: true,
-    description: "The only banner where `announcementBanners` is left out, unless all of it is empty.",
+    description: "The only banner if `announcementBanners` is omitted. Ignored if all of its fields are empty.",
   })
   serviceBanner?: BannerInputType | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "The looks are replaced." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `updateAppearance`." })
 class UpdateAppearancePayload implements Pick<UpdatedAppearance, "serviceBanner"> {
-  @Field(() => AppearanceType, { description: "What the deployment looks like now." }) appearance!: AppearanceType;
-  @Field(() => BannerType, { description: "The service banner as it was given; else the first banner." })
+  @Field(() => AppearanceType, { description: "The branding after the update." }) appearance!: AppearanceType;
+  @Field(() => BannerType, { description: "The service banner as given in the input, otherwise the first banner." })
   serviceBanner!: BannerType;
 }
 
 @Resolver(() => AppearanceType)
 export class AppearanceResolver {
-  @FieldResolver(() => BannerType, { description: "The first of the banners; an empty one if there is none." })
+  @FieldResolver(() => BannerType, { description: "The first banner; an empty banner if there is none." })
   serviceBanner(@Root() appearance: Appearance): Banner {
     return serviceBannerOf(appearance);
   }
 
   @AnyScope()
   @OpenTo("user", "agent")
-  @Query(() => AppearanceType, { description: "What the deployment looks like." })
+  @Query(() => AppearanceType, { description: "Returns the branding of the deployment." })
   appearance(@Ctx() ctx: Context): Promise<Appearance> {
     return readAppearance(ctx);
   }
 
   @Needs("deployment_config:update")
-  @Mutation(() => UpdateAppearancePayload, { description: "Replaces the looks of the deployment." })
+  @Mutation(() => UpdateAppearancePayload, { description: "Replaces the branding of the deployment." })
   updateAppearance(
-    @Arg("input", () => UpdateAppearanceInput, { description: "The looks." }) input: UpdateAppearanceInput,
+    @Arg("input", () => UpdateAppearanceInput, { description: "The new branding." }) input: UpdateAppearanceInput,
     @Ctx() ctx: Context,
   ): Promise<UpdatedAppearance> {
     return updateAppearance(ctx, input);

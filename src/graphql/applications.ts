@@ -12,16 +12,16 @@ import { Url } from "./engine/scalars.js";
 class CreateApplicationRedirectInput implements CreateApplicationRedirect {
   @Field(() => String, {
     nullable: true,
-    description: "Required. Its http or https URL, of at most 2048 bytes: at a host of the deployment or of a proxy.",
+    description: "Required. Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
   })
   redirectUri?: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "The way to an application." })
+@ObjectType({ simpleResolvers: true, description: "A redirect to an application." })
 class CreateApplicationRedirectPayload {
   @Field(() => Url, {
     description:
-      "The URL with the query parameter `steward_application_connect`, which hands the caller's right to open applications to the host. It counts for a minute, once.",
+      "The URL with the query parameter `steward_application_connect`, which hands an application key to the host. It is valid once, within a minute.",
   })
   location!: string;
 }
@@ -30,7 +30,7 @@ class CreateApplicationRedirectPayload {
 export class ApplicationsResolver {
   @AnyScope()
   @Query(() => String, {
-    description: "Where applications have hosts of their own, such as `*.apps.example.com`; empty if they have none.",
+    description: "The wildcard of application hosts, such as `*.apps.example.com`; empty if there is none.",
   })
   applicationsHost(@Ctx() ctx: Context): string {
     return applicationsHost(ctx);
@@ -39,10 +39,11 @@ export class ApplicationsResolver {
   @Needs("all")
   @OpenTo("session", "token")
   @Mutation(() => CreateApplicationRedirectPayload, {
-    description: "Makes a key that opens applications and nothing else, and the URL that hands it to the host of one.",
+    description:
+      "Creates a key that opens applications and nothing else, and the URL that hands it to the host of an application.",
   })
   async createApplicationRedirect(
-    @Arg("input", () => CreateApplicationRedirectInput, { description: "Which one." })
+    @Arg("input", () => CreateApplicationRedirectInput, { description: "The application." })
     input: CreateApplicationRedirectInput,
     @Ctx() ctx: Context,
   ): Promise<CreateApplicationRedirectPayload> {

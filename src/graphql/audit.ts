@@ -14,6 +14,7 @@ import {
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/audit/audit.js";
 import { type AuditEventFilter, type AuditEventRow, listAuditEvents } from "../domain/audit/log.js";
+import { mostCounted } from "../domain/kernel/list.js";
 import type { Page } from "../domain/kernel/page.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Needs, ReadWith } from "./engine/access.js";
@@ -23,83 +24,96 @@ import { PublicUserType } from "./users/users.js";
 
 registerEnumType(AuditAction, {
   name: "AuditAction",
-  description: "What can happen to a resource.",
+  description: "What happened to a resource.",
   valuesConfig: {
-    CREATE: { description: "It was made." },
-    UPDATE: { description: "It was changed." },
-    DELETE: { description: "It was deleted." },
-    START: { description: "It was started." },
-    STOP: { description: "It was stopped." },
+    CREATE: { description: "The resource was created." },
+    UPDATE: { description: "The resource was updated." },
+    DELETE: { description: "The resource was deleted." },
+    START: { description: "The resource was started." },
+    STOP: { description: "The resource was stopped." },
     LOGIN: { description: "A user signed in." },
-    LOGIN_FAILED: { description: "Somebody failed to sign in as a user." },
+    LOGIN_FAILED: { description: "An attempt to sign in as a user failed." },
     LOGOUT: { description: "A user signed out." },
-    DELIVER: { description: "It was handed over to a machine." },
-    AUTHORIZE: { description: "Access was granted to it." },
-    DENY: { description: "Access was refused to it." },
-    REVOKE: { description: "It was withdrawn." },
+    DELIVER: { description: "The resource was delivered to a machine." },
+    AUTHORIZE: { description: "Access to the resource was granted." },
+    DENY: { description: "Access to the resource was denied." },
+    REVOKE: { description: "The resource was revoked." },
   },
 });
 
 @ReadWith("audit_log:read")
-@ObjectType("AuditEvent", { simpleResolvers: true, description: "Who did what to what, and when." })
+@ObjectType("AuditEvent", {
+  simpleResolvers: true,
+  description: "An entry of the audit log: an action, its actor, and the resource it affected.",
+})
 class AuditEventType implements AuditEventRow {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => DateTime, { description: "When it happened." }) time!: string;
-  @Field(() => UUID, { nullable: true, description: "The user who acted; none for machines." }) actorId!: string | null;
-  @Field(() => String, { nullable: true, description: "What that user is called today." }) actorUsername!:
-    | string
-    | null;
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => DateTime, { description: "When the action happened." }) time!: string;
+  @Field(() => UUID, {
+    nullable: true,
+    description: "ID of the user who acted; null if a machine or the system acted.",
+  })
+  actorId!: string | null;
   @Field(() => String, {
-    description: "What kind of caller acted: user, agent, provisioner, proxy, scim_key, oauth_client or system.",
+    nullable: true,
+    description: "Current username of the user who acted; null if a machine or the system acted.",
+  })
+  actorUsername!: string | null;
+  @Field(() => String, {
+    description: "Kind of actor: `user`, `agent`, `provisioner`, `proxy`, `scim_key`, `oauth_client`, or `system`.",
   })
   actorKind!: string;
-  @Field(() => String, { nullable: true, description: "The id of the key that the caller came with." }) apiKeyId!:
-    | string
-    | null;
-  @Field(() => AuditAction, { description: "What happened." }) action!: AuditAction;
-  @Field(() => String, { description: "The kind of what it happened to." }) resourceType!: string;
-  @Field(() => String, { nullable: true, description: "The id of what it happened to." }) resourceId!: string | null;
-  @Field(() => String, { nullable: true, description: "What it was called." }) resourceLabel!: string | null;
-  @Field(() => UUID, { nullable: true, description: "The organisation it lies in." }) organizationId!: string | null;
-  @Field(() => JSONObject, { description: "Old and new values by field; secret ones as `***`." }) diff!: Diff;
-  @Field(() => String, { description: "The id of the request." }) requestId!: string;
-  @Field(() => String, { nullable: true, description: "The caller's address." }) ip!: string | null;
-  @Field(() => String, { nullable: true, description: "What the caller's program calls itself." }) userAgent!:
-    | string
-    | null;
+  @Field(() => String, { nullable: true, description: "ID of the session or API key that authenticated the request." })
+  apiKeyId!: string | null;
+  @Field(() => AuditAction, { description: "The action." }) action!: AuditAction;
+  @Field(() => String, { description: "Type of the affected resource." }) resourceType!: string;
+  @Field(() => String, { nullable: true, description: "ID of the affected resource." }) resourceId!: string | null;
+  @Field(() => String, { nullable: true, description: "Name of the affected resource when the action happened." })
+  resourceLabel!: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of the organization that the resource belongs to." })
+  organizationId!: string | null;
+  @Field(() => JSONObject, { description: "Old and new values by field. Secret values are shown as `***`." })
+  diff!: Diff;
+  @Field(() => String, { description: "ID of the request." }) requestId!: string;
+  @Field(() => String, { nullable: true, description: "IP address of the client." }) ip!: string | null;
+  @Field(() => String, { nullable: true, description: "User-Agent header of the client." }) userAgent!: string | null;
 }
 
-const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType);
+const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, mostCounted);
 
-@InputType("AuditEventFilter", { description: "Which events are wanted. What is absent does not narrow." })
+@InputType("AuditEventFilter", {
+  description: "Criteria for filtering audit events. An event must match all given fields.",
+})
 class AuditEventFilterInput implements AuditEventFilter {
-  @Field(() => String, { nullable: true, description: "The user who acted: id, username or `me`." }) actor?: string;
-  @Field(() => AuditAction, { nullable: true, description: "What happened." }) action?: AuditAction;
-  @Field(() => String, { nullable: true, description: "The kind of what it happened to." }) resourceType?: string;
-  @Field(() => String, { nullable: true, description: "The id of what it happened to." }) resourceId?: string;
-  @Field(() => String, { nullable: true, description: "The organisation: id, name or `default`." })
+  @Field(() => String, { nullable: true, description: "User who acted: ID, username, or `me`." }) actor?: string;
+  @Field(() => AuditAction, { nullable: true, description: "The action." }) action?: AuditAction;
+  @Field(() => String, { nullable: true, description: "Type of the affected resource." }) resourceType?: string;
+  @Field(() => String, { nullable: true, description: "ID of the affected resource." }) resourceId?: string;
+  @Field(() => String, { nullable: true, description: "Organization of the resource: ID, name, or `default`." })
   organization?: string;
-  @Field(() => DateTime, { nullable: true, description: "It happened then or later." }) after?: string;
-  @Field(() => DateTime, { nullable: true, description: "It happened then or earlier." }) before?: string;
+  @Field(() => DateTime, { nullable: true, description: "Events at or after this time." }) after?: string;
+  @Field(() => DateTime, { nullable: true, description: "Events at or before this time." }) before?: string;
 }
 
 @Resolver(() => AuditEventType)
 export class AuditResolver {
-  @FieldResolver(() => PublicUserType, { nullable: true, description: "The user who acted; none for machines." })
+  @FieldResolver(() => PublicUserType, {
+    nullable: true,
+    description: "User who acted; null if a machine or the system acted.",
+  })
   actor(@Root() { actorId }: AuditEventRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
     return actorId === null ? null : ctx.load(usersById, actorId);
   }
 
   @Needs("audit_log:read")
-  @Query(() => AuditEventConnection, { description: "What happened, as far as the caller may know, newest first." })
+  @Query(() => AuditEventConnection, { description: "Lists the audit events that the caller may read, newest first." })
   auditEvents(
-    @Arg("filter", () => AuditEventFilterInput, { nullable: true, description: "Which events are wanted." })
+    @Arg("filter", () => AuditEventFilterInput, { nullable: true, description: "Filters the list." })
     filter: AuditEventFilter | undefined,
-    @Arg("first", () => Int, { nullable: true, description: "How many events, at most 1000. Default: 100." })
+    @Arg("first", () => Int, { nullable: true, description: "Number of events to return, at most 1000. Default: 100." })
     first: number | undefined,
-    @Arg("after", () => String, { nullable: true, description: "Begin behind this cursor or id." }) after:
-      | string
-      | undefined,
+    @Arg("after", () => String, { nullable: true, description: "Returns the events after this cursor or event ID." })
+    after: string | undefined,
     @Ctx() ctx: Context,
   ): Promise<Page<AuditEventRow>> {
     return listAuditEvents(ctx, filter ?? {}, { first, after });

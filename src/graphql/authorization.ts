@@ -6,64 +6,79 @@ import {
   checkPermissions,
   type PermissionCheck,
 } from "../domain/auth-checks/auth-checks.js";
-import { scopeCatalogue } from "../domain/authorization/authorization.js";
+import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { AnyScope, CountsAs, EntryKey, Open } from "./engine/access.js";
 
-@ObjectType({ simpleResolvers: true, description: "The scopes there are." })
+@ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
-  @Field(() => [String], { description: "Those that keys can be given, in byte order." }) external!: readonly string[];
+  @Field(() => [String], { description: "Scopes that API tokens can be created with, in byte order." })
+  external!: readonly string[];
 }
 
-@InputType({ description: "One stored object by its id, or any object with these traits." })
+@InputType({
+  description: "The object of a permission check: a stored object by its ID, or any object with the given attributes.",
+})
 export class AuthCheckObjectInput implements CheckedObject {
-  @Field(() => String, { nullable: true, description: "Required. The kind of object: `group`, `workspace`." })
+  @Field(() => String, { nullable: true, description: "Required. Type of the object, such as `group` or `workspace`." })
   resourceType?: string;
   @Field(() => String, {
     nullable: true,
-    description: "The id of a stored object; the traits below do not count then.",
+    description: "ID of a stored object. If given, the attributes below are ignored.",
   })
   resourceId?: string;
-  @Field(() => String, { nullable: true, description: "Whose it is: the id of a user, or `me`." }) ownerId?: string;
-  @Field(() => String, { nullable: true, description: "Where it is: id or name of an organisation, or `default`." })
+  @Field(() => String, { nullable: true, description: "Owner of the object: a user ID or `me`." }) ownerId?: string;
+  @Field(() => String, { nullable: true, description: "Organization of the object: an ID, a name, or `default`." })
   organizationId?: string;
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether any one of the caller's organisations will do. Does not count with `organizationId`.",
+    description:
+      "Whether to match an object in any of the caller's organizations. Ignored if `organizationId` is given.",
   })
   anyOrg?: boolean;
 }
 
-@InputType({ description: "A question: may the caller do this to an object like that?" })
+@InputType({ description: "A permission check: whether the caller may perform an action on an object." })
 @EntryKey("key")
 export class AuthCheckInput implements AuthCheck {
-  @Field(() => String, { description: "What to call the question: 1 to 200 characters." }) key!: string;
-  @Field(() => String, { nullable: true, description: "Required. What to do: `read`, `update`." }) action?: string;
+  @Field(() => String, {
+    description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
+  })
+  key!: string;
+  @Field(() => String, { nullable: true, description: "Required. The action, such as `read` or `update`." })
+  action?: string;
   @Field(() => AuthCheckObjectInput, { nullable: true, description: "Required. The object." })
   object?: AuthCheckObjectInput;
 }
 
-@ObjectType({ simpleResolvers: true, description: "The answer to a question." })
+@ObjectType({ simpleResolvers: true, description: "The result of a permission check." })
 @EntryKey("key")
 export class PermissionCheckResult implements PermissionCheck {
-  @Field(() => String, { description: "What the caller called the question." }) key!: string;
-  @Field(() => Boolean, { description: "Whether the caller may." }) allowed!: boolean;
+  @Field(() => String, { description: "Name of the check." }) key!: string;
+  @Field(() => Boolean, {
+    description:
+      "Whether the caller may perform the action. False for unknown actions and for missing or unreadable objects.",
+  })
+  allowed!: boolean;
 }
 
 @Resolver()
 export class AuthorizationResolver {
-  @Query(() => AuthScopes, { description: "What credentials can be narrowed to." })
+  @Query(() => AuthScopes, {
+    description: "Returns the scopes that credentials can be restricted to. Requires no authentication.",
+  })
   @Open()
   authScopes(): AuthScopes {
-    return { external: scopeCatalogue };
+    return { external: scopeCatalog };
   }
 
   @AnyScope()
   @CountsAs({ argument: "checks" })
   @Query(() => [PermissionCheckResult], {
-    description: "Answers up to 500 questions about what the caller may do, at most 10 of them about objects by id.",
+    description:
+      "Checks up to 500 permissions of the caller in one request, at most 10 of them on stored objects by ID.",
   })
   authCheck(
-    @Arg("checks", () => [AuthCheckInput], { description: "The questions." }) checks: AuthCheckInput[],
+    @Arg("checks", () => [AuthCheckInput], { description: "The checks." }) checks: AuthCheckInput[],
     @Ctx() ctx: Context,
   ) {
     return checkPermissions(ctx, checks);

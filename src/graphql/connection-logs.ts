@@ -23,50 +23,52 @@ import type { Page } from "../domain/kernel/page.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Needs, OpenTo, ReadWith } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
-import { OrganizationType } from "./organizations.js";
+import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
 registerEnumType(ConnectionType, {
   name: "ConnectionType",
-  description: "How somebody connects to a workspace.",
+  description:
+    "How a user connects to a workspace. Each type is either a session, with a start and an end, or a visit.",
   valuesConfig: {
-    SSH: { description: "With SSH. A session." },
-    VSCODE: { description: "With VS Code. A session." },
-    JETBRAINS: { description: "With a JetBrains editor. A session." },
-    RECONNECTING_PTY: { description: "With the terminal of the dashboard. A session." },
-    WORKSPACE_APP: { description: "With a browser, to an app. A visit." },
-    PORT_FORWARDING: { description: "With a browser, to a port. A visit." },
+    SSH: { description: "SSH (session)." },
+    VSCODE: { description: "VS Code (session)." },
+    JETBRAINS: { description: "A JetBrains editor (session)." },
+    RECONNECTING_PTY: { description: "The web terminal of the dashboard (session)." },
+    WORKSPACE_APP: { description: "A workspace application in a browser (visit)." },
+    PORT_FORWARDING: { description: "A forwarded port in a browser (visit)." },
   },
 });
 
 registerEnumType(ConnectionEventKind, {
   name: "ConnectionEventKind",
-  description: "What is reported of a connection.",
+  description: "Kind of a connection event.",
   valuesConfig: {
-    CONNECT: { description: "A session began." },
+    CONNECT: { description: "A session started." },
     DISCONNECT: { description: "A session ended." },
-    WEB: { description: "Somebody visited an app or a port." },
+    WEB: { description: "A user visited an application or a forwarded port." },
   },
 });
 
-@ObjectType("ConnectionSshInfo", { simpleResolvers: true, description: "What is known of a session." })
+@ObjectType("ConnectionSshInfo", { simpleResolvers: true, description: "Details of a session." })
 class ConnectionSshInfoType {
-  @Field(() => UUID, { description: "The id of the session." }) connectionId!: string;
-  @Field(() => DateTime, { nullable: true, description: "When it ended; none while no end is reported." })
+  @Field(() => UUID, { description: "ID of the session." }) connectionId!: string;
+  @Field(() => DateTime, { nullable: true, description: "When the session ended; null until its end is reported." })
   disconnectTime!: string | null;
-  @Field(() => String, { nullable: true, description: "Why it ended, if that was reported." }) disconnectReason!:
-    | string
-    | null;
-  @Field(() => Int, { nullable: true, description: "The exit code of what ran in it, if that was reported." })
+  @Field(() => String, { nullable: true, description: "Reason for the end of the session, if reported." })
+  disconnectReason!: string | null;
+  @Field(() => Int, { nullable: true, description: "Exit code of the process that ran in the session, if reported." })
   exitCode!: number | null;
 }
 
-@ObjectType("ConnectionWebInfo", { simpleResolvers: true, description: "What is known of a visit." })
+@ObjectType("ConnectionWebInfo", { simpleResolvers: true, description: "Details of a visit." })
 class ConnectionWebInfoType implements Pick<ConnectionLogRow, "slugOrPort" | "statusCode" | "userAgent"> {
-  @Field(() => String, { description: "The slug of the app, or the port." }) slugOrPort!: string;
-  @Field(() => Int, { nullable: true, description: "The status of the app's answer." }) statusCode!: number | null;
-  @Field(() => String, { nullable: true, description: "What the visitor's program calls itself." }) userAgent!:
+  @Field(() => String, { description: "Slug of the application, or number of the forwarded port." })
+  slugOrPort!: string;
+  @Field(() => Int, { nullable: true, description: "HTTP status of the application's response, if reported." })
+  statusCode!: number | null;
+  @Field(() => String, { nullable: true, description: "User-Agent header of the visitor, if reported." }) userAgent!:
     | string
     | null;
 }
@@ -74,84 +76,112 @@ class ConnectionWebInfoType implements Pick<ConnectionLogRow, "slugOrPort" | "st
 @ReadWith("connection_log:read")
 @ObjectType("ConnectionLog", {
   simpleResolvers: true,
-  description: "A connection to a workspace. What it tells of the workspace is as it was then.",
+  description: "A connection to a workspace. Names are those at the time of the connection.",
 })
 class ConnectionLogType implements Pick<
   ConnectionLogRow,
   "id" | "type" | "connectTime" | "ip" | "workspaceId" | "workspaceName" | "agentName"
 > {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => ConnectionType, { description: "How it was made." }) type!: ConnectionType;
-  @Field(() => DateTime, { description: "When it began; where only its end was reported, when it ended." })
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => ConnectionType, { description: "Type of the connection." }) type!: ConnectionType;
+  @Field(() => DateTime, { description: "When the connection started, or when it ended if only its end was reported." })
   connectTime!: string;
-  @Field(() => String, { nullable: true, description: "The address it came from, if that is known." }) ip!:
-    | string
-    | null;
-  @Field(() => UUID, { description: "The workspace, which may have been deleted." }) workspaceId!: string;
-  @Field(() => String, { description: "What the workspace was called." }) workspaceName!: string;
-  @Field(() => String, { description: "The agent that it led to." }) agentName!: string;
+  @Field(() => String, { nullable: true, description: "IP address of the client, if reported." }) ip!: string | null;
+  @Field(() => UUID, { description: "ID of the workspace, which may have been deleted." }) workspaceId!: string;
+  @Field(() => String, { description: "Name of the workspace at the time of the connection." }) workspaceName!: string;
+  @Field(() => String, { description: "Name of the workspace agent that accepted the connection." }) agentName!: string;
 }
 
-@ObjectType("ConnectionLogConnection", { description: "A page of ConnectionLog nodes." })
+@ObjectType("ConnectionLogConnection", { description: "A page of connection log entries." })
 class ConnectionLogConnection extends connectionOf("ConnectionLog", () => ConnectionLogType) {
-  @Field(() => Int, { description: "How far `totalCount` counts: one more than this means that there are more." })
+  @Field(() => Int, {
+    description: "Limit up to which `totalCount` counts. A `totalCount` of one more means that there are more entries.",
+  })
   countCap(): number {
     return countCap;
   }
 }
 
-@InputType("ConnectionEventInput", { description: "What a machine reports of a connection." })
+@InputType("ConnectionEventInput", {
+  description: "A connection event reported by a workspace agent or a workspace proxy.",
+})
 class ConnectionEventInputType implements ConnectionEvent {
-  @Field(() => UUID, { description: "Made by the reporter: what it reports again has the same id, and is skipped." })
+  @Field(() => UUID, {
+    description: "ID chosen by the reporter. Events with a known ID are skipped, so reports can be retried.",
+  })
   id!: string;
-  @Field(() => ConnectionEventKind, { description: "Agents report CONNECT and DISCONNECT, proxies WEB." })
+  @Field(() => ConnectionEventKind, {
+    description: "Kind of the event. Agents report CONNECT and DISCONNECT, proxies report WEB.",
+  })
   kind!: ConnectionEventKind;
-  @Field(() => ConnectionType, { description: "Agents report sessions, proxies visits." }) type!: ConnectionType;
+  @Field(() => ConnectionType, {
+    description: "Type of the connection. Agents report sessions, proxies report visits.",
+  })
+  type!: ConnectionType;
   @Field(() => DateTime, {
-    description: "When it happened, at most 30 days ago; more than 5 minutes ahead counts as now.",
+    description:
+      "When the event happened, at most 30 days ago. Times more than 5 minutes in the future are replaced by the current time.",
   })
   time!: string;
-  @Field(() => UUID, { nullable: true, description: "The workspace. Required of proxies; agents report of their own." })
+  @Field(() => UUID, {
+    nullable: true,
+    description: "ID of the workspace. Required for proxies. For agents, defaults to their own workspace.",
+  })
   workspaceId?: string | null;
-  @Field(() => String, { nullable: true, description: "The agent. Required of proxies; agents report of themselves." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Name of the workspace agent. Required for proxies. For agents, defaults to their own name.",
+  })
   agentName?: string | null;
-  @Field(() => String, { nullable: true, description: "The address that the connection came from." }) ip?:
-    | string
-    | null;
-  @Field(() => UUID, { nullable: true, description: "Required of sessions: what their events have in common." })
+  @Field(() => String, { nullable: true, description: "IP address of the client." }) ip?: string | null;
+  @Field(() => UUID, {
+    nullable: true,
+    description: "Required for sessions. ID of the session, the same in its CONNECT and DISCONNECT events.",
+  })
   connectionId?: string | null;
-  @Field(() => String, { nullable: true, description: "Why it ended; 512 characters are kept. Only for DISCONNECT." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Reason for the end of the session, truncated to 512 characters. DISCONNECT only.",
+  })
   disconnectReason?: string | null;
-  @Field(() => Int, { nullable: true, description: "The exit code of what ran. Only for DISCONNECT." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "Exit code of the process that ran in the session. DISCONNECT only.",
+  })
   exitCode?: number | null;
-  @Field(() => String, { nullable: true, description: "Required of visits: the slug of the app, or the port." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Required for visits. Slug of the application, or number of the forwarded port.",
+  })
   slugOrPort?: string | null;
-  @Field(() => Int, { nullable: true, description: "The status of the app's answer. Only for WEB." })
+  @Field(() => Int, { nullable: true, description: "HTTP status of the application's response, 100 to 599. WEB only." })
   statusCode?: number | null;
-  @Field(() => UUID, { nullable: true, description: "The visitor; none if anonymous. Only for WEB." })
+  @Field(() => UUID, { nullable: true, description: "ID of the visitor; null if anonymous. WEB only." })
   userId?: string | null;
   @Field(() => String, {
     nullable: true,
-    description: "What the visitor's program calls itself; 512 characters are kept. Only for WEB.",
+    description: "User-Agent header of the visitor, truncated to 512 characters. WEB only.",
   })
   userAgent?: string | null;
 }
 
-@InputType({ description: "What a machine reports of connections." })
+@InputType({ description: "Input of `recordConnections`." })
 class RecordConnectionsInput {
-  @Field(() => [ConnectionEventInputType], { description: "At most 100; a faulty one refuses all of them." })
+  @Field(() => [ConnectionEventInputType], {
+    description: "The events, at most 100. One invalid event rejects all of them.",
+  })
   events!: ConnectionEventInputType[];
 }
 
-@ObjectType({ simpleResolvers: true, description: "The events are in the connection log." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `recordConnections`." })
 class RecordConnectionsPayload implements RecordedConnections {
-  @Field(() => Int, { description: "How many told something new." }) recorded!: number;
-  @Field(() => Int, { description: "How many told nothing new." }) skipped!: number;
+  @Field(() => Int, { description: "Number of events recorded." }) recorded!: number;
+  @Field(() => Int, { description: "Number of events skipped because they were already known." }) skipped!: number;
 }
 
 @Resolver(() => ConnectionLogType)
 export class ConnectionLogsResolver {
-  @FieldResolver(() => OrganizationType, { description: "The organisation of the workspace." })
+  @FieldResolver(() => OrganizationType, { description: "Organization of the workspace." })
   organization(
     @Root() { organizationId }: ConnectionLogRow,
     @Ctx() ctx: Context,
@@ -159,30 +189,30 @@ export class ConnectionLogsResolver {
     return ctx.load(organizationsById, organizationId);
   }
 
-  @FieldResolver(() => PublicUserType, { description: "Who owned the workspace." })
+  @FieldResolver(() => PublicUserType, { description: "Owner of the workspace at the time of the connection." })
   workspaceOwner(@Root() { workspaceOwnerId }: ConnectionLogRow, @Ctx() ctx: Context): Promise<UserRow | undefined> {
     return ctx.load(usersById, workspaceOwnerId);
   }
 
-  @FieldResolver(() => ConnectionSshInfoType, { nullable: true, description: "Of sessions: their end." })
+  @FieldResolver(() => ConnectionSshInfoType, { nullable: true, description: "Details of a session; null for visits." })
   sshInfo(@Root() row: ConnectionLogRow): ConnectionLogRow | null {
     return row.connectionId === null ? null : row;
   }
 
-  @FieldResolver(() => ConnectionWebInfoType, { nullable: true, description: "Of visits: what was visited, by whom." })
+  @FieldResolver(() => ConnectionWebInfoType, { nullable: true, description: "Details of a visit; null for sessions." })
   webInfo(@Root() row: ConnectionLogRow): ConnectionLogRow | null {
     return row.slugOrPort === null ? null : row;
   }
 
   @Needs("connection_log:read")
   @Query(() => ConnectionLogConnection, {
-    description: "Who connected to which workspace, as far as the caller may know, newest first.",
+    description: "Lists the connections to workspaces that the caller may read, newest first.",
   })
   connectionLogs(
     @Arg("q", () => String, {
       nullable: true,
       description:
-        "Terms `key:value`, all of which count; the keys: organization, workspace_owner, workspace_owner_email, username, user_email, type, status (ongoing, completed), connected_after, connected_before, workspace_id, connection_id.",
+        "Search terms of the form `key:value`, all of which must match. Keys: organization, workspace_owner, workspace_owner_email, username, user_email, type, status (ongoing, completed), connected_after, connected_before, workspace_id, connection_id.",
     })
     q: string | null | undefined,
     @Args(() => PageArgs) page: PageArgs,
@@ -192,9 +222,11 @@ export class ConnectionLogsResolver {
   }
 
   @OpenTo("agent", "proxy")
-  @Mutation(() => RecordConnectionsPayload, { description: "Takes what an agent or a proxy reports of connections." })
+  @Mutation(() => RecordConnectionsPayload, {
+    description: "Records connection events. For workspace agents and workspace proxies.",
+  })
   recordConnections(
-    @Arg("input", () => RecordConnectionsInput, { description: "The reports." }) { events }: RecordConnectionsInput,
+    @Arg("input", () => RecordConnectionsInput, { description: "The events." }) { events }: RecordConnectionsInput,
     @Ctx() ctx: Context,
   ): Promise<RecordedConnections> {
     return recordConnections(ctx, events);
@@ -203,7 +235,7 @@ export class ConnectionLogsResolver {
 
 @Resolver(() => ConnectionWebInfoType)
 export class ConnectionWebInfoResolver {
-  @FieldResolver(() => PublicUserType, { nullable: true, description: "The visitor; none if anonymous." })
+  @FieldResolver(() => PublicUserType, { nullable: true, description: "The visitor; null if anonymous." })
   user(@Root() { userId }: ConnectionLogRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
     return userId === null ? null : ctx.load(usersById, userId);
   }

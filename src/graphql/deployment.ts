@@ -4,18 +4,21 @@ import { readServerInfo, type ServerInfo } from "../domain/deployment/deployment
 import { Open } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
 
-@ObjectType("ServerInfo", { simpleResolvers: true, description: "What anybody may know of this server." })
+@ObjectType("ServerInfo", { simpleResolvers: true, description: "Public information about this server." })
 class ServerInfoType implements ServerInfo {
-  @Field(() => String, { description: "The version of the program." }) version!: string;
-  @Field(() => Url, { description: "Where the deployment is reached; the base of all links." }) accessUrl!: string;
-  @Field(() => UUID, { description: "Unique id of the deployment, the same on all its servers." })
+  @Field(() => String, { description: "Version of the server software." }) version!: string;
+  @Field(() => Url, { description: "External URL of the deployment; the base of every link it generates." })
+  accessUrl!: string;
+  @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })
   deploymentId!: string;
 }
 
 @Resolver()
 export class DeploymentResolver {
   @Open()
-  @Query(() => ServerInfoType, { description: "What anybody may know of this server." })
+  @Query(() => ServerInfoType, {
+    description: "Returns public information about this server. Requires no authentication.",
+  })
   serverInfo(@Ctx() ctx: Context): Promise<ServerInfo> {
     return readServerInfo(ctx);
   }

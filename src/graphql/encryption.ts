@@ -9,35 +9,51 @@ import {
 } from "../domain/encryption/status.js";
 import { CountsAs, Needs, ReadWith } from "./engine/access.js";
 
-@ObjectType("EncryptedRows", { simpleResolvers: true, description: "How much of a table is encrypted with a key." })
+@ObjectType("EncryptedRows", {
+  simpleResolvers: true,
+  description: "Number of rows in a table that are encrypted with a key.",
+})
 class EncryptedRowsType implements EncryptedRows {
-  @Field(() => String, { description: "The table." }) table!: string;
-  @Field(() => Int, { description: "How many rows." }) count!: number;
+  @Field(() => String, { description: "Name of the table." }) table!: string;
+  @Field(() => Int, { description: "Number of rows." }) count!: number;
 }
 
 @ObjectType("EncryptionKeyStatus", {
   simpleResolvers: true,
-  description: "A key that this server has, or that something is encrypted with.",
+  description: "An encryption key that this server has, or that stored values refer to.",
 })
 class EncryptionKeyStatusType implements EncryptionKeyStatus {
-  @Field(() => String, { description: "The id by which values refer to it." }) id!: string;
-  @Field(() => Boolean, { description: "Whether this server has it." }) present!: boolean;
+  @Field(() => String, { description: "ID by which encrypted values refer to the key." }) id!: string;
+  @Field(() => Boolean, { description: "Whether this server has the key." }) present!: boolean;
   @CountsAs(encryptedColumns.length)
-  @Field(() => [EncryptedRowsType], { description: "What is encrypted with it, for every table." })
+  @Field(() => [EncryptedRowsType], { description: "Rows encrypted with the key, by table." })
   rows!: EncryptedRows[];
 }
 
 @ReadWith("system:read")
-@ObjectType("EncryptionStatus", { simpleResolvers: true, description: "Which keys encrypt what is in the database." })
+@ObjectType("EncryptionStatus", {
+  simpleResolvers: true,
+  description: "The encryption keys in use and the data encrypted with each of them.",
+})
 class EncryptionStatusType implements EncryptionStatus {
-  @Field(() => String, { nullable: true, description: "The key that writes." }) activeKeyId!: string | null;
-  @Field(() => [EncryptionKeyStatusType], { description: "All keys." }) keys!: EncryptionKeyStatus[];
+  @Field(() => String, {
+    nullable: true,
+    description: "ID of the key that encrypts new values; null if encryption is not configured.",
+  })
+  activeKeyId!: string | null;
+  @Field(() => [EncryptionKeyStatusType], {
+    description: "All keys that this server has or that stored values refer to.",
+  })
+  keys!: EncryptionKeyStatus[];
 }
 
 @Resolver()
 export class EncryptionResolver {
   @Needs("system:read")
-  @Query(() => EncryptionStatusType, { description: "Which keys encrypt what is in the database. For site owners." })
+  @Query(() => EncryptionStatusType, {
+    description:
+      "Returns the encryption keys in use and the data encrypted with each of them. Requires the owner role.",
+  })
   encryptionStatus(@Ctx() ctx: Context): Promise<EncryptionStatus> {
     return readEncryptionStatus(ctx);
   }

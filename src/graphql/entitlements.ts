@@ -7,20 +7,23 @@ import { DateTime } from "./engine/scalars.js";
 
 registerEnumType(Entitlement, {
   name: "Entitlement",
-  description: "How far a feature is paid for.",
+  description: "Licensing state of a feature.",
   valuesConfig: {
-    ENTITLED: { description: "Paid for." },
-    GRACE_PERIOD: { description: "The paid term is over; the feature works a while longer." },
-    NOT_ENTITLED: { description: "Not paid for." },
+    ENTITLED: { description: "A valid license grants the feature." },
+    GRACE_PERIOD: { description: "The license has expired; the feature keeps working until the grace period ends." },
+    NOT_ENTITLED: { description: "No license grants the feature." },
   },
 });
 
-@ObjectType("UsagePeriod", { simpleResolvers: true, description: "When the use of a limited feature counts." })
+@ObjectType("UsagePeriod", {
+  simpleResolvers: true,
+  description: "The period over which usage of a limited feature is counted.",
+})
 export class UsagePeriodType implements UsagePeriod {
-  @Field(() => DateTime, { nullable: true, description: "When the license was issued; none without a license." })
+  @Field(() => DateTime, { nullable: true, description: "When the license was issued; null without a license." })
   issuedAt!: string | null;
-  @Field(() => DateTime, { description: "From when on use counts." }) start!: string;
-  @Field(() => DateTime, { description: "Until when use counts." }) end!: string;
+  @Field(() => DateTime, { description: "Start of the period." }) start!: string;
+  @Field(() => DateTime, { description: "End of the period." }) end!: string;
 }
 
 @ObjectType("Feature", {
@@ -29,36 +32,46 @@ export class UsagePeriodType implements UsagePeriod {
 })
 @EntryKey("name")
 export class FeatureType implements FeatureState {
-  @Field(() => String, { description: "Its name in licenses: `audit_log`, `user_limit`." }) name!: FeatureState["name"];
-  @Field(() => Entitlement, { description: "How far it is paid for." }) entitlement!: Entitlement;
-  @Field(() => Boolean, { description: "Whether it works: paid for or in grace, and not switched off." })
+  @Field(() => String, { description: "Name of the feature in licenses, such as `audit_log` or `user_limit`." })
+  name!: FeatureState["name"];
+  @Field(() => Entitlement, { description: "Licensing state of the feature." }) entitlement!: Entitlement;
+  @Field(() => Boolean, {
+    description: "Whether the feature works: it is licensed or in its grace period, and not switched off.",
+  })
   enabled!: boolean;
-  @Field(() => Int, { nullable: true, description: "How much of it is licensed; none is unlimited." })
+  @Field(() => Int, { nullable: true, description: "Licensed amount; null if unlimited." })
   limit!: number | null;
-  @Field(() => Int, { nullable: true, description: "How much of it is used, for features with a limit." })
+  @Field(() => Int, { nullable: true, description: "Amount in use, for features with a limit; null otherwise." })
   actual!: number | null;
-  @Field(() => UsagePeriodType, { nullable: true, description: "When use counts, for what is counted over time." })
+  @Field(() => UsagePeriodType, {
+    nullable: true,
+    description: "The period over which usage is counted, for features counted over time; null otherwise.",
+  })
   usagePeriod!: UsagePeriod | null;
 }
 
 @ObjectType("Entitlements", {
   simpleResolvers: true,
-  description: "What the deployment may use by its licenses, as computed last.",
+  description: "The features that the licenses of the deployment grant, as last computed.",
 })
 export class EntitlementsType implements EntitlementSet {
-  @Field(() => [FeatureType], { description: "Every feature there is." }) features!: readonly FeatureState[];
-  @Field(() => [String], { description: "Licenses that are not genuine, and why." }) errors!: readonly string[];
-  @Field(() => [String], { description: "What an operator should look at." }) warnings!: readonly string[];
-  @Field(() => Boolean, { description: "Whether any license counts." }) hasLicense!: boolean;
-  @Field(() => Boolean, { description: "Whether all licenses that count are trials." }) trial!: boolean;
-  @Field(() => Boolean, { description: "Whether a license asks for telemetry." }) requireTelemetry!: boolean;
-  @Field(() => DateTime, { description: "When this was computed." }) refreshedAt!: string;
+  @Field(() => [FeatureType], { description: "All features, in a fixed order." }) features!: readonly FeatureState[];
+  @Field(() => [String], { description: "Licenses that failed verification, with the reason." })
+  errors!: readonly string[];
+  @Field(() => [String], { description: "Conditions that an operator should review." }) warnings!: readonly string[];
+  @Field(() => Boolean, { description: "Whether the deployment has at least one valid license." }) hasLicense!: boolean;
+  @Field(() => Boolean, {
+    description: "Whether the deployment has valid licenses and all of them are trial licenses.",
+  })
+  trial!: boolean;
+  @Field(() => Boolean, { description: "Whether a license requires telemetry." }) requireTelemetry!: boolean;
+  @Field(() => DateTime, { description: "When the entitlements were computed." }) refreshedAt!: string;
 }
 
 @Resolver()
 export class EntitlementsResolver {
   @AnyScope()
-  @Query(() => EntitlementsType, { description: "What the deployment may use by its licenses." })
+  @Query(() => EntitlementsType, { description: "Returns the features that the licenses of the deployment grant." })
   entitlements(@Ctx() ctx: Context): EntitlementSet {
     return readEntitlements(ctx);
   }

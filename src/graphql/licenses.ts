@@ -15,41 +15,41 @@ import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 @ReadWith("license:read", "id", "uuid")
 @ObjectType("License", {
   simpleResolvers: true,
-  description: "A license that was uploaded. Its token is not shown again.",
+  description: "An uploaded license. Its token is never returned.",
 })
 export class LicenseType implements License {
   @Field(() => Int, { description: "Unique number." }) id!: number;
-  @Field(() => UUID, { description: "What the license calls itself, or else an id made for it." }) uuid!: string;
-  @Field(() => DateTime, { description: "When it was uploaded." }) uploadedAt!: string;
-  @Field(() => JSONObject, { description: "What it says, as it says it." }) claims!: Record<string, unknown>;
+  @Field(() => UUID, { description: "UUID stated by the license, or a generated one." }) uuid!: string;
+  @Field(() => DateTime, { description: "When the license was uploaded." }) uploadedAt!: string;
+  @Field(() => JSONObject, { description: "Claims of the license, unchanged." }) claims!: Record<string, unknown>;
 }
 
-@InputType({ description: "A license to be stored." })
+@InputType({ description: "Input of `addLicense`." })
 export class AddLicenseInput {
-  @Field(() => String, { nullable: true, description: "Required. The license as a JWT of at most 16 KiB." })
+  @Field(() => String, { nullable: true, description: "Required. The license: a JWT of at most 16 KiB." })
   license?: string | null;
 }
 
-@InputType({ description: "A license to be deleted." })
+@InputType({ description: "Input of `deleteLicense`." })
 export class DeleteLicenseInput {
-  @Field(() => Int, { description: "Its number." }) id!: number;
+  @Field(() => Int, { description: "Number of the license." }) id!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A license is stored." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `addLicense`." })
 export class AddLicensePayload {
   @Covers()
-  @Field(() => LicenseType, { description: "The license." })
+  @Field(() => LicenseType, { description: "The new license." })
   license!: License;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A license is deleted." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteLicense`." })
 export class DeleteLicensePayload {
-  @Field(() => LicenseType, { description: "The license as it was." }) license!: License;
+  @Field(() => LicenseType, { description: "The deleted license." }) license!: License;
 }
 
-@ObjectType({ description: "Entitlements were computed anew." })
+@ObjectType({ description: "Payload of `refreshEntitlements`." })
 export class RefreshEntitlementsPayload {
-  @Field(() => EntitlementsType, { description: "What counts now." })
+  @Field(() => EntitlementsType, { description: "The recomputed entitlements." })
   entitlements(@Ctx() ctx: Context): EntitlementSet {
     return readEntitlements(ctx);
   }
@@ -58,26 +58,27 @@ export class RefreshEntitlementsPayload {
 @Resolver()
 export class LicensesResolver {
   @Needs("license:read")
-  @Query(() => [LicenseType], { description: "All licenses by number, also expired and future ones." })
+  @Query(() => [LicenseType], { description: "Lists all licenses by number, expired and future ones included." })
   licenses(@Ctx() ctx: Context): Promise<License[]> {
     return listLicenses(ctx);
   }
 
   @Needs("license:create")
   @Mutation(() => AddLicensePayload, {
-    description: "Stores a license. On this server it counts before the answer comes, on others within moments.",
+    description:
+      "Uploads a license. It takes effect on this replica before the response, and on the others moments later.",
   })
   async addLicense(
-    @Arg("input", () => AddLicenseInput, { description: "The license." }) { license }: AddLicenseInput,
+    @Arg("input", () => AddLicenseInput, { description: "The license to upload." }) { license }: AddLicenseInput,
     @Ctx() ctx: Context,
   ): Promise<AddLicensePayload> {
     return { license: await addLicense(ctx, license) };
   }
 
   @Needs("license:delete")
-  @Mutation(() => DeleteLicensePayload, { description: "Deletes a license, and with it what it alone grants." })
+  @Mutation(() => DeleteLicensePayload, { description: "Deletes a license and revokes what only that license grants." })
   async deleteLicense(
-    @Arg("input", () => DeleteLicenseInput, { description: "Which one." }) { id }: DeleteLicenseInput,
+    @Arg("input", () => DeleteLicenseInput, { description: "The license to delete." }) { id }: DeleteLicenseInput,
     @Ctx() ctx: Context,
   ): Promise<DeleteLicensePayload> {
     return { license: await deleteLicense(ctx, id) };
@@ -85,7 +86,7 @@ export class LicensesResolver {
 
   @Needs("license:create")
   @Mutation(() => RefreshEntitlementsPayload, {
-    description: "Computes anew what the deployment may use, on every server.",
+    description: "Recomputes the entitlements on every replica.",
   })
   async refreshEntitlements(@Ctx() ctx: Context): Promise<RefreshEntitlementsPayload> {
     await refreshEntitlements(ctx);

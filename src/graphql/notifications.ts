@@ -33,61 +33,66 @@ import { DateTime, UUID } from "./engine/scalars.js";
 
 registerEnumType(ReadStatus, {
   name: "InboxReadStatus",
-  description: "Whether a notification was read.",
+  description: "Read status of notifications.",
   valuesConfig: {
-    ALL: { description: "Read or not." },
-    READ: { description: "Marked as read." },
-    UNREAD: { description: "Not marked as read." },
+    ALL: { description: "Read and unread notifications." },
+    READ: { description: "Read notifications only." },
+    UNREAD: { description: "Unread notifications only." },
   },
 });
 
 registerEnumType(TextFormat, {
   name: "TextFormat",
-  description: "How titles and contents are written.",
+  description: "Format of titles and contents.",
   valuesConfig: {
-    MARKDOWN: { description: "As they are: markdown." },
-    PLAINTEXT: { description: "Without marks; links as `text (url)`." },
+    MARKDOWN: { description: "Markdown, as stored." },
+    PLAINTEXT: { description: "Plain text without Markdown marks; links as `text (url)`." },
   },
 });
 
-@ObjectType("InboxAction", { simpleResolvers: true, description: "A link that a notification offers." })
+@ObjectType("InboxAction", { simpleResolvers: true, description: "A link of a notification." })
 export class InboxActionType implements InboxAction {
-  @Field(() => String, { description: "What to call it." }) label!: string;
-  @Field(() => String, { description: "Where it leads." }) url!: string;
+  @Field(() => String, { description: "Text of the link." }) label!: string;
+  @Field(() => String, { description: "Target of the link." }) url!: string;
 }
 
 @ReadWith("inbox_notification:read", "id")
 @ObjectType("InboxNotification", { simpleResolvers: true, description: "A notification in the inbox of its user." })
 export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
   @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => UUID, { description: "Whose inbox it is in." }) userId!: string;
-  @Field(() => UUID, { description: "The template it was made from." }) templateId!: string;
-  @Field(() => [UUID], { description: "Ids of what it is about." }) targets!: string[];
+  @Field(() => UUID, { description: "Id of the user whose inbox it is in." }) userId!: string;
+  @Field(() => UUID, { description: "Id of its template." }) templateId!: string;
+  @Field(() => [UUID], { description: "Ids of the objects that it is about." }) targets!: string[];
   @Field(() => String, { description: "Markdown, one line." }) title!: string;
   @Field(() => String, { description: "Markdown." }) content!: string;
   @Field(() => String, { description: "A URL, or the name of a built-in icon." }) icon!: string;
   @CountsAs(3)
-  @Field(() => [InboxActionType], { description: "Links to what it is about." })
+  @Field(() => [InboxActionType], { description: "Links to the objects that it is about." })
   actions!: InboxActionType[];
-  @Field(() => DateTime, { description: "When it arrived." }) createdAt!: string;
-  @Field(() => DateTime, { nullable: true, description: "When it was read; none while it is unread." }) readAt!:
-    | string
-    | null;
+  @Field(() => DateTime, { description: "Time of arrival." }) createdAt!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "Time at which it was marked as read, alone or with all others; null while it is unread.",
+  })
+  readAt!: string | null;
 }
 
 @ObjectType("InboxNotificationAdded", { simpleResolvers: true, description: "A notification arrived." })
 class InboxNotificationAdded {
   @Field(() => InboxNotificationType, { description: "The notification." }) notification!: InboxNotificationType;
-  @Field(() => Int, { description: "How many are unread now, whatever the filter." }) unreadCount!: number;
-  @Field(() => String, { description: "Its place in the inbox: `since` resumes after it." }) cursor!: string;
+  @Field(() => Int, { description: "Number of unread notifications in the inbox, regardless of the filter." })
+  unreadCount!: number;
+  @Field(() => String, { description: "Cursor of the notification: pass it as `since` to resume after it." })
+  cursor!: string;
 }
 
 @ObjectType("InboxUnreadCountChanged", {
   simpleResolvers: true,
-  description: "How many are unread, told at the start and when it changes without an arrival.",
+  description: "The unread count: sent at the start of a watch, and when it changes without an arrival.",
 })
 class InboxUnreadCountChanged {
-  @Field(() => Int, { description: "How many are unread now, whatever the filter." }) unreadCount!: number;
+  @Field(() => Int, { description: "Number of unread notifications in the inbox, regardless of the filter." })
+  unreadCount!: number;
 }
 
 @ObjectType("InboxWatchRestarted", {
@@ -96,62 +101,65 @@ class InboxUnreadCountChanged {
     "The first event if `since` is a number that no notification of the inbox has, for example after the database was restored. The unread notifications up to that number are sent, too.",
 })
 class InboxWatchRestarted {
-  @Field(() => Int, { description: "How many are unread now, whatever the filter." }) unreadCount!: number;
+  @Field(() => Int, { description: "Number of unread notifications in the inbox, regardless of the filter." })
+  unreadCount!: number;
 }
 
 const InboxEventType = createUnionType({
   name: "InboxEvent",
-  description: "What happens in an inbox.",
+  description: "An event of a watched inbox.",
   types: () => [InboxNotificationAdded, InboxUnreadCountChanged, InboxWatchRestarted] as const,
 });
 
-@InputType("InboxFilter", { description: "Which notifications of an inbox are meant. What is absent does not narrow." })
+@InputType("InboxFilter", { description: "Selects notifications of an inbox. Absent fields match all." })
 export class InboxFilterInput {
-  @Field(() => [UUID], { nullable: true, description: "It is about all of these. At most 100." }) targets?: string[];
-  @Field(() => [UUID], { nullable: true, description: "It was made from one of these templates. At most 100." })
+  @Field(() => [UUID], { nullable: true, description: "Ids that are all among its targets. At most 100." })
+  targets?: string[];
+  @Field(() => [UUID], { nullable: true, description: "Ids of templates, one of which it has. At most 100." })
   templates?: string[];
-  @Field(() => ReadStatus, { nullable: true, description: "Whether it was read. Default: ALL." })
+  @Field(() => ReadStatus, { nullable: true, description: "Its read status. Default: ALL." })
   readStatus?: ReadStatus;
 }
 
-@InputType({ description: "What a user wants to be told. A title or a message is required." })
+@InputType({ description: "Texts of a custom notification. A title or a message is required." })
 export class CustomNotificationContentInput {
   @Field(() => String, { nullable: true, description: "Markdown, at most 120 characters." }) title?: string;
   @Field(() => String, { nullable: true, description: "Markdown, at most 2000 characters." }) message?: string;
 }
 
-@InputType({ description: "A notification of the caller to itself." })
+@InputType({ description: "Input of `sendCustomNotification`." })
 export class SendCustomNotificationInput {
-  @Field(() => CustomNotificationContentInput, { nullable: true, description: "Required. What to tell." })
+  @Field(() => CustomNotificationContentInput, { nullable: true, description: "Required. The texts." })
   content?: CustomNotificationContentInput;
   @Field(() => String, {
     nullable: true,
-    description: "Requests with the same key within 24 hours are carried out once. At most 255 characters.",
+    description:
+      "Of requests with the same key within 24 hours, one is carried out; the key with other content is a CONFLICT. At most 255 characters.",
   })
   idempotencyKey?: string;
 }
 
-@InputType({ description: "A notification and whether it was read." })
+@InputType({ description: "Input of `markInboxNotification`." })
 export class MarkInboxNotificationInput {
   @Field(() => UUID, { description: "The notification." }) id!: string;
-  @Field(() => Boolean, { description: "False makes it unread again." }) isRead!: boolean;
+  @Field(() => Boolean, { description: "True marks it as read, false as unread." }) isRead!: boolean;
 }
 
-@ObjectType({ description: "The notification sent." })
+@ObjectType({ description: "Result of `sendCustomNotification`." })
 export class SendCustomNotificationPayload {
   notificationId!: string | undefined;
 
   @Covers()
   @Field(() => InboxNotificationType, {
     nullable: true,
-    description: "The new notification; none if the idempotency key was used for it before.",
+    description: "The new notification; null if an earlier request with the idempotency key created it.",
   })
   notification(@Root() { notificationId }: SendCustomNotificationPayload, @Ctx() ctx: Context) {
     return notificationId && readInboxNotification(ctx, notificationId);
   }
 }
 
-@ObjectType({ description: "The notification marked." })
+@ObjectType({ description: "Result of `markInboxNotification`." })
 export class MarkInboxNotificationPayload {
   notificationId!: string;
 
@@ -161,24 +169,26 @@ export class MarkInboxNotificationPayload {
   }
 
   @Needs("inbox_notification:read")
-  @Field(() => Int, { description: "How many are unread now." })
+  @Field(() => Int, { description: "Number of unread notifications in the inbox." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
   }
 }
 
-@ObjectType({ description: "The inbox after everything was marked as read." })
+@ObjectType({ description: "Result of `markAllInboxNotificationsRead`." })
 export class MarkAllInboxNotificationsReadPayload {
   @Needs("inbox_notification:read")
-  @Field(() => Int, { description: "How many are unread now: those that arrived meanwhile." })
+  @Field(() => Int, { description: "Number of unread notifications in the inbox after the change." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
   }
 }
 
-@ObjectType({ description: "A page of an inbox, newest first." })
+@ObjectType({
+  description: "A page of an inbox, newest first. Its `totalCount` stops at 10000: more are counted as 10000.",
+})
 export class InboxNotificationConnection extends connectionOf("InboxNotification", () => InboxNotificationType) {
-  @Field(() => Int, { description: "How many are unread, whatever the filter." })
+  @Field(() => Int, { description: "Exact number of unread notifications in the inbox, regardless of the filter." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
   }
@@ -198,7 +208,7 @@ export class NotificationsResolver {
   @Needs("inbox_notification:read")
   @Query(() => InboxNotificationConnection, { description: "The caller's inbox, newest first." })
   inboxNotifications(
-    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Which notifications are meant." })
+    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects notifications." })
     filter: InboxFilterInput | undefined,
     @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
@@ -208,10 +218,10 @@ export class NotificationsResolver {
 
   @Needs("notification_message:create")
   @Mutation(() => SendCustomNotificationPayload, {
-    description: "Notifies the caller of a text of its own. At most 20 a minute.",
+    description: "Sends a notification with the caller's own text to the caller. At most 20 per minute.",
   })
   async sendCustomNotification(
-    @Arg("input", () => SendCustomNotificationInput, { description: "What to tell." })
+    @Arg("input", () => SendCustomNotificationInput, { description: "The texts, and an idempotency key." })
     input: SendCustomNotificationInput,
     @Ctx() ctx: Context,
   ) {
@@ -220,7 +230,7 @@ export class NotificationsResolver {
 
   @Needs("inbox_notification:update")
   @Mutation(() => MarkInboxNotificationPayload, {
-    description: "Marks a notification as read or unread. Repeating it changes nothing.",
+    description: "Marks a notification as read or unread. Repeating a mark keeps its time.",
   })
   async markInboxNotification(
     @Arg("input", () => MarkInboxNotificationInput, { description: "The notification and the mark." })
@@ -232,7 +242,7 @@ export class NotificationsResolver {
 
   @Needs("inbox_notification:update")
   @Mutation(() => MarkAllInboxNotificationsReadPayload, {
-    description: "Marks everything in the caller's inbox as read.",
+    description: "Marks all notifications in the caller's inbox as read.",
   })
   async markAllInboxNotificationsRead(@Ctx() ctx: Context) {
     await markAllInboxNotificationsRead(ctx);
@@ -241,18 +251,22 @@ export class NotificationsResolver {
 
   @Needs("inbox_notification:read")
   @Subscription(() => InboxEventType, {
-    description: "What happens in the caller's inbox. At most 20 at once per user.",
+    description:
+      "Streams new notifications and changes of the unread count of the caller's inbox. At most 20 watches per user and server.",
     subscribe: ({ args, context }: { args: WatchInbox; context: Context }) => watchInbox(context, args),
   })
   inboxEvents(
     @Root() event: InboxEvent,
-    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Which notifications to tell of." })
+    @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects the notifications to send." })
     _filter?: InboxFilterInput,
-    @Arg("format", () => TextFormat, { nullable: true, description: "How texts are written. Default: MARKDOWN." })
+    @Arg("format", () => TextFormat, {
+      nullable: true,
+      description: "Format of titles and contents. Default: MARKDOWN.",
+    })
     _format?: TextFormat,
     @Arg("since", () => String, {
       nullable: true,
-      description: "A cursor or the id of a notification: everything after it comes first.",
+      description: "Cursor or id of a notification: everything after it is sent first.",
     })
     _since?: string,
   ): InboxEvent {

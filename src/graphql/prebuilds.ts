@@ -11,38 +11,45 @@ import { AnyScope, Needs } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
-  description: "How the deployment keeps workspaces at hand.",
+  description: "Deployment-wide settings of prebuilt workspaces.",
 })
 class PrebuildsSettingsType implements PrebuildsSettings {
-  @Field(() => Boolean, { description: "While it is paused, no prebuilt workspace is made and none is deleted." })
+  @Field(() => Boolean, {
+    description: "Whether reconciliation is paused. While it is paused, no prebuilt workspace is created or deleted.",
+  })
   reconciliationPaused!: boolean;
 }
 
-@InputType({ description: "New settings of prebuilds." })
+@InputType({ description: "Input of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsInput implements UpdatePrebuildsSettings {
-  @Field(() => Boolean, { nullable: true, description: "Required. Whether none are made and none are deleted." })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Required. Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
+  })
   reconciliationPaused?: boolean | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "The settings of prebuilds are as they were asked for." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsPayload implements UpdatedPrebuildsSettings {
-  @Field(() => PrebuildsSettingsType, { description: "The settings that count now." })
+  @Field(() => PrebuildsSettingsType, { description: "The settings after the update." })
   prebuildsSettings!: PrebuildsSettingsType;
-  @Field(() => Boolean, { description: "Whether they were different before." }) changed!: boolean;
+  @Field(() => Boolean, { description: "Whether the update changed any setting." }) changed!: boolean;
 }
 
 @Resolver()
 export class PrebuildsResolver {
   @AnyScope()
-  @Query(() => PrebuildsSettingsType, { description: "How the deployment keeps workspaces at hand." })
+  @Query(() => PrebuildsSettingsType, { description: "Returns the deployment-wide settings of prebuilt workspaces." })
   prebuildsSettings(@Ctx() ctx: Context): Promise<PrebuildsSettings> {
     return readPrebuildsSettings(ctx);
   }
 
   @Needs("deployment_config:update")
-  @Mutation(() => UpdatePrebuildsSettingsPayload, { description: "Replaces the settings of prebuilds." })
+  @Mutation(() => UpdatePrebuildsSettingsPayload, {
+    description: "Replaces the deployment-wide settings of prebuilt workspaces.",
+  })
   updatePrebuildsSettings(
-    @Arg("input", () => UpdatePrebuildsSettingsInput, { description: "The settings." })
+    @Arg("input", () => UpdatePrebuildsSettingsInput, { description: "The new settings." })
     input: UpdatePrebuildsSettingsInput,
     @Ctx() ctx: Context,
   ): Promise<UpdatedPrebuildsSettings> {

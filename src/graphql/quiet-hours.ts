@@ -12,34 +12,37 @@ import { DateTime } from "./engine/scalars.js";
 @ReadWith("user:read_personal")
 @ObjectType("QuietHours", {
   simpleResolvers: true,
-  description: "From when on, each day, a user's workspaces may be stopped and updated.",
+  description: "The daily time from which on a user's workspaces may be stopped and updated.",
 })
 export class QuietHoursType implements QuietHours {
-  @Field(() => String, { description: "As cron: `CRON_TZ=Europe/Berlin 30 2 * * *`." }) rawSchedule!: string;
-  @Field(() => String, { description: "The IANA time zone whose clocks count." }) timezone!: string;
-  @Field(() => String, { description: "The time of day as `HH:MM`." }) time!: string;
-  @Field(() => DateTime, { description: "The first start after now." }) next!: string;
-  @Field(() => Boolean, { description: "Whether the user chose them; otherwise they are the default." })
+  @Field(() => String, { description: "The schedule as cron: `CRON_TZ=Europe/Berlin 30 2 * * *`." })
+  rawSchedule!: string;
+  @Field(() => String, { description: "IANA name of the time zone of the schedule." }) timezone!: string;
+  @Field(() => String, { description: "Local time of the start as `HH:MM`." }) time!: string;
+  @Field(() => DateTime, { description: "Time of the next start." }) next!: string;
+  @Field(() => Boolean, { description: "Whether the schedule is the user's own; if not, it is the default." })
   userSet!: boolean;
-  @Field(() => Boolean, { description: "Whether users may choose; otherwise the default counts for everybody." })
+  @Field(() => Boolean, {
+    description: "Whether users may set a schedule of their own; if not, the default applies to all.",
+  })
   userCanSet!: boolean;
 }
 
-@InputType({ description: "Quiet hours for a user." })
+@InputType({ description: "Input of `setQuietHours`." })
 export class SetQuietHoursInput implements SetQuietHours {
   @Field(() => String, { defaultValue: "me", description: "Id, username or `me`." }) user!: string;
   @Field(() => String, {
     nullable: true,
     description:
-      "Required. Minute and hour as cron, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; null or empty goes back to the default.",
+      "Required. Minute and hour as cron, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; null and empty restore the default.",
   })
   cron?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A user's quiet hours are set." })
+@ObjectType({ simpleResolvers: true, description: "Result of `setQuietHours`." })
 export class SetQuietHoursPayload {
   @Covers()
-  @Field(() => QuietHoursType, { description: "The quiet hours that count now." })
+  @Field(() => QuietHoursType, { description: "The effective quiet hours." })
   quietHours!: QuietHoursType;
 }
 
@@ -56,7 +59,7 @@ export class QuietHoursResolver {
 
   @Needs("user:update_personal")
   @Mutation(() => SetQuietHoursPayload, {
-    description: "Gives a user quiet hours of their own, or the default ones again.",
+    description: "Sets the quiet hours of a user, or restores the default.",
   })
   async setQuietHours(
     @Arg("input", () => SetQuietHoursInput, { description: "The quiet hours." }) input: SetQuietHoursInput,

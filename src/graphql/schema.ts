@@ -1,19 +1,20 @@
 import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
+import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";
 
-/** The one schema behind every surface. */
+/** Builds the schema that all interfaces (GraphQL, REST, and the pages) execute. */
 export function createSchema(): GraphQLSchema {
   const schema = buildSchemaSync({
     resolvers: resolvers as unknown as NonEmptyArray<Function>,
     validate: false,
-    // Each subscription brings its own `subscribe`; the builder only insists that something is here.
+    // Unused, since each subscription has its own `subscribe` function, but required by the builder.
     pubSub: {
       publish: () => {},
       subscribe: () => {
-        throw new Error("Subscriptions bring their own source.");
+        throw new Error("Subscriptions provide their own source.");
       },
     },
   });
@@ -21,10 +22,11 @@ export function createSchema(): GraphQLSchema {
   resolveTypesByName(schema);
   checkArguments(schema);
   limitTries(schema);
+  paceConnections(schema);
   return schema;
 }
 
-/** Values of unions and interfaces name their type in `__typename`; the compiler needs that answer synchronously. */
+/** Resolves unions and interfaces by the `__typename` of their values: the compiler requires a synchronous `resolveType`. */
 function resolveTypesByName(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isAbstractType(type)) type.resolveType = (value: { __typename: string }) => value.__typename;

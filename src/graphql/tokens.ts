@@ -32,110 +32,137 @@ import { PublicUserType } from "./users/users.js";
 
 registerEnumType(TokenKind, {
   name: "ApiKeyKind",
-  description: "What a key is for.",
+  description: "Kind of an API key.",
   valuesConfig: {
-    SESSION: { description: "Somebody who signed in; slides along while it is used." },
-    TOKEN: { description: "An API token that its user made." },
+    SESSION: { description: "A signed-in session. Its expiry moves forward while it is in use." },
+    TOKEN: { description: "An API token created by its user." },
     OAUTH: { description: "An access token of an OAuth2 application." },
-    APPLICATION: { description: "A visit to an application of a workspace." },
+    APPLICATION: { description: "Access to a workspace application." },
   },
 });
 
 @ReadWith("api_key:read", "id", "name")
-@ObjectType("ApiKey", { simpleResolvers: true, description: "A session or key of a user. Its secret is never shown." })
+@ObjectType("ApiKey", {
+  simpleResolvers: true,
+  description:
+    "A credential of a user: a session, an API token, an OAuth2 access token, or an application key. Its secret is never returned.",
+})
 export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
-  @Field(() => String, { description: "Unique id: the public part of the token." }) id!: string;
-  @Field(() => TokenKind, { description: "What it is for." }) kind!: TokenKind;
-  @Field(() => String, { description: "What its user calls it; empty for all but API tokens." }) name!: string;
-  @Field(() => [String], { description: "What it may be used for; `all` does not narrow." }) scopes!: string[];
-  @Field(() => String, { nullable: true, description: "The resource an OAuth2 token is for." }) audience!:
+  @Field(() => String, { description: "Unique ID: the public part of the key." }) id!: string;
+  @Field(() => TokenKind, { description: "Kind of the key." }) kind!: TokenKind;
+  @Field(() => String, { description: "Name given by the user; empty unless the key is an API token." }) name!: string;
+  @Field(() => [String], { description: "Scopes that the key is restricted to; `all` means unrestricted." })
+  scopes!: string[];
+  @Field(() => String, {
+    nullable: true,
+    description: "Resource that an OAuth2 access token is issued for; null for other kinds.",
+  })
+  audience!: string | null;
+  @Field(() => DateTime, { description: "When the key was created." }) createdAt!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the key was last used, accurate to 5 minutes; null if never.",
+  })
+  lastUsedAt!: string | null;
+  @Field(() => DateTime, { description: "When the key expires." }) expiresAt!: string;
+  @Field(() => String, { nullable: true, description: "IP address of the client that created the key." }) ip!:
     | string
     | null;
-  @Field(() => DateTime, { description: "When it was made." }) createdAt!: string;
-  @Field(() => DateTime, { nullable: true, description: "When it was last used, up to 5 minutes late." })
-  lastUsedAt!: string | null;
-  @Field(() => DateTime, { description: "When it ends." }) expiresAt!: string;
-  @Field(() => String, { nullable: true, description: "The address it was made from." }) ip!: string | null;
-  @Field(() => String, { nullable: true, description: "The program it was made with." }) userAgent!: string | null;
+  @Field(() => String, { nullable: true, description: "User-Agent header of the client that created the key." })
+  userAgent!: string | null;
 }
 
-@InputType({ description: "An API token to be made." })
+@InputType({ description: "Input of `createApiKey`." })
 export class CreateApiKeyInput implements CreateApiKey {
-  @Field(() => String, { nullable: true, description: "Required. 1 to 64 characters, unique among the user's tokens." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. Name of 1 to 64 characters, unique among the user's API tokens.",
+  })
   name?: string;
-  @Field(() => [String], { nullable: true, description: "What it may be used for. Left out: `all`." })
+  @Field(() => [String], { nullable: true, description: "Scopes to restrict the token to. Default: `all`." })
   scopes?: string[];
-  @Field(() => DateTime, { nullable: true, description: "When it ends. Left out: after the default lifetime." })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the token expires. Default: the default token lifetime of the deployment from now.",
+  })
   expiresAt?: string;
-  @Field(() => String, { nullable: true, description: "A service account by id or username. Left out: the caller." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Owner of the token: the ID or username of a service account. Default: the caller.",
+  })
   user?: string;
 }
 
-@InputType({ description: "A change of an API token." })
+@InputType({ description: "Input of `updateApiKey`." })
 export class UpdateApiKeyInput implements UpdateApiKey {
-  @Field(() => String, { description: "Its id." }) id!: string;
-  @Field(() => String, { nullable: true, description: "Required. 1 to 64 characters, unique among the user's tokens." })
+  @Field(() => String, { description: "ID of the API token." }) id!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. New name of 1 to 64 characters, unique among the user's API tokens.",
+  })
   name?: string;
 }
 
-@InputType({ description: "A session or key to be ended." })
+@InputType({ description: "Input of `revokeApiKey`." })
 export class RevokeApiKeyInput {
-  @Field(() => String, { description: "Its id." }) id!: string;
+  @Field(() => String, { description: "ID of the API key." }) id!: string;
 }
 
-/** The payload of mutations of one key: it is read in the transaction of the verb. */
+/** Payload of mutations of one key, which is read in the mutation's transaction. */
 interface KeyPayload {
   keyId: string;
 }
 
-@ObjectType({ description: "A new API token." })
+@ObjectType({ description: "Payload of `createApiKey`." })
 export class CreateApiKeyPayload {
-  @Field(() => String, { description: "The text of the token. It is shown this once.", simple: true }) token!: string;
+  @Field(() => String, { description: "The token, including its secret. Returned only once.", simple: true })
+  token!: string;
 
   @Covers()
-  @Field(() => ApiKeyType, { description: "The token without its secret." })
+  @Field(() => ApiKeyType, { description: "The API key of the token." })
   apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
     return ctx.load(apiKeysByIds, keyId);
   }
 }
 
-@ObjectType({ description: "A changed API token." })
+@ObjectType({ description: "Payload of `updateApiKey`." })
 export class UpdateApiKeyPayload {
-  @Field(() => ApiKeyType, { description: "The token as it is now." })
+  @Field(() => ApiKeyType, { description: "The renamed API token." })
   apiKey(@Root() { keyId }: KeyPayload, @Ctx() ctx: Context) {
     return ctx.load(apiKeysByIds, keyId);
   }
 }
 
-@ObjectType({ simpleResolvers: true, description: "An ended session or key." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `revokeApiKey`." })
 export class RevokeApiKeyPayload {
-  @Field(() => ApiKeyType, { description: "What it was." }) apiKey!: ApiKeyRow;
+  @Field(() => ApiKeyType, { description: "The revoked API key." }) apiKey!: ApiKeyRow;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Ended sessions." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `revokeSessions`." })
 export class RevokeSessionsPayload {
-  @Field(() => Int, { description: "How many there were." }) revokedCount!: number;
+  @Field(() => Int, { description: "Number of revoked sessions." }) revokedCount!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: "An ended credential." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `logout`." })
 export class LogoutPayload {
-  @Field(() => String, { description: "The id of the session or key that was used." }) apiKeyId!: string;
+  @Field(() => String, { description: "ID of the revoked API key." }) apiKeyId!: string;
 }
 
 @Resolver(() => ApiKeyType)
 export class TokensResolver {
-  @FieldResolver(() => PublicUserType, { description: "Whose it is." })
+  @FieldResolver(() => PublicUserType, { description: "Owner of the key." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
   }
 
   @Query(() => [ApiKeyType], {
-    description: "Sessions and keys of a user, newest first. Those that ended stay in the list for a week.",
+    description: "Lists the API keys of a user, newest first, at most 1000. Expired keys stay in the list for a week.",
   })
   @Needs("api_key:read")
   apiKeys(
-    @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,
-    @Arg("kind", () => TokenKind, { nullable: true, description: "Only those of this kind." }) kind: TokenKind | null,
+    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("kind", () => TokenKind, { nullable: true, description: "Returns only keys of this kind." })
+    kind: TokenKind | null,
     @Ctx() ctx: Context,
   ) {
     return listApiKeys(ctx, user, kind);
@@ -143,19 +170,19 @@ export class TokensResolver {
 
   @Mutation(() => CreateApiKeyPayload, {
     description:
-      "Makes an API token. Through a credential with scopes it gets at most the scopes and the remaining life of that one.",
+      "Creates an API token. If the caller's credential is restricted by scopes, the token gets at most its scopes and its remaining lifetime.",
   })
   @Needs("api_key:create")
   @OpenTo("session", "token")
   async createApiKey(
-    @Arg("input", () => CreateApiKeyInput, { description: "The token." }) input: CreateApiKeyInput,
+    @Arg("input", () => CreateApiKeyInput, { description: "The new token." }) input: CreateApiKeyInput,
     @Ctx() ctx: Context,
   ) {
     const { id, token } = await createApiKey(ctx, input);
     return { keyId: id, token };
   }
 
-  @Mutation(() => UpdateApiKeyPayload, { description: "Gives an API token another name." })
+  @Mutation(() => UpdateApiKeyPayload, { description: "Renames an API token." })
   @Needs("api_key:update")
   async updateApiKey(
     @Arg("input", () => UpdateApiKeyInput, { description: "The change." }) input: UpdateApiKeyInput,
@@ -164,17 +191,17 @@ export class TokensResolver {
     return { keyId: await updateApiKey(ctx, input) };
   }
 
-  @Mutation(() => RevokeApiKeyPayload, { description: "Ends a session or key at once." })
+  @Mutation(() => RevokeApiKeyPayload, { description: "Revokes an API key immediately." })
   @Needs("api_key:delete")
   async revokeApiKey(
-    @Arg("input", () => RevokeApiKeyInput, { description: "Which one." }) { id }: RevokeApiKeyInput,
+    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
     @Ctx() ctx: Context,
   ) {
     return { apiKey: await revokeApiKey(ctx, id) };
   }
 
   @Mutation(() => RevokeSessionsPayload, {
-    description: "Ends all sessions of the caller but the one in use, which must be a session.",
+    description: "Revokes all sessions of the caller except the one making the request. Requires a session.",
   })
   @Needs("api_key:delete")
   @OpenTo("session")
@@ -183,7 +210,9 @@ export class TokensResolver {
   }
 
   @AnyScope()
-  @Mutation(() => LogoutPayload, { description: "Ends the credential in use, whatever its scopes." })
+  @Mutation(() => LogoutPayload, {
+    description: "Revokes the credential that authenticates the request, whatever its scopes.",
+  })
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };
   }

@@ -19,75 +19,81 @@ import { DateTime, UUID } from "./engine/scalars.js";
 @ObjectType("UserSecret", {
   simpleResolvers: true,
   description:
-    "A named value that a user stores for the workspaces that the user owns. Nobody can read the value here; it is handed to a workspace at its start, and whoever may enter that workspace can read it there.",
+    "A named value that a user stores for their workspaces. The API never returns the value. Workspaces receive it when they start, and anyone with access to a workspace can read it there.",
 })
 export class UserSecretType implements UserSecretRow {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => String, { description: "Unique among the user's secrets; never changes." }) name!: string;
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Name, unique among the user's secrets; never changes." }) name!: string;
   @Field(() => String, { description: "Free text; may be empty." }) description!: string;
-  @Field(() => String, { description: "The environment variable that gets the value; empty for none." })
+  @Field(() => String, { description: "Environment variable that is set to the value; empty if none." })
   envName!: string;
-  @Field(() => String, { description: "The file that gets the value; empty for none." }) filePath!: string;
-  @Field(() => DateTime, { nullable: true, description: "When a workspace last received the value." })
+  @Field(() => String, { description: "File that the value is written to; empty if none." }) filePath!: string;
+  @Field(() => DateTime, { nullable: true, description: "When a workspace last received the value; null if none has." })
   lastDeliveredAt!: string | null;
-  @Field(() => DateTime, { description: "When it was stored." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When it was last changed." }) updatedAt!: string;
+  @Field(() => DateTime, { description: "When the secret was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the secret was last updated." }) updatedAt!: string;
 }
 
 @ReadWith("user_secret:read")
 @ObjectType("UserSecretUsage", {
   simpleResolvers: true,
-  description: "How much a user has stored as secrets, and how much that may be.",
+  description: "Storage used by a user's secrets, and its limits.",
 })
 class UserSecretUsageType implements UserSecretUsage {
-  @Field(() => Int, { description: "Secrets." }) count!: number;
-  @Field(() => Int, { description: "Bytes of all values." }) valueBytes!: number;
-  @Field(() => Int, { description: "Bytes of the values that become environment variables." }) envBytes!: number;
-  @Field(() => Int, { description: "Most secrets." }) maxCount!: number;
-  @Field(() => Int, { description: "Most bytes of all values." }) maxValueBytes!: number;
-  @Field(() => Int, { description: "Most bytes of the values that become environment variables." })
+  @Field(() => Int, { description: "Number of secrets." }) count!: number;
+  @Field(() => Int, { description: "Total size of all values, in bytes." }) valueBytes!: number;
+  @Field(() => Int, { description: "Total size of the values set as environment variables, in bytes." })
+  envBytes!: number;
+  @Field(() => Int, { description: "Maximum number of secrets." }) maxCount!: number;
+  @Field(() => Int, { description: "Maximum total size of all values, in bytes." }) maxValueBytes!: number;
+  @Field(() => Int, { description: "Maximum total size of the values set as environment variables, in bytes." })
   maxEnvBytes!: number;
 }
 
-const whose = "Id, username or `me`.";
-const envNameRule = "Letters, digits and underscores, and no reserved name; empty for none.";
-const filePathRule = "A path that begins with `~/` or `/`; empty for none.";
+const whose = "The user: ID, username, or `me`.";
+const envNameRule =
+  "Environment variable to set to the value: letters, digits, and underscores, except reserved names; empty for none.";
+const filePathRule = "File to write the value to: a path that begins with `~/` or `/`; empty for none.";
 
-@InputType({ description: "A secret to be stored." })
+@InputType({ description: "Input of `createUserSecret`." })
 class CreateUserSecretInput implements CreateUserSecret {
   @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, { nullable: true, description: "Required. 1 to 255 bytes without `/`, `?` and `#`." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
+  })
   name?: string;
-  @Field(() => String, { nullable: true, description: "Required. 1 to 24576 bytes, stored as they are." })
+  @Field(() => String, { nullable: true, description: "Required. The value, 1 to 24576 bytes, stored unchanged." })
   value?: string;
-  @Field(() => String, { nullable: true, description: "At most 1024 characters. Default: empty." })
+  @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
   description?: string;
   @Field(() => String, { nullable: true, description: `${envNameRule} Default: empty.` }) envName?: string;
   @Field(() => String, { nullable: true, description: `${filePathRule} Default: empty.` }) filePath?: string;
 }
 
-@InputType({ description: "Changes of a secret, at least one. What is absent stays." })
+@InputType({ description: "Input of `updateUserSecret`, with at least one change. Omitted fields keep their value." })
 class UpdateUserSecretInput implements UpdateUserSecret {
   @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, { description: "Its exact name." }) name!: string;
-  @Field(() => String, { nullable: true, description: "1 to 24576 bytes, stored as they are." }) value?: string;
-  @Field(() => String, { nullable: true, description: "At most 1024 characters." }) description?: string;
+  @Field(() => String, { description: "Exact name of the secret." }) name!: string;
+  @Field(() => String, { nullable: true, description: "The new value, 1 to 24576 bytes, stored unchanged." })
+  value?: string;
+  @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters." }) description?: string;
   @Field(() => String, { nullable: true, description: envNameRule }) envName?: string;
   @Field(() => String, { nullable: true, description: filePathRule }) filePath?: string;
 }
 
-@InputType({ description: "A secret to be deleted." })
+@InputType({ description: "Input of `deleteUserSecret`." })
 class DeleteUserSecretInput implements SecretReference {
   @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Field(() => String, { description: "Its exact name." }) name!: string;
+  @Field(() => String, { description: "Exact name of the secret." }) name!: string;
 }
 
-/** The payload of a verb: the secret as the verb left it, or found it. */
+/** Builds the payload type of a mutation: the secret after the mutation, or before its deletion. */
 function secretPayload(verb: string, description: string, scopes: PropertyDecorator = Needs()) {
   @ObjectType(`${verb}UserSecretPayload`, { simpleResolvers: true, description })
   class Payload implements SecretPayload {
     @scopes
-    @Field(() => UserSecretType, { description: "The secret without its value." })
+    @Field(() => UserSecretType, { description: "The secret, without its value." })
     userSecret!: UserSecretRow;
   }
   return Payload;
@@ -97,14 +103,14 @@ interface SecretPayload {
   userSecret: UserSecretRow;
 }
 
-const CreateUserSecretPayload = secretPayload("Create", "A stored secret.", Covers());
-const UpdateUserSecretPayload = secretPayload("Update", "A changed secret.");
-const DeleteUserSecretPayload = secretPayload("Delete", "A deleted secret, as it was.");
+const CreateUserSecretPayload = secretPayload("Create", "Payload of `createUserSecret`.", Covers());
+const UpdateUserSecretPayload = secretPayload("Update", "Payload of `updateUserSecret`.");
+const DeleteUserSecretPayload = secretPayload("Delete", "Payload of `deleteUserSecret`, with the deleted secret.");
 
 @Resolver()
 export class UserSecretsResolver {
   @Needs("user_secret:read")
-  @Query(() => [UserSecretType], { description: "The secrets of the caller, by name in byte order." })
+  @Query(() => [UserSecretType], { description: "Lists the caller's secrets by name, in byte order." })
   userSecrets(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
     @Ctx() ctx: Context,
@@ -113,17 +119,19 @@ export class UserSecretsResolver {
   }
 
   @Needs("user_secret:read")
-  @Query(() => UserSecretType, { description: "One secret of the caller." })
+  @Query(() => UserSecretType, { description: "Returns one of the caller's secrets." })
   userSecret(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
-    @Arg("name", () => String, { description: "Its exact name." }) name: string,
+    @Arg("name", () => String, { description: "Exact name of the secret." }) name: string,
     @Ctx() ctx: Context,
   ): Promise<UserSecretRow> {
     return readUserSecret(ctx, { user, name });
   }
 
   @Needs("user_secret:read")
-  @Query(() => UserSecretUsageType, { description: "How much the caller has stored, and how much that may be." })
+  @Query(() => UserSecretUsageType, {
+    description: "Returns the storage used by the caller's secrets, and its limits.",
+  })
   userSecretUsage(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
     @Ctx() ctx: Context,
@@ -132,9 +140,9 @@ export class UserSecretsResolver {
   }
 
   @Needs("user_secret:create")
-  @Mutation(() => CreateUserSecretPayload, { description: "Stores a secret of the caller." })
+  @Mutation(() => CreateUserSecretPayload, { description: "Creates a secret of the caller." })
   async createUserSecret(
-    @Arg("input", () => CreateUserSecretInput, { description: "The secret." }) input: CreateUserSecretInput,
+    @Arg("input", () => CreateUserSecretInput, { description: "The new secret." }) input: CreateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await createUserSecret(ctx, input) };
@@ -142,10 +150,10 @@ export class UserSecretsResolver {
 
   @Needs("user_secret:update")
   @Mutation(() => UpdateUserSecretPayload, {
-    description: "Changes a secret of the caller. Running workspaces keep what they have until their next start.",
+    description: "Updates a secret of the caller. Running workspaces keep the old value until they restart.",
   })
   async updateUserSecret(
-    @Arg("input", () => UpdateUserSecretInput, { description: "What to change." }) input: UpdateUserSecretInput,
+    @Arg("input", () => UpdateUserSecretInput, { description: "The changes." }) input: UpdateUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await updateUserSecret(ctx, input) };
@@ -153,10 +161,10 @@ export class UserSecretsResolver {
 
   @Needs("user_secret:delete")
   @Mutation(() => DeleteUserSecretPayload, {
-    description: "Deletes a secret of the caller. Running workspaces keep what they have.",
+    description: "Deletes a secret of the caller. Running workspaces keep the value until they restart.",
   })
   async deleteUserSecret(
-    @Arg("input", () => DeleteUserSecretInput, { description: "Which one." }) input: DeleteUserSecretInput,
+    @Arg("input", () => DeleteUserSecretInput, { description: "The secret to delete." }) input: DeleteUserSecretInput,
     @Ctx() ctx: Context,
   ): Promise<SecretPayload> {
     return { userSecret: await deleteUserSecret(ctx, input) };

@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
 import { quote } from "../domain/kernel/errors.js";
-import { TransportError } from "./answers.js";
+import { TransportError } from "./responses.js";
 import { faultIn } from "./json-fault.js";
 
 const deepest = 64;
 
-/** Keys that reach into the machinery of objects. */
+/** Keys that could reach the prototype of an object. */
 const dropped = ["__proto__", "constructor"];
 
 const jsonTypes = /^(application\/json|[^/]+\/[^/]+\+json)$/;
@@ -17,17 +17,18 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
   checkType(request);
-  const bytes = await getRawBody(request, { limit, length: request.headers["content-length"] }).catch(
-    (error: { type?: string }) => {
-      if (error.type === "entity.too.large")
-        throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
-      throw invalid("The body ended early.");
-    },
-  );
+  const bytes = await readBytes(request, limit, invalid("The body ended early."));
   return bytes.length > 0 ? parseObject(bytes) : undefined;
 }
 
-/** Refuses a request without a body where one is needed. */
+/** Reads a body of at most `limit` bytes. Throws a 413 for a larger one, and `incomplete` for one that ends early. */
+export const readBytes = (request: IncomingMessage, limit: number, incomplete: TransportError): Promise<Buffer> =>
+  getRawBody(request, { limit, length: request.headers["content-length"] }).catch((error: { type?: string }) => {
+    if (error.type !== "entity.too.large") throw incomplete;
+    throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
+  });
+
+/** Throws the 400 for a request without a required body. */
 export function refuseEmpty(): never {
   throw invalid("A body is required.");
 }
@@ -80,7 +81,7 @@ function parse(text: string): unknown {
 
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);
 
-/** Drops unwanted keys at every level, and refuses a value with too many levels. */
+/** Drops unwanted keys at every level. Throws a 400 for a value with too many levels. */
 function cleaned<Value extends Record<string, unknown>>(value: Value, level: number): Value {
   if (level > deepest) throw invalid(`It is nested deeper than ${deepest} levels.`);
   for (const key of dropped) if (Object.hasOwn(value, key)) delete value[key];

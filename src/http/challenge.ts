@@ -1,6 +1,7 @@
 import type { DomainError } from "../domain/kernel/errors.js";
+import { json } from "./responses.js";
 
-export interface ChallengeFacts {
+export interface ChallengeDetails {
   accessUrl: string;
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
@@ -8,13 +9,24 @@ export interface ChallengeFacts {
   challenged?: boolean;
 }
 
+/** The headers of the response to a failure. */
+export function failureHeaders(failure: DomainError, details: ChallengeDetails): Record<string, string> {
+  const { retryAfter } = failure.details;
+  const challenge = challengeOf(failure, details);
+  return {
+    ...json,
+    ...(retryAfter !== undefined && { "Retry-After": String(retryAfter) }),
+    ...(challenge && { "WWW-Authenticate": challenge }),
+  };
+}
+
 /** `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. */
-export function challengeOf(
+function challengeOf(
   failure: DomainError,
-  { accessUrl, scopes = [], challenged }: ChallengeFacts,
+  { accessUrl, scopes = [], challenged }: ChallengeDetails,
 ): string | undefined {
-  if (failure.facts.requiredScopes) {
-    return `Bearer error="insufficient_scope", scope="${failure.facts.requiredScopes.join(" ")}"`;
+  if (failure.details.requiredScopes) {
+    return `Bearer error="insufficient_scope", scope="${failure.details.requiredScopes.join(" ")}"`;
   }
   if (failure.code !== "UNAUTHENTICATED") return undefined;
   const parts = [`realm="steward"`];

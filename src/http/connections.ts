@@ -3,7 +3,7 @@ import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../config/config.js";
 import { networkOf } from "../domain/rate-limits/rate-limits.js";
-import { isWithin, loopback, plain } from "./facts.js";
+import { isWithin, loopback, plain } from "./request-details.js";
 
 /** Connections at most, however many file descriptors there are. */
 const most = 20_000;
@@ -85,7 +85,7 @@ export class Connections {
     return networks.flatMap(({ sockets }) => [...sockets]);
   }
 
-  /** Closes a twentieth of the limit at once, so that a flood does not cost a search for each of its connections. */
+  /** Closes a twentieth of the limit in one go, so that a flood does not cause a search for each of its connections. */
   #closeSilent(candidates: Iterable<Socket>, newest: Socket): boolean {
     const busy = this.busySockets();
     const wanted = Math.ceil(this.limit / 20);

@@ -17,7 +17,7 @@ export interface CookieOptions {
   secure: boolean;
 }
 
-/** Leaves a cookie with the browser that scripts cannot read and that other sites cannot send along with a form. */
+/** Sets a cookie that scripts cannot read (HttpOnly) and that forms of other sites cannot send (SameSite=Lax). */
 export function setCookie(
   http: Http,
   name: string,

@@ -1,7 +1,7 @@
 import type Koa from "koa";
 import { send, type State } from "./exchange.js";
 
-/** What scripts may send (Fetch Standard, CORS protocol). */
+/** The methods and headers that scripts may send (Fetch Standard, CORS protocol). */
 const permission = {
   "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
   "Access-Control-Allow-Headers":
@@ -9,7 +9,7 @@ const permission = {
   "Access-Control-Max-Age": "7200",
 };
 
-/** What they may read of an answer, besides its body. */
+/** The response headers that scripts may read. */
 const readable = "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id";
 
 /** Lets scripts of these origins use the server, with tokens: browsers keep cookies to themselves. */

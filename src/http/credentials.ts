@@ -1,46 +1,76 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Services } from "../domain/kernel/context.js";
 import { type Actor, anonymous } from "../domain/kernel/actor.js";
+import type { Services } from "../domain/kernel/context.js";
 import { forbidden } from "../domain/kernel/errors.js";
 import { cookieOf } from "./cookies.js";
 
 export const sessionHeader = "service-session-token";
 export const sessionCookie = "service_session_token";
-const proxyHeader = "service-proxy-token";
 
-/** Finds the text of a credential in a request; the first that is there counts, and if it is bad no later one is tried. */
-type Reader = (request: IncomingMessage, accessUrl: string, page?: PageRequest) => string | undefined;
+type Surface = "api" | "page";
 
-/** A request for a page. Other sites may link to it; its forms carry the CSRF token in a field. */
-export interface PageRequest {
+/** Where a request enters. Forms of pages carry their CSRF token in a field. */
+export interface Entry {
+  surface: Surface;
   csrfToken?: string;
 }
 
-const readers: Reader[] = [
-  ({ headers }) => (headers[sessionHeader] as string | undefined) || undefined,
-  ({ headers }) => /^bearer +(.*)$/i.exec(headers.authorization ?? "")?.[1],
-  (request, accessUrl, page) =>
-    (page && isNavigation(request)) || fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined,
-];
-
-/** Who sent a request: at once while the snapshot of the credential is fresh. Throws UNAUTHENTICATED for a bad one. */
-export function actorOf(services: Services, request: IncomingMessage, page?: PageRequest): Actor | Promise<Actor> {
-  for (const read of readers) {
-    const token = read(request, services.config.accessUrl, page);
-    if (token === undefined) continue;
-    if (read !== readers[2]) return services.credentials.authenticate(token);
-    checkCsrf(request, token, page?.csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
-    return services.credentials.authenticateUser(token);
-  }
-  const proxyToken = request.headers[proxyHeader] as string | undefined;
-  return proxyToken ? services.credentials.authenticateProxy(proxyToken) : anonymous;
+/** A place in requests where a credential can be. */
+interface Reader {
+  /** The text of the credential; `undefined` if there is none. */
+  read: (request: IncomingMessage, accessUrl: string) => string | undefined;
+  /** The method of `Credentials` that authenticates it. */
+  by: "authenticate" | "authenticateUser" | "authenticateProxy";
+  surfaces: readonly Surface[];
+  /** Browsers send it by themselves: unsafe requests need the CSRF token of the session. */
+  needsCsrfToken?: true;
 }
 
-export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
-  readers.some((read) => read(request, accessUrl) !== undefined) || Boolean(request.headers[proxyHeader]);
+const header =
+  (name: string): Reader["read"] =>
+  ({ headers }) =>
+    (headers[name] as string | undefined) || undefined;
 
-/** Browsers send cookies with requests that other sites cause; only our own pages may use them, or change them. */
+const bearer: Reader["read"] = ({ headers }) => /^bearer +(.*)$/i.exec(headers.authorization ?? "")?.[1];
+
+const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>
+  fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined;
+
+const cookieOfNavigation: Reader["read"] = (request) =>
+  isNavigation(request) ? cookieOf(request, sessionCookie) : undefined;
+
+const all: readonly Surface[] = ["api", "page"];
+
+/** In order of precedence: the first credential decides. If it is not valid, no later one is tried. */
+const readers: readonly Reader[] = [
+  { read: header(sessionHeader), by: "authenticate", surfaces: all },
+  { read: bearer, by: "authenticate", surfaces: all },
+  { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
+  { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
+  { read: header("service-proxy-token"), by: "authenticateProxy", surfaces: all },
+];
+
+/** The caller behind a request, synchronously if its credential is cached. Throws UNAUTHENTICATED for an invalid one. */
+export function actorOf(
+  { credentials, config }: Services,
+  request: IncomingMessage,
+  { surface, csrfToken }: Entry = { surface: "api" },
+): Actor | Promise<Actor> {
+  for (const { read, by, surfaces, needsCsrfToken } of readers) {
+    const text = surfaces.includes(surface) ? read(request, config.accessUrl) : undefined;
+    if (text === undefined) continue;
+    if (needsCsrfToken) checkCsrf(request, text, csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
+    return credentials[by](text);
+  }
+  return anonymous;
+}
+
+/** Whether a request to the API carries a credential. */
+export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>
+  readers.some(({ read, surfaces }) => surfaces.includes("api") && read(request, accessUrl) !== undefined);
+
+/** Whether a page of this server sent the request. Browsers send cookies with cross-site requests as well. */
 export function fromOurPages({ headers }: IncomingMessage, accessUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site !== undefined ? site === "same-origin" : headers.origin === accessUrl;
@@ -48,11 +78,11 @@ export function fromOurPages({ headers }: IncomingMessage, accessUrl: string): b
 
 const safe = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Somebody goes to a page, whatever led there, as far as the browser tells. */
+/** Whether a browser opens a page, from wherever the link is. Browsers without Fetch Metadata do not say. */
 const isNavigation = ({ method = "", headers }: IncomingMessage) =>
   safe.has(method) && (headers["sec-fetch-site"] === undefined || headers["sec-fetch-mode"] === "navigate");
 
-/** The token that pages of a session put into their forms. */
+/** The CSRF token of a session, for the forms of its pages. */
 export const csrfTokenOf = (sessionToken: string) =>
   createHmac("sha256", sessionToken).update("csrf").digest("base64url");
 

@@ -1,7 +1,7 @@
 /** Milliseconds by which a deadline may be noticed too late. */
 const tolerance = 250;
 
-/** Reports work that takes too long. One timer for all: one for each request would be a tenth of what the request costs. */
+/** Reports work that takes too long, with one timer for all: a timer for each request would take a tenth of its time. */
 export class Deadlines<Work> {
   /** When each has begun, oldest first, in milliseconds of the process's monotonic clock. */
   readonly #running = new Map<Work, number>();
@@ -21,7 +21,7 @@ export class Deadlines<Work> {
     this.#running.delete(work);
   }
 
-  /** The work that is under way. */
+  /** The work in progress. */
   get running(): Iterable<Work> {
     return this.#running.keys();
   }

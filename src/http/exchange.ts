@@ -2,31 +2,31 @@ import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Context } from "../domain/kernel/context.js";
-import type { RequestFacts } from "../domain/kernel/request.js";
-import type { Answered } from "./answers.js";
+import type { RequestDetails } from "../domain/kernel/request.js";
+import type { HttpResponse } from "./responses.js";
 import type { Unread } from "./unread.js";
 
-/** What is known of a request, whatever it came by. */
-export interface Asked {
-  facts: RequestFacts;
+/** The state of a request on every transport. */
+export interface RequestState {
+  details: RequestDetails;
   /** Ends when the connection closes, the session ends or the server drains. */
   lifetime: () => AbortController;
 }
 
-/** What is known of a request on its way through Koa. */
-export interface State extends Asked {
-  /** Headers of whatever the answer will be; its own go before. */
+/** The state of a request on its way through Koa. */
+export interface State extends RequestState {
+  /** Headers of any response to this request. Headers of the response itself override them. */
   headers: OutgoingHttpHeaders & { "Set-Cookie"?: string[] };
   /** The pattern of the path, where one is known, and the parameters in it. */
   route?: string;
   params: Record<string, string>;
-  /** What the request came to. */
-  answer?: Answered;
+  /** The response, once there is one. */
+  response?: HttpResponse;
   /** Counts what the client has not read. */
   unread: Unread;
 }
 
-/** A request as its handlers see it: of Koa's context what asks. Answers go by `send`. */
+/** The part of Koa's context that handlers may use: it reads the request. Responses are set with `send`. */
 export interface Http extends Pick<
   Koa.ExtendableContext,
   "req" | "res" | "method" | "path" | "originalUrl" | "search" | "querystring" | "headers" | "get" | "accepts"
@@ -34,13 +34,13 @@ export interface Http extends Pick<
   state: State;
 }
 
-/** Connections that ask to become a WebSocket, by their request. Whoever answers otherwise leaves them HTTP. */
+/** Connections that ask to become a WebSocket, by their request. A handler that sends a response leaves them HTTP. */
 export const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
 
-/** Makes the domain's context of a request. Throws UNAUTHENTICATED for a bad credential. */
-export type ContextOf = (request: IncomingMessage, asked: Asked) => Context | Promise<Context>;
+/** Creates the domain's context of a request. Throws UNAUTHENTICATED for a bad credential. */
+export type ContextOf = (request: IncomingMessage, state: RequestState) => Context | Promise<Context>;
 
-/** Leaves the answer of a request to be written once everybody has had a say in its headers. */
-export function send({ state }: Http, answered: Answered): void {
-  state.answer = answered;
+/** Sets the response of a request; it is written once all middleware has added its headers. */
+export function send({ state }: Http, response: HttpResponse): void {
+  state.response = response;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { getRawBody } from "raw-body";
-import { TransportError } from "./answers.js";
+import { readBytes } from "./body.js";
+import { TransportError } from "./responses.js";
 
-/** Bytes of a form; ours have a few short fields. */
+/** The largest form in bytes. Ours have a few short fields. */
 const limit = 16 * 1024;
 
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i;
@@ -11,12 +11,6 @@ const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s
 export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   const { "content-type": type = "", "content-encoding": encoding } = request.headers;
   if (encoding !== undefined || !formType.test(type)) throw new TransportError(415, "Unsupported media type.");
-  const text = await getRawBody(request, { limit, encoding: "utf8", length: request.headers["content-length"] }).catch(
-    (error: { type?: string }) => {
-      if (error.type === "entity.too.large")
-        throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
-      throw new TransportError(400, "Validation failed.", "The form ended early.");
-    },
-  );
-  return new URLSearchParams(text);
+  const incomplete = new TransportError(400, "Validation failed.", "The form ended early.");
+  return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
 }

@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 
-/** Something that is done for a connection now and then while it is open. */
+/** A connection that needs regular heartbeats while it is open. */
 export interface Beating {
   beat(): void;
 }
@@ -27,34 +27,34 @@ export class Heartbeat {
   }
 }
 
-/** Beats in which a peer must answer a ping. */
+/** Beats within which a peer must send a pong. */
 const patience = 2;
 
-/** Pings a WebSocket at each beat. A peer that does not answer does not read: even what fits into its buffers waits there. */
+/** Pings a WebSocket at each beat. A peer that sends no pong does not read: even messages that fit its buffers wait there. */
 export class Pings implements Beating {
-  #unanswered = 0;
+  #missing = 0;
 
   constructor(
     private readonly peer: WebSocket,
     private readonly onStalled: () => void,
   ) {
-    peer.on("pong", () => (this.#unanswered = 0));
-    peer.on("ping", answerPing);
+    peer.on("pong", () => (this.#missing = 0));
+    peer.on("ping", sendPong);
   }
 
   beat(): void {
     // A ping would wait behind what waits already, for which there is a time limit.
     if (this.peer.bufferedAmount > 0) return;
-    if (this.#unanswered === patience) return this.onStalled();
-    this.#unanswered++;
+    if (this.#missing === patience) return this.onStalled();
+    this.#missing++;
     this.peer.ping();
   }
 }
 
 /**
- * Answers pings, for sockets that do not do so by themselves. A peer that takes nothing gets no pongs: they would pile
- * up. RFC 6455 §5.5.3 lets us answer the latest ping alone.
+ * Sends pongs, for sockets without automatic pongs. A peer that does not read gets none: they would pile up. RFC 6455
+ * §5.5.3 allows a pong for the latest ping only.
  */
-function answerPing(this: WebSocket, payload: Buffer): void {
+function sendPong(this: WebSocket, payload: Buffer): void {
   if (this.bufferedAmount === 0) this.pong(payload);
 }

@@ -1,7 +1,7 @@
-/** Longer texts are not searched: each step parses up to all of it. */
+/** The longest text that is searched, in characters: each step parses up to all of it. */
 const searched = 64 * 1024;
 
-/** Where a text that is no JSON goes wrong: how many characters of it could still begin some JSON. */
+/** The position of the fault in a text that is not JSON: the length of its longest prefix that could begin a JSON text. */
 export function faultIn(text: string): number | undefined {
   if (text.length > searched) return undefined;
   let [fine, most] = [0, text.length];
@@ -13,7 +13,7 @@ export function faultIn(text: string): number | undefined {
   return fine;
 }
 
-/** Whether the parser minds at most the end. It names the place of a fault in some messages only. */
+/** Whether a text is JSON or only ends too early. The parser gives the position of a fault in some messages only. */
 function couldGoOn(text: string): boolean {
   try {
     JSON.parse(text);

@@ -5,24 +5,24 @@ import type { Duplex } from "node:stream";
 /** Why a request ends before its response does. `stalled`: the client does not read. */
 export type End = "gone" | "session" | "restart" | "stalled";
 
-/** What carries an answer: the response, or the socket of an upgrade. */
+/** What carries a response: the response object, or the socket of an upgrade. */
 export type Connection = Duplex | ServerResponse;
 
-/** Milliseconds that a peer has to answer the close frame of its socket. */
+/** Milliseconds within which a peer must return the close frame of its socket (RFC 6455 §7.1.3). */
 const farewell = 2_000;
 
-/** Milliseconds in which a request that has begun must be received when the server stops. */
+/** Milliseconds within which a request in progress must be received when the server stops. */
 const arrival = 1_000;
 
-/** Everything that is going on, so that a server that drains can end what would last and wait for the rest. */
+/** Tracks the requests and sockets in progress, so that a draining server can end streams and wait for the rest. */
 export class Lifetimes {
-  /** What is not over yet, with its life if it asked for one. */
+  /** The connections in progress, with the abort controllers that were requested for them. */
   readonly #lives = new Map<Connection, AbortController | undefined>();
   readonly #onClose: (this: Connection) => void;
   #isDraining = false;
 
-  /** Refuses the requests that are not received to their end. Set by what runs the requests. */
-  refuseUnreceived = (): void => {};
+  /** Rejects the requests that are not completely received. Set by the middleware that runs requests. */
+  rejectUnreceived = (): void => {};
 
   constructor() {
     const end = (connection: Connection) => this.#end(connection);
@@ -32,13 +32,13 @@ export class Lifetimes {
     };
   }
 
-  /** Notes a request or a socket until it is over. */
+  /** Tracks a request or a socket until it closes. */
   begin(connection: Connection): void {
     this.#lives.set(connection, undefined);
     connection.on("close", this.#onClose);
   }
 
-  /** A life that ends when the connection closes, which may have happened; made only for requests that ask for it. */
+  /** Creates an abort controller that aborts when the connection closes, or now if it has closed. */
   of(connection: Connection): AbortController {
     const life = new AbortController();
     if (this.#lives.has(connection)) this.#lives.set(connection, life);
@@ -47,7 +47,7 @@ export class Lifetimes {
     return life;
   }
 
-  /** The sockets of complete requests that are at work, and of upgrades. */
+  /** The sockets of completely received requests in progress, and of upgrades. */
   busySockets(): Set<Duplex> {
     const busy = new Set<Duplex>();
     for (const connection of this.#lives.keys()) {
@@ -58,15 +58,15 @@ export class Lifetimes {
   }
 
   /**
-   * Ends streams now, refuses requests that are not received soon, waits for everything else for `grace` milliseconds at
-   * most, and cuts what is left then.
+   * Ends streams now, rejects requests that are not received soon, waits up to `grace` milliseconds for everything else,
+   * and closes what is left.
    */
   async drain(grace: number): Promise<void> {
     this.#isDraining = true;
     for (const life of this.#lives.values()) life?.abort("restart" satisfies End);
     const begun = performance.now();
     for (let spent = 0; spent < grace && this.#lives.size > 0; spent = performance.now() - begun) {
-      if (spent > arrival) this.refuseUnreceived();
+      if (spent > arrival) this.rejectUnreceived();
       if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
       await delay(10);
     }

@@ -5,18 +5,18 @@ import type { Config } from "../config/config.js";
 import { StartRefused } from "../domain/kernel/errors.js";
 import { upgrades } from "./exchange.js";
 
-/** An HTTP server that bounds how much a peer may send before it says what it wants, and how long that may take. */
+/** An HTTP server with limits on the size and the duration of request headers, and on the duration of requests. */
 export const createListener = (): Server =>
   createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: 10_000,
     requestTimeout: 60_000,
     connectionsCheckingInterval: 1_000,
-    // Clients also offer upgrades that nobody here takes, such as h2c: those requests stay plain HTTP.
+    // Clients also offer upgrades that are not supported, such as h2c: those requests stay plain HTTP.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });
 
-/** Listens where the settings say. Gives the URL. */
+/** Listens on the configured host and port. Returns the URL. */
 export async function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<string> {
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(port, host, resolve);
@@ -29,21 +29,21 @@ export async function listen(server: Server, { host, port }: Pick<Config, "host"
   return `http://${address.includes(":") ? `[${address}]` : address}:${actual}`;
 }
 
-/** Why nobody can listen there, in words that lead to the setting. */
+/** Explanations of why listening failed, each naming the setting to change. */
 const reasons: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) => `Another process listens on port ${port} of ${host}. STEWARD_PORT chooses another port.`,
   EACCES: (_, port) => `This user may not listen on port ${port}. STEWARD_PORT chooses another port.`,
-  EADDRNOTAVAIL: (host) => `This machine does not have the address ${host}, which STEWARD_HOST asks for.`,
-  ENOTFOUND: (host) => `Nobody knows the address of ${host}, which STEWARD_HOST asks for.`,
+  EADDRNOTAVAIL: (host) => `This machine does not have the address ${host}, which STEWARD_HOST sets.`,
+  ENOTFOUND: (host) => `The name ${host}, which STEWARD_HOST sets, cannot be resolved.`,
 };
 
-/** Stops listening and drops connections; what is still at work loses its caller. */
+/** Stops listening and closes all connections, also those of requests in progress. */
 export function hangUp(server: Server): void {
   server.close();
   server.closeAllConnections();
 }
 
-/** An upgrade goes the way of every request: whoever does not take it over answers it as plain HTTP. */
+/** Gives an upgrade a response object, so that it is routed like any request and can be rejected as plain HTTP. */
 export function upgradable(request: IncomingMessage, socket: Duplex, head: Buffer): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
@@ -54,7 +54,7 @@ export function upgradable(request: IncomingMessage, socket: Duplex, head: Buffe
   return response;
 }
 
-/** Out here, so that an open WebSocket does not keep the request in memory that it began with. */
+/** Not a closure, so that an open WebSocket does not keep its upgrade request in memory. */
 function destroyItself(this: Duplex): void {
   this.destroy();
 }

@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
 
 /**
- * Begins a request once the response before it on its connection is taken. Clients may send requests without waiting for
- * responses (RFC 9112 §9.3.2); Node would run them all at once and keep what they come to.
+ * Starts a request when the previous response on its connection was sent. Clients may send requests without waiting for
+ * responses (RFC 9112 §9.3.2); Node would run them concurrently and buffer the responses.
  */
 export const oneByOne =
   (listener: RequestListener): RequestListener =>

@@ -1,13 +1,13 @@
 import type Koa from "koa";
 import type { Services } from "../domain/kernel/context.js";
-import type { RequestFacts } from "../domain/kernel/request.js";
+import type { RequestDetails } from "../domain/kernel/request.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
-import { TransportError } from "./answers.js";
+import { TransportError } from "./responses.js";
 import type { State } from "./exchange.js";
 
-/** The limits that a request counted under, and what is left of them (draft-ietf-httpapi-ratelimit-headers-10). */
-export function quotaHeaders({ quotas }: RequestFacts): Record<string, string> {
+/** Headers that state the limits a request counted against and what remains of them (draft-ietf-httpapi-ratelimit-headers-10). */
+export function quotaHeaders({ quotas }: RequestDetails): Record<string, string> {
   if (!quotas) return {};
   let [policies, left] = ["", ""];
   for (const { policy, remaining, reset } of quotas) {
@@ -18,18 +18,18 @@ export function quotaHeaders({ quotas }: RequestFacts): Record<string, string> {
   return { "RateLimit-Policy": policies, RateLimit: left };
 }
 
-/** Where requests are counted once it is known who sends them, or what they try. */
+/** Paths whose requests are counted later, once their caller or the account they try is known. */
 const countedLater = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 
-/** Counts by address what has no caller: pages, their parts, and descriptions. */
+/** Counts requests without a caller by address: pages, their assets, and API descriptions. */
 export function countVisitors({ limits }: Services): Koa.Middleware<State> {
   return (http, next) => {
     if (countedLater.test(http.path)) return next();
     try {
-      limits.countCaller({ actor: anonymous, request: http.state.facts });
+      limits.countCaller({ actor: anonymous, request: http.state.details });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      throw new TransportError(429, error.message, undefined, { "Retry-After": String(error.facts.retryAfter) });
+      throw new TransportError(429, error.message, undefined, { "Retry-After": String(error.details.retryAfter) });
     }
     return next();
   };

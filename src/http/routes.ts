@@ -1,8 +1,8 @@
 import { Router } from "@koa/router";
-import { methodNotAllowed, TransportError } from "./answers.js";
+import { methodNotAllowed, TransportError } from "./responses.js";
 import type { Http } from "./exchange.js";
 
-/** Answers a request whose path and method are its own. */
+/** Handles the requests of one path and method. */
 export type Handler = (http: Http) => Promise<void> | void;
 
 interface Route {
@@ -16,15 +16,15 @@ const none: readonly Route[] = [];
 const telling = 3;
 
 /**
- * Which handler answers which path. The router compiles the patterns and reads their parameters. Its own dispatch would
- * try the patterns of all rows in turn, which costs more than most answers.
+ * Maps paths to handlers. The router compiles the patterns and reads their parameters. Its own dispatch would
+ * try the patterns of all rows in turn, which costs more than most requests.
  */
 export class Routes {
   readonly #router = new Router({ sensitive: true, strict: true });
   /** Routes by what their paths begin with, in the order in which they were registered. */
   readonly #near = new Map<string, Route[]>();
 
-  /** `refuse` hears of what has no route: 405 for a known path, 404 for any other. */
+  /** `refuse` is called for requests without a route: 405 for a known path, 404 for any other. */
   constructor(private readonly refuse: (http: Http, failure: TransportError) => void) {}
 
   register(path: string, methods: string[], handler: Handler): void {
@@ -34,8 +34,8 @@ export class Routes {
     this.#near.set(start!, [...routes, { layer, handler }]);
   }
 
-  /** Lets the route of a request answer it. */
-  answer = (http: Http): Promise<void> | void => {
+  /** Dispatches a request to its handler. */
+  handle = (http: Http): Promise<void> | void => {
     const { path, method } = http;
     for (const start of startsOf(path))
       for (const { layer, handler } of this.#near.get(start) ?? none) {

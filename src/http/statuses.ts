@@ -11,5 +11,5 @@ const statuses: Record<ErrorCode, number> = {
   INTERNAL_SERVER_ERROR: 500,
 };
 
-/** The HTTP status that says what a failure says. */
-export const statusOf = ({ code, facts }: DomainError): number => (facts.upstream ? 502 : statuses[code]);
+/** The HTTP status of a failure. */
+export const statusOf = ({ code, details }: DomainError): number => (details.upstream ? 502 : statuses[code]);

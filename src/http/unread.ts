@@ -1,23 +1,23 @@
 import type { Socket } from "node:net";
 import type { UnreadLimits } from "../config/config.js";
 
-/** What waits for one client. */
+/** The bytes that wait for one client. */
 interface Wait {
-  /** Bytes, when last looked at. */
+  /** The number of bytes at the last count. */
   bytes: number;
-  /** All bytes that the connection had been given when the time began: once they are taken, it begins anew. */
+  /** Bytes written to the connection when the wait began. Once they have left, the wait starts again. */
   given: number;
-  /** When it began, in milliseconds of the process's monotonic clock. */
+  /** The start of the wait, in milliseconds of the process's monotonic clock. */
   since: number;
-  /** When they must be taken, by the same clock. */
+  /** When the bytes must have left, by the same clock. */
   deadline: number;
-  /** Ends the connection in the way of its protocol. Called once; if something still waits in time, it is cut. */
+  /** Ends the connection as its protocol requires. Called once; if bytes still wait after that, the socket is destroyed. */
   onStalled?: () => void;
 }
 
 /**
- * The bytes that clients have not taken yet and that therefore wait in this process, on whatever transport. Bounds their
- * sum and the time in which they must be taken. Bytes that the operating system has taken over are not seen.
+ * Tracks the bytes that wait in this process because clients do not read them, on every transport. Bounds their sum and
+ * the time that they may wait. Bytes in the buffers of the operating system are not counted.
  */
 export class Unread {
   readonly #waits = new Map<Socket, Wait>();
@@ -26,16 +26,16 @@ export class Unread {
 
   constructor(private readonly limits: UnreadLimits) {}
 
-  /** Bytes that wait for all clients together. */
+  /** The number of bytes that wait for all clients. */
   get bytes(): number {
     this.#recount();
     return this.#sum;
   }
 
-  /** Whether so much waits on a connection that it must not be given more. */
+  /** Whether too many bytes wait on a connection to write more. */
   isFull = (socket: Socket): boolean => socket.writableLength > this.limits.perConnection;
 
-  /** Counts what a write has left waiting. A stalled connection is cut, unless `onStalled` ends it. */
+  /** Counts the bytes that wait after a write. A stalled connection is destroyed, unless `onStalled` ends it. */
   wrote(socket: Socket, onStalled?: () => void): void {
     if (socket.writableLength === 0) return;
     let wait = this.#waits.get(socket);
@@ -64,7 +64,7 @@ export class Unread {
     for (const [socket, wait] of this.#waits) if (this.#count(socket, wait) === 0) this.#waits.delete(socket);
   }
 
-  /** Cuts those who take up most space for the longest time: clients that read have theirs for a moment. */
+  /** Destroys the connections with the most bytes for the longest time: clients that read have bytes waiting briefly. */
   #makeRoom(): void {
     this.#recount();
     const now = performance.now();

@@ -1,19 +1,21 @@
 import type { OutgoingHttpHeaders } from "node:http";
-import type { Answered } from "./answers.js";
+import type { HttpResponse } from "./responses.js";
 import type { Http, State } from "./exchange.js";
 import { quotaHeaders } from "./quotas.js";
 
-/** What every answer to a request says besides itself. */
-export const headersAround = ({ headers, facts }: State): OutgoingHttpHeaders => ({
+/** The headers that every response has besides its own. */
+export const headersAround = ({ headers, details }: State): OutgoingHttpHeaders => ({
   ...headers,
-  ...quotaHeaders(facts),
+  ...quotaHeaders(details),
 });
 
 /**
- * Writes a response in one go: header by header, as Koa does it, takes as long as all the rest of it. What has not come
- * of the request is read and dropped: a reader that gave up has paused it, and the connection would hang.
+ * Writes a response with all headers in one call: setting them one by one, as Koa does, doubles the time. The unread rest
+ * of the request is read and dropped: a reader that gave up has paused it, and the connection would hang. Response bodies
+ * have no size limit here: lists without paging parameters are complete by contract. Only GraphQL documents of clients have
+ * one (`limits.responseBytes`).
  */
-export function write({ req, res, state }: Http, { status, headers, body }: Answered): void {
+export function write({ req, res, state }: Http, { status, headers, body }: HttpResponse): void {
   const length = body === "" ? undefined : { "Content-Length": Buffer.byteLength(body) };
   res.writeHead(status, { ...headersAround(state), ...headers, ...length });
   if (body === "" || req.method === "HEAD") res.end();

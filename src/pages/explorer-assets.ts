@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { version } from "../domain/deployment/deployment.js";
-import { TransportError } from "../http/answers.js";
+import { version } from "../program-files.js";
+import { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
 import { colors, fingerprint, pageFile } from "./layout.js";
 
 type Load = () => Promise<string>;
 
-/** The parts of GraphiQL, as its package exports them. Read at the first visit only: they are large. */
+/** A part of GraphiQL, as its package exports it. Loaded at the first request, because of its size. */
 const graphiqlPart =
   (name: "js" | "css" | "editorWorkerService" | "jsonWorker" | "graphqlWorker"): Load =>
   async () => {
@@ -38,7 +38,7 @@ const assets: Record<string, Load> = {
   ...Object.fromEntries(Object.entries(ownFiles).map(([file, text]) => [file, () => Promise.resolve(text)])),
 };
 
-/** Changes with the version and with each of our own files, so that no browser runs a script of another version. */
+/** Changes with the version and with each of our own files, so that browsers do not use cached files of another version. */
 export const assetPath = `/assets/${fingerprint(version, ...Object.values(ownFiles))}/`;
 
 const types: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
@@ -46,7 +46,7 @@ const types: Record<string, string> = { js: "text/javascript; charset=utf-8", cs
 const compress = promisify(gzip);
 const compressed = new Map<string, Promise<Buffer>>();
 
-/** Sends a file that browsers may keep: its address changes with it. */
+/** Sends a file that browsers may cache for good: its path changes with its content. */
 export async function sendAsset(http: Http, file: string): Promise<void> {
   const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
   if (!load) throw new TransportError(404, "Route not found.");

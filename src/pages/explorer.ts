@@ -10,7 +10,7 @@ import { assetPath, sendAsset } from "./explorer-assets.js";
 import { type Html, html } from "./html.js";
 import { icon, logo } from "./layout.js";
 import { ownPath } from "./return-to.js";
-import { type Answer, perform, type Visit, visited } from "./visit.js";
+import { type PageHandler, perform, type Visit, visited } from "./visit.js";
 
 const referencePath = "/docs";
 
@@ -20,15 +20,15 @@ export function routeExplorer(routes: Routes, services: Services, signedIn: Stor
   routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.state.params.file!));
 }
 
-/** Tells browsers that navigate to GraphQL from its clients, which want JSON. */
+/** Whether a browser navigates to the GraphQL endpoint. Clients of the API prefer JSON. */
 export const asksForGraphiql = (http: Http): boolean =>
   (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
 
-/** Shows GraphiQL, which keeps its query in the address. */
+/** Serves GraphiQL. */
 export function graphiqlPage(services: Services, schema: GraphQLSchema): Handler {
   const show = explorer(graphiql, storedOperations(schema, "pages/login").get("SignedIn")!);
   return visited(services, (visit) => {
-    services.limits.countCaller(visit.nobody());
+    services.limits.countCaller(visit.anonymous());
     return show(visit);
   });
 }
@@ -38,7 +38,7 @@ interface Explorer {
   name: string;
   styles: string[];
   scripts: string[];
-  /** Where on the page a token is entered. */
+  /** The part of the page where a token is entered. */
   tokenPlace: string;
   /** The text for browsers without JavaScript. */
   withoutScript: string;
@@ -61,7 +61,7 @@ const reference: Explorer = {
   withoutScript: "This page needs JavaScript. The same description is at /openapi.json.",
 };
 
-/** Scripts of our own only. Both tools write styles into elements; the editor starts its workers from blobs. */
+/** Allows only our own scripts. Both tools need inline styles, and the editor starts its workers from blobs. */
 const policy = [
   "default-src 'none'",
   "script-src 'self' blob:",
@@ -75,14 +75,14 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Who uses an explorer: the user of the session cookie, with the token that their unsafe requests need. */
+/** The user of the session cookie, with the CSRF token of the session. */
 interface User {
   username: string;
   csrfToken: string;
 }
 
 const explorer =
-  (page: Explorer, signedIn: StoredOperation): Answer =>
+  (page: Explorer, signedIn: StoredOperation): PageHandler =>
   async (visit) => ({ policy, document: documentOf(page, visit, await userOf(visit, signedIn)) });
 
 async function userOf(visit: Visit, signedIn: StoredOperation): Promise<User | undefined> {

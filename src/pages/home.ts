@@ -4,25 +4,28 @@ import { fromOurPages, sessionCookie } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
-import { type Answer, csrfField, perform } from "./visit.js";
+import { type PageHandler, csrfField, perform } from "./visit.js";
 
 interface SignedIn {
   me: { username: string; name: string; email: string; loginType: string };
 }
 
-/** How people know their way to sign in. */
+/** Display names of login types. */
 const ways: Record<string, string> = {
   PASSWORD: "a password",
   OIDC: "OpenID Connect",
   GITHUB: "GitHub",
 };
 
-const notOurForm = () => forbidden("This form was not sent by a page of this server.");
+const foreignForm = () => forbidden("This form was not sent by a page of this server.");
 
 const converted = "You sign in through the provider from now on. Your password no longer works.";
 
-/** The front page: who is signed in, and where to go from here. */
-export function homePages(signedIn: StoredOperation, signOut: StoredOperation): { show: Answer; leave: Answer } {
+/** The front page, with the signed-in user and links to the interfaces. */
+export function homePages(
+  signedIn: StoredOperation,
+  signOut: StoredOperation,
+): { show: PageHandler; leave: PageHandler } {
   return {
     async show(visit) {
       const ctx = await visit.context();
@@ -35,7 +38,7 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
           <dl>
             <dt>Signed in as</dt>
             <dd>${me.username}</dd>
-            <dt>E-mail</dt>
+            <dt>Email</dt>
             <dd>${me.email}</dd>
             <dt>Signs in with</dt>
             <dd>${ways[me.loginType] ?? "nothing"}</dd>
@@ -51,7 +54,7 @@ export function homePages(signedIn: StoredOperation, signOut: StoredOperation): 
     async leave(visit) {
       const ctx = await visit.context();
       if (ctx.actor.kind === "user") await perform(signOut, ctx);
-      else if (!fromOurPages(visit.http.req, visit.services.config.accessUrl)) throw notOurForm();
+      else if (!fromOurPages(visit.http.req, visit.services.config.accessUrl)) throw foreignForm();
       visit.endSession();
       return { goTo: "/login?signed_out" };
     },

@@ -1,12 +1,12 @@
-/** Markup that is safe to send: everything in it was written here or escaped. */
+/** Safe markup: literals of this program and escaped text. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What may stand in a template: text is escaped, lists are joined, and nothing leaves nothing. */
+/** A value in a template: text is escaped, lists are joined, and `undefined` is left out. */
 export type Part = Html | string | number | undefined | readonly Part[];
 
-/** Writes markup. */
+/** Template tag that builds markup. */
 export const html = (fixed: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(fixed.reduce((before, text, index) => before + written(parts[index - 1]) + text));
 

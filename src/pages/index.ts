@@ -1,7 +1,8 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import { readPageKey } from "../domain/deployment/deployment.js";
-import type { TransportError } from "../http/answers.js";
+import type { Seals } from "../domain/deployment/seals.js";
+import type { SignInAttempts } from "../domain/sign-in/attempts.js";
+import type { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
@@ -10,19 +11,28 @@ import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
 import { providerPages } from "./provider-login.js";
-import { Seals } from "./seals.js";
-import { type Answer, showFailure, type Visit, visited } from "./visit.js";
+import { type PageHandler, showFailure, visited } from "./visit.js";
+
+/** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
+export interface BrowserServices {
+  seals: Seals;
+  attempts: SignInAttempts;
+}
 
 /** Adds the pages for browsers. */
-export function routePages(routes: Routes, services: Services, schema: GraphQLSchema): void {
+export function routePages(
+  routes: Routes,
+  services: Services,
+  schema: GraphQLSchema,
+  { seals, attempts }: BrowserServices,
+): void {
   const operations = storedOperations(schema, "pages/login");
   const operation = (name: string) => operations.get(name)!;
-  const seals = sealsOf();
   const login = loginPages({ seals, signedIn: operation("SignedIn"), signIn: operation("SignIn") });
-  const provider = providerPages(seals);
+  const provider = providerPages(attempts);
   const home = homePages(operation("SignedIn"), operation("SignOut"));
 
-  const pages: Array<[method: "GET" | "POST", path: string, answer: Answer]> = [
+  const pages: Array<[method: "GET" | "POST", path: string, handler: PageHandler]> = [
     ["GET", "/", home.show],
     ["GET", "/login", login.show],
     ["POST", "/login", login.submit],
@@ -30,22 +40,16 @@ export function routePages(routes: Routes, services: Services, schema: GraphQLSc
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
   ];
-  for (const [method, path, answer] of pages) routes.register(path, [method], visited(services, answer));
+  for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
   routeExplorer(routes, services, operation("SignedIn"));
   routes.register(stylePath, ["GET"], sendStyle);
 }
 
-/** Shows a page to a browser that asks for a route that does not exist; other clients get the failure as JSON. */
+/** Responds to an unknown route: with a page to a browser, otherwise by throwing the failure. */
 export function refuseRoute(http: Http, failure: TransportError): void {
   const isBrowsing = !http.path.startsWith("/api/") && http.accepts("json", "html") === "html";
   if (!isBrowsing) throw failure;
   showFailure(http, failure);
-}
-
-/** The key is read when the first visitor needs it: before, there may be no database. */
-function sealsOf(): (visit: Visit) => Promise<Seals> {
-  let known: Seals | undefined;
-  return async (visit) => (known ??= new Seals(await readPageKey(visit.nobody())));
 }
 
 const lasting = { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=31536000, immutable" };

@@ -14,16 +14,16 @@ export const pageFile = (name: string): string => readFileSync(programFile(`page
 /** The colors of every page, light and dark. */
 export const colors = pageFile("colors.css");
 
-/** The style of the pages without script. */
+/** The style of the pages without scripts. */
 export const style = colors + pageFile("style.css");
 
-/** A short hash for addresses: browsers keep what is behind them, and a change makes a new one. */
+/** A short hash of contents, for the paths of files that browsers cache for good. */
 export const fingerprint = (...texts: string[]): string =>
   createHash("sha256").update(texts.join("\0")).digest("hex").slice(0, 16);
 
 export const stylePath = `/assets/pages-${fingerprint(style)}.css`;
 
-/** A key, as stewards carry. */
+/** The logo: a key. */
 const mark = (paper: string, key: string): Html =>
   html`<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true">
     <rect width="24" height="24" rx="6" fill="${paper}" />
@@ -37,11 +37,11 @@ const mark = (paper: string, key: string): Html =>
   </svg>`;
 
 export const logo = mark("var(--accent)", "var(--on-accent)");
-/** Outside HTML an image names its namespace. */
+/** A stand-alone SVG needs its namespace. */
 const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
 export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
 
-/** The whole document around what a page says. */
+/** The document around the content of a page. */
 export const documentOf = ({ title, main }: Page): Html =>
   html`<!doctype html>
     <html lang="en">
@@ -61,9 +61,9 @@ export const documentOf = ({ title, main }: Page): Html =>
       </body>
     </html> `;
 
-/** A message that tells what went wrong, read out by screen readers. */
+/** An error message, announced by screen readers. */
 export const alarm = (message: string | undefined): Html | undefined =>
   message === undefined ? undefined : html`<p class="alarm" role="alert">${message}</p>`;
 
-/** A message that tells what was done. */
+/** A message of success. */
 export const notice = (message: string): Html => html`<p class="notice" role="status">${message}</p>`;

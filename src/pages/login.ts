@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Seals } from "../domain/deployment/seals.js";
 import { type DomainError, forbidden } from "../domain/kernel/errors.js";
 import { translate } from "../graphql/engine/errors.js";
 import { cookieOf, setCookie } from "../http/cookies.js";
@@ -7,29 +8,28 @@ import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html, type Part } from "./html.js";
 import { alarm, notice } from "./layout.js";
 import { ownPath } from "./return-to.js";
-import type { Seals } from "./seals.js";
-import { type Answer, type Outcome, perform, type StatusPage, type Visit } from "./visit.js";
+import { type PageHandler, type Outcome, perform, type StatusPage, type Visit } from "./visit.js";
 
-/** Recognises a browser that is not signed in, so that only its own form signs it in. */
+/** Identifies a browser that is not signed in, so that it can only be signed in by a form of its own. */
 const visitorCookie = "service_visitor";
 
 export interface LoginOptions {
-  seals: (visit: Visit) => Promise<Seals>;
+  seals: Seals;
   signedIn: StoredOperation;
   signIn: StoredOperation;
 }
 
-/** What the form says after it was filled in. */
-interface Said {
+/** What a rejected form shows. */
+interface FormState {
   email?: string;
   failure?: DomainError;
 }
 
-/** Where people sign in: with a password, or by a provider. */
-export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: Answer; submit: Answer } {
-  async function formPage(visit: Visit, returnTo: string, { email, failure }: Said = {}): Promise<StatusPage> {
-    const token = (await seals(visit)).mark("login form", await visitorOf(visit));
-    if (failure?.facts.retryAfter !== undefined) visit.http.state.headers["Retry-After"] = failure.facts.retryAfter;
+/** The sign-in page, with a password form and links to the providers. */
+export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: PageHandler; submit: PageHandler } {
+  async function formPage(visit: Visit, returnTo: string, { email, failure }: FormState = {}): Promise<StatusPage> {
+    const token = await seals.mark("login form", await visitorOf(visit));
+    if (failure?.details.retryAfter !== undefined) visit.http.state.headers["Retry-After"] = failure.details.retryAfter;
     const { passwordAuth } = visit.services.config;
     return {
       status: failure && statusOf(failure),
@@ -39,21 +39,20 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
     };
   }
 
-  /** What the browser is known by: kept while it lasts, so that several forms may be open at once. */
+  /** The id of the browser, which stays the same so that several forms can be open together. */
   async function visitorOf(visit: Visit): Promise<string> {
     const sealed = cookieOf(visit.http.req, visitorCookie);
-    const known = (await seals(visit)).open("visitor", sealed);
+    const known = await seals.open("visitor", sealed);
     if (known) return known;
     const visitor = randomBytes(16).toString("base64url");
-    const value = (await seals(visit)).seal("visitor", visitor);
+    const value = await seals.seal("visitor", visitor);
     setCookie(visit.http, visitorCookie, value, { ...visit.cookies, path: "/login" });
     return visitor;
   }
 
   async function isOurForm(visit: Visit): Promise<boolean> {
-    const marks = await seals(visit);
-    const visitor = marks.open("visitor", cookieOf(visit.http.req, visitorCookie));
-    return visitor !== undefined && marks.isMark("login form", visitor, visit.form.get("csrf_token") ?? "");
+    const visitor = await seals.open("visitor", cookieOf(visit.http.req, visitorCookie));
+    return visitor !== undefined && seals.isMark("login form", visitor, visit.form.get("csrf_token") ?? "");
   }
 
   return {
@@ -76,7 +75,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
       const input = { email, password: visit.form.get("password") ?? "" };
       if (!(await isOurForm(visit))) return formPage(visit, returnTo, { email, failure: staleForm() });
       try {
-        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.nobody(), { input });
+        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
         return returnTo.startsWith("/login/") ? onward(visit, returnTo) : { goTo: returnTo };
       } catch (error) {
@@ -89,8 +88,8 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: A
 }
 
 /**
- * Goes on to a provider. Browsers hold redirects that follow a form to the policy of its page, which knows no provider:
- * so this is where the form ends.
+ * Goes on to a provider by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects
+ * after it, which would block the provider.
  */
 function onward({ http }: Visit, path: string): Outcome {
   http.state.headers.Refresh = `0;url=${path}`;
@@ -99,9 +98,9 @@ function onward({ http }: Visit, path: string): Outcome {
 
 const staleForm = () => forbidden("This form was not opened in this browser, or its cookie is gone. Try again.");
 
-const labels: Record<string, string> = { email: "E-mail", password: "Password" };
+const labels: Record<string, string> = { email: "Email", password: "Password" };
 
-function messageOf({ message, facts: { detail, validations, retryAfter } }: DomainError): string {
+function messageOf({ message, details: { detail, validations, retryAfter } }: DomainError): string {
   if (validations) return validations.map(({ field, detail: rule }) => `${labels[field]}: ${rule}`).join(" ");
   const wait = retryAfter && `Try again in ${retryAfter} ${retryAfter === 1 ? "second" : "seconds"}.`;
   return [message, detail, wait].filter(Boolean).join(" ");
@@ -109,7 +108,7 @@ function messageOf({ message, facts: { detail, validations, retryAfter } }: Doma
 
 const alreadySignedIn = (username: string, returnTo: string): Html =>
   html`<p>
-    You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as somebody else:
+    You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as another user:
   </p>`;
 
 function passwordForm(token: string, returnTo: string, email = ""): Html {
@@ -117,7 +116,7 @@ function passwordForm(token: string, returnTo: string, email = ""): Html {
   return html`<form method="post" action="/login">
     <input type="hidden" name="csrf_token" value="${token}" />
     <input type="hidden" name="return_to" value="${returnTo}" />
-    <label>E-mail <input type="email" name="email" value="${email}" autocomplete="username" required ${first} /></label>
+    <label>Email <input type="email" name="email" value="${email}" autocomplete="username" required ${first} /></label>
     <label>Password <input type="password" name="password" autocomplete="current-password" required ${second} /></label>
     <button>Sign in</button>
   </form>`;
@@ -129,7 +128,7 @@ function otherWays({ services: { identityProviders, config } }: Visit, returnTo:
     ({ name, label }) => html`<a class="button" href="/login/${name}?${query}">Sign in with ${label}</a>`,
   );
   if (!config.passwordAuth) {
-    return links.length > 0 ? links : html`<p>Nobody can sign in here: no way to do so is configured.</p>`;
+    return links.length > 0 ? links : html`<p>No way to sign in is configured.</p>`;
   }
   return links.length > 0 ? [html`<p class="or">or</p>`, links] : undefined;
 }

@@ -1,84 +1,46 @@
-import { timingSafeEqual } from "node:crypto";
-import { requireFullSession } from "../domain/authorization/authorization.js";
-import { DomainError } from "../domain/kernel/errors.js";
-import { type IdentityProvider, newQuestion, type Question } from "../domain/outside/identity-providers.js";
-import { signInThroughProvider } from "../domain/sign-in/providers.js";
-import { hashSecret } from "../domain/tokens/text.js";
-import { TransportError } from "../http/answers.js";
+import type { Attempt, SignInAttempts } from "../domain/sign-in/attempts.js";
+import type { IdentityProvider } from "../domain/outside/identity-providers.js";
+import { TransportError } from "../http/responses.js";
 import { clearCookie, cookieOf, setCookie } from "../http/cookies.js";
 import { ownPath } from "./return-to.js";
-import type { Seals } from "./seals.js";
-import type { Answer, Visit } from "./visit.js";
+import type { PageHandler, Visit } from "./visit.js";
 
-/** What a browser keeps while its user is at the provider: that binds the sign-in to it. */
+/** Keeps an attempt while its user is at the provider, which binds the sign-in to this browser. */
 const attemptCookie = "service_sign_in";
 
-/** Seconds that somebody may take there. */
-const lifetime = 600;
-
-/** A sign-in that was begun. */
-interface Attempt extends Question {
-  provider: string;
-  returnTo: string;
-  /** Milliseconds since the epoch. */
-  expiresAt: number;
-  /** SHA-256 of the state of a conversion, as hexadecimal digits. */
-  conversion?: string;
-}
-
-/** Sign-in through identity providers: there, and back again. */
-export function providerPages(seals: (visit: Visit) => Promise<Seals>): { ask: Answer; finish: Answer } {
-  async function leave(visit: Visit, attempt: Attempt): Promise<void> {
-    const text = Buffer.from(JSON.stringify(attempt)).toString("base64url");
-    const value = (await seals(visit)).seal("sign-in", text);
-    setCookie(visit.http, attemptCookie, value, { ...cookiesOf(visit), maxAge: lifetime });
-  }
-
-  /** The attempt that this answer belongs to. The browser keeps it no longer. */
-  async function takeBack(visit: Visit, { name }: IdentityProvider): Promise<Attempt> {
-    const text = (await seals(visit)).open("sign-in", cookieOf(visit.http.req, attemptCookie));
+/** The redirects to identity providers and back. */
+export function providerPages(attempts: SignInAttempts): { ask: PageHandler; finish: PageHandler } {
+  /** The attempt of this browser, which does not keep it any longer. */
+  function takeAttempt(visit: Visit, provider: IdentityProvider): Promise<Attempt> {
+    const sealed = cookieOf(visit.http.req, attemptCookie);
     clearCookie(visit.http, attemptCookie, cookiesOf(visit));
-    const attempt = text === undefined ? undefined : (JSON.parse(Buffer.from(text, "base64url").toString()) as Attempt);
-    const isCurrent = attempt !== undefined && attempt.provider === name && attempt.expiresAt > Date.now();
-    if (isCurrent && isSame(attempt.state, visit.query.get("state") ?? "")) return attempt;
-    throw new DomainError("BAD_USER_INPUT", "This sign-in was not begun in this browser, or it took too long.");
+    return attempts.resume(provider, sealed, visit.query.get("state") ?? "");
   }
 
   return {
     async ask(visit) {
       const provider = providerOf(visit);
-      const conversion = visit.query.get("state");
-      if (conversion !== null) {
-        const { actor } = await visit.context();
-        const login = `/login?${new URLSearchParams({ return_to: visit.http.originalUrl }).toString()}`;
-        if (actor.kind !== "user") return { goTo: login };
-        requireFullSession(actor);
+      const conversion = visit.query.get("state") ?? undefined;
+      const ctx = conversion === undefined ? visit.anonymous() : await visit.context();
+      if (conversion !== undefined && ctx.actor.kind !== "user") {
+        return { goTo: `/login?${new URLSearchParams({ return_to: visit.http.originalUrl }).toString()}` };
       }
-      const attempt: Attempt = {
-        ...newQuestion(),
-        provider: provider.name,
-        returnTo: ownPath(visit.query.get("return_to")),
-        expiresAt: Date.now() + lifetime * 1000,
-        ...(conversion !== null && { conversion: hashSecret(conversion).toString("hex") }),
-      };
-      const url = await provider.ask(redirectUri(visit, provider), attempt);
-      await leave(visit, attempt);
-      return { goTo: url.href };
+      const callback = callbackOf(visit, provider);
+      const returnTo = ownPath(visit.query.get("return_to"));
+      const { location, sealed, maxAge } = await attempts.begin(ctx, provider, { callback, returnTo, conversion });
+      setCookie(visit.http, attemptCookie, sealed, { ...cookiesOf(visit), maxAge });
+      return { goTo: location };
     },
 
     async finish(visit) {
       const provider = providerOf(visit);
-      const attempt = await takeBack(visit, provider);
-      const url = new URL(redirectUri(visit, provider) + visit.http.search);
-      const identity = await provider.read(url, attempt);
-      const conversion = attempt.conversion === undefined ? undefined : Buffer.from(attempt.conversion, "hex");
-      const ctx = conversion ? await visit.context() : visit.nobody();
-      const [stateHash, expiresAt] = [hashSecret(attempt.state), new Date(attempt.expiresAt).toISOString()];
-      const { sessionToken } = await ctx.transactional(() =>
-        signInThroughProvider(ctx, { identity, stateHash, expiresAt, conversion }),
-      );
+      const attempt = await takeAttempt(visit, provider);
+      const isConversion = attempt.conversion !== undefined;
+      const ctx = isConversion ? await visit.context() : visit.anonymous();
+      const url = new URL(callbackOf(visit, provider) + visit.http.search);
+      const { sessionToken } = await attempts.finish(ctx, provider, attempt, url);
       if (sessionToken !== undefined) visit.beginSession(sessionToken);
-      return { goTo: conversion && attempt.returnTo === "/" ? "/?converted" : attempt.returnTo };
+      return { goTo: isConversion && attempt.returnTo === "/" ? "/?converted" : attempt.returnTo };
     },
   };
 }
@@ -89,9 +51,7 @@ function providerOf({ services, http }: Visit): IdentityProvider {
   return provider;
 }
 
-const redirectUri = ({ services }: Visit, { name }: IdentityProvider) =>
+const callbackOf = ({ services }: Visit, { name }: IdentityProvider) =>
   `${services.config.accessUrl}/login/${name}/callback`;
 
 const cookiesOf = (visit: Visit) => ({ ...visit.cookies, path: "/login" });
-
-const isSame = (one: string, other: string) => timingSafeEqual(hashSecret(one), hashSecret(other));

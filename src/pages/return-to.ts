@@ -1,8 +1,8 @@
 const longest = 2048;
 
 /**
- * Where to go after signing in: a path of this server that begins with exactly one slash, else the front page. A browser
- * must not be able to read it as another host.
+ * The path to show after sign-in: `wanted` if it is a path of this server, otherwise the front page. It begins with
+ * exactly one slash, so that no browser reads it as another host.
  */
 export const ownPath = (wanted: string | null): string =>
   wanted !== null && wanted.length <= longest && wanted.isWellFormed() && /^\/(?!\/)[^\\\p{Cc}]*$/u.test(wanted)

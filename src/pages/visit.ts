@@ -3,7 +3,7 @@ import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
-import { TransportError } from "../http/answers.js";
+import { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
 import { readForm } from "../http/form.js";
@@ -13,7 +13,7 @@ import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
 
-/** A page that brings its own document and content security policy. */
+/** A page with its own document and content security policy. */
 interface OwnDocument {
   document: Html;
   policy: string;
@@ -25,7 +25,7 @@ export type StatusPage = Page & { status?: number };
 /** The result of a visit: a page or a redirect. */
 export type Outcome = StatusPage | OwnDocument | { goTo: string };
 
-export type Answer = (visit: Visit) => Promise<Outcome>;
+export type PageHandler = (visit: Visit) => Promise<Outcome>;
 
 /** One request for a page by a browser. */
 export class Visit {
@@ -34,30 +34,30 @@ export class Visit {
   constructor(
     readonly services: Services,
     readonly http: Http,
-    /** The fields that were filled in. */
+    /** The fields of a submitted form. */
     readonly form: URLSearchParams,
   ) {
     this.query = new URLSearchParams(http.querystring);
   }
 
-  /** The context of nobody, for what is open to all. */
-  nobody = (): Context => this.#context(anonymous);
+  /** The context of an anonymous caller, for open operations. */
+  anonymous = (): Context => this.#context(anonymous);
 
-  /** The context of whoever is signed in here; of nobody where the session has ended. Throws for a form of another page. */
+  /** The context of the signed-in user, or an anonymous one. Throws FORBIDDEN for a form without its CSRF token. */
   async context(): Promise<Context> {
     try {
       const csrfToken = this.form.get("csrf_token") ?? undefined;
-      return this.#context(await actorOf(this.services, this.http.req, { csrfToken }));
+      return this.#context(await actorOf(this.services, this.http.req, { surface: "page", csrfToken }));
     } catch (error) {
-      if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return this.nobody();
+      if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return this.anonymous();
       throw error;
     }
   }
 
   #context = (actor: Context["actor"]): Context =>
-    new Context(this.services, actor, this.http.state.facts, this.http.state.lifetime);
+    new Context(this.services, actor, this.http.state.details, this.http.state.lifetime);
 
-  /** How cookies are left with this browser. */
+  /** The attributes of cookies. */
   get cookies(): CookieOptions {
     return { secure: this.services.config.accessUrl.startsWith("https:") };
   }
@@ -67,22 +67,22 @@ export class Visit {
   endSession = (): void => clearCookie(this.http, sessionCookie, this.cookies);
 }
 
-/** What forms of a session carry, so that no other site can send them. */
+/** The CSRF token of a session as a form field. */
 export const csrfField = (sessionToken: string) =>
   html`<input type="hidden" name="csrf_token" value="${csrfTokenOf(sessionToken)}" />`;
 
-/** Runs an operation that a page needs. Throws what goes wrong. */
+/** Runs a stored operation. Throws its first error. */
 export async function perform<Data>(
   operation: StoredOperation,
   ctx: Context,
   variables: Variables = {},
 ): Promise<Data> {
-  const { data, errors } = await operation.run(ctx, variables);
+  const { data, errors } = await operation.admit(ctx).run(variables);
   if (errors) throw translate(errors[0]);
   return data as Data;
 }
 
-/** No script, no style but ours, nothing from elsewhere, and in nobody's frame. */
+/** No scripts, only our own style, nothing from other origins, and no framing. */
 const policy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -92,21 +92,21 @@ const policy = [
   "form-action 'self'",
 ].join("; ");
 
-/** Answers requests with what a page comes to, or with what went wrong. */
-export function visited(services: Services, answer: Answer): (http: Http) => Promise<void> {
+/** Makes a route handler: it sends the outcome of a visit, or a page for its failure. */
+export function visited(services: Services, handler: PageHandler): (http: Http) => Promise<void> {
   return async (http) => {
     try {
       const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
-      show(http, await answer(new Visit(services, http, form)));
+      show(http, await handler(new Visit(services, http, form)));
     } catch (error) {
       fail(services, http, error);
     }
   };
 }
 
-/** Notes what went wrong with a visit, and shows it. */
+/** Logs a failure and shows it. */
 export function fail({ log }: Services, http: Http, error: unknown): void {
-  if (!(error instanceof TransportError)) report({ log, request: http.state.facts }, translate(error), error);
+  if (!(error instanceof TransportError)) report({ log, request: http.state.details }, translate(error), error);
   showFailure(http, error);
 }
 
@@ -122,12 +122,12 @@ export function show(http: Http, outcome: Outcome): void {
   send(http, { status, headers, body: (isOwn ? outcome.document : documentOf(outcome)).text });
 }
 
-/** Status, message and request id: what somebody needs who asks for help. */
+/** Shows status, message and request id, for support. */
 export function showFailure(http: Http, thrown: unknown): void {
   const { status, title, detail, headers } = described(thrown);
   Object.assign(http.state.headers, headers);
   const main = html`${alarm(detail)}
-    <p class="faint">Status ${status} · Request id <code>${http.state.facts.id}</code></p>
+    <p class="faint">Status ${status} · Request id <code>${http.state.details.id}</code></p>
     <a class="button" href="/">Back to Steward</a>`;
   show(http, { status, title, main });
 }
@@ -138,7 +138,7 @@ function described(thrown: unknown) {
     return { status, title, detail, headers };
   }
   const failure = translate(thrown);
-  const { detail, retryAfter } = failure.facts;
+  const { detail, retryAfter } = failure.details;
   const headers: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
   return { status: statusOf(failure), title: failure.message, detail, headers };
 }

@@ -1,12 +1,12 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import { version } from "../domain/deployment/deployment.js";
-import { json } from "../http/answers.js";
+import { version } from "../program-files.js";
+import { json } from "../http/responses.js";
 import { send, type ContextOf } from "../http/exchange.js";
 import type { Area } from "./engine/area.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi.js";
-import { type Endpoint, endpointOf, respondWith } from "./engine/respond.js";
+import { Endpoint, respondWith } from "./engine/respond.js";
 import type { Handler, Routes } from "../http/routes.js";
 import { streamWith } from "./engine/stream.js";
 import applications from "./applications.js";
@@ -23,7 +23,7 @@ import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
 import workspaceProxies from "./workspace-proxies.js";
 
-/** Every area of the contract. */
+/** All areas of the REST contract. */
 export const areas: readonly Area[] = [
   authorization,
   signIn,
@@ -39,7 +39,7 @@ export const areas: readonly Area[] = [
   workspaceProxies,
 ];
 
-/** Adds every row of every area and the description of all of them. Throws at boot for what could not work later. */
+/** Registers a route for each row of each area, and `/openapi.json`. Throws if a row or an operation is invalid. */
 export function routeRows(routes: Routes, services: Services, schema: GraphQLSchema, contextOf: ContextOf): void {
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
@@ -52,22 +52,22 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
       const operation = operations.get(operationName);
       if (!operation) throw new Error(`${method} ${path}: ${name}.graphql has no operation ${operationName}.`);
       const place = `${method} ${path.replace(/:\w+/g, ":")}`;
-      if (taken.has(place)) throw new Error(`${method} ${path} is there twice.`);
+      if (taken.has(place)) throw new Error(`${method} ${path} is declared twice.`);
       taken.add(place);
       unused.delete(operationName);
-      const endpoint = endpointOf(services, schema, contextOf, row, operation);
+      const endpoint = new Endpoint(services, schema, contextOf, row, operation);
       endpoints.push(endpoint);
-      routes.register(path, [method], handlerOf(services, schema, endpoint));
+      routes.register(path, [method], handlerOf(services, endpoint));
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
     described.push({ name, endpoints });
   }
-  const description = JSON.stringify(openApiOf(schema, described, version, services.config.accessUrl));
+  const description = JSON.stringify(openApiOf(described, version, services.config.accessUrl));
   routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body: description }));
 }
 
-/** What answers the requests of a row. */
-function handlerOf(services: Services, schema: GraphQLSchema, endpoint: Endpoint): Handler {
-  if (endpoint.operation.kind === OperationTypeNode.SUBSCRIPTION) return streamWith(schema, services, endpoint);
-  return endpoint.row[4]?.redirects ? redirectWith(schema, services, endpoint) : respondWith(schema, endpoint);
+/** Returns the handler of a row: stream, redirect, or a single response. */
+function handlerOf(services: Services, endpoint: Endpoint): Handler {
+  if (endpoint.operation.kind === OperationTypeNode.SUBSCRIPTION) return streamWith(services, endpoint);
+  return endpoint.row[4]?.redirects ? redirectWith(services, endpoint) : respondWith(endpoint);
 }

@@ -1,8 +1,8 @@
-// Every row that is mounted keeps to the contract: its status and shape, what it writes, and what it refuses.
+// Checks every mounted row against the contract: its status and shape, its side effects, and what it rejects.
 import { expect } from "chai";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { type Answer, world } from "../support/world.js";
-import { answerOf, contract, mounted, wrongFields, wrongLeaves } from "./contract.js";
+import { responseValidator, contract, mounted, wrongFields, wrongLeaves } from "./contract.js";
 import { examples } from "./examples.js";
 
 const signedOut = "You are signed out or your session has expired. Sign in again to continue.";
@@ -11,7 +11,7 @@ const unknownToken = `stw_se_${"a".repeat(10)}-${"b".repeat(43)}`;
 describe("the contract", () => {
   const w = world();
 
-  it("has an example here for every row, and no example for anything else", () => {
+  it("has an example here for every row, and for nothing else", () => {
     expect(Object.keys(examples)).to.have.members(mounted.map(({ name }) => name));
   });
 
@@ -24,7 +24,7 @@ describe("the contract", () => {
       const send = (token: string | undefined, body?: unknown): Promise<Answer> =>
         (token === undefined ? w().nobody : w().as({ token })).request(method, path, body);
 
-      it("is an operation of the contract with the same status", () => {
+      it("has the status that the contract gives the operation", () => {
         expect(operation).to.include({ status });
       });
 
@@ -32,20 +32,20 @@ describe("the contract", () => {
         const answer = await examples[name]!(w());
         expect(answer.status, JSON.stringify(answer.body)).to.equal(operation!.status);
         if (operation!.schema) {
-          const accepts = answerOf(name);
+          const accepts = responseValidator(name);
           expect(accepts(answer.body), JSON.stringify([accepts.errors, answer.body])).to.equal(true);
         } else expect(answer.body).to.equal("");
       });
 
       if (operation?.open) {
-        it("asks for no credential, and looks at none", async () => {
+        it("requires no credential and ignores any that is sent", async () => {
           const body = operation.request && "{}";
           const [without, bad] = [await send(undefined, body), await send(unknownToken, body)];
           expect(without.status).to.not.equal(401);
           expect(bad.status).to.equal(without.status);
         });
       } else {
-        it("is 401 without a credential, and with a bad one", async () => {
+        it("responds 401 without a credential and with an invalid one", async () => {
           const without = await send(undefined);
           expect(without).to.include({ status: 401 });
           expect(without.body).to.deep.equal({ message: signedOut, detail: "No credential was sent." });
@@ -64,7 +64,7 @@ describe("the contract", () => {
       if (!operation?.request) return;
       const { request, open, showsBody } = operation;
 
-      it("is 400 for a body that is no JSON object, after the credential", async () => {
+      it("checks the credential, then responds 400 to a body that is not a JSON object", async () => {
         for (const body of ['{"name": ', "[]", "null", "5", '"text"', "{} {}", ...(showsBody ? [""] : [])]) {
           const answer = await send(w().owner.token, body);
           expect(answer, body).to.include({ status: 400 });
@@ -74,7 +74,7 @@ describe("the contract", () => {
         }
       });
 
-      it("is 400 for wrong JSON types, with one validation for each field", async () => {
+      it("responds 400 to wrong JSON types, with one validation per field", async () => {
         const fields = wrongFields(request);
         const leaves = wrongLeaves(request);
         for (const [body, faulty] of [

@@ -1,4 +1,4 @@
-// The contract as data: every operation with its status, the shape of its answer and of its body.
+// The contract as data: every operation with its status and the shapes of its response and request bodies.
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
@@ -18,9 +18,9 @@ export interface ContractOperation {
   path: string;
   status: number;
   open?: boolean;
-  /** Of the answer; operations without one answer no body. */
+  /** Schema of the response body; operations without one respond without a body. */
   schema?: JsonSchema;
-  /** Of the body; operations without one read no body. */
+  /** Schema of the request body; operations without one read no body. */
   request?: JsonSchema;
 }
 
@@ -29,12 +29,12 @@ const { definitions, operations } = JSON.parse(readFileSync(new URL("./contract.
   operations: ContractOperation[];
 };
 
-/** Bodies that the contract's data leaves out. */
+/** Request bodies that the contract's data omits. */
 const requests: Record<string, JsonSchema> = {
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
 };
 
-/** Those that answer 304, without a body, when nothing is modified. */
+/** Operations that respond 304 without a body when nothing changes. */
 export const modifying = new Set([
   "PUT /api/v2/prebuilds/settings",
   "PUT /api/v2/notifications/settings",
@@ -57,12 +57,12 @@ export const contract = new Map(
   ]),
 );
 
-/** The rows that the server answers, spelled as the contract spells them. */
+/** The mounted rows, spelled as in the contract. */
 export const mounted = areas.flatMap(({ rows }) =>
   rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status })),
 );
 
-/** What answers hold beyond the contract, where the area says so. */
+/** Fields of responses beyond the contract, as specified by the area. */
 const additions: Record<string, Record<string, JsonSchema>> = {
   "POST /api/v2/workspaceproxies": { proxy_token: { type: "string" } },
   "PATCH /api/v2/workspaceproxies/{workspaceproxy}": { proxy_token: { type: "string" } },
@@ -75,8 +75,8 @@ const additions: Record<string, Record<string, JsonSchema>> = {
 const ajv = new Ajv({ strict: false, allErrors: true });
 formats.default(ajv);
 
-/** Accepts answers of the operation that have no field which the contract does not know. */
-export function answerOf(name: string): ValidateFunction {
+/** Compiles a validator for responses of the operation that rejects fields unknown to the contract. */
+export function responseValidator(name: string): ValidateFunction {
   const { schema } = contract.get(name)!;
   const known = schema?.$ref && additions[name] ? definitions[schema.$ref.split("/").at(-1)!]! : schema!;
   const whole = { ...known, ...(known.properties && { properties: { ...known.properties, ...additions[name] } }) };
@@ -84,7 +84,7 @@ export function answerOf(name: string): ValidateFunction {
   return ajv.compile({ ...closed(whole), components: { schemas } });
 }
 
-/** The same shape without unknown fields, at every level. */
+/** Returns the schema with unknown fields disallowed at every level. */
 function closed(schema: JsonSchema): JsonSchema {
   return {
     ...schema,
@@ -99,7 +99,7 @@ function closed(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** A value of a wrong type for each leaf of a body, and the fields at fault. */
+/** Returns a body with a value of a wrong type in each leaf, and the paths of the fields at fault. */
 export function wrongLeaves(schema: JsonSchema, path = ""): { value: unknown; fields: string[] } {
   if (schema.$ref) return wrongLeaves(definitions[schema.$ref.split("/").at(-1)!]!, path);
   const named = (name: string) => (path ? `${path}.${name}` : name);
@@ -121,7 +121,7 @@ export function wrongLeaves(schema: JsonSchema, path = ""): { value: unknown; fi
   return { value: schema.type === "string" ? 5 : "5", fields: [path] };
 }
 
-/** A value of a wrong type for each field of a body. */
+/** Returns a body with a value of a wrong type in each field. */
 export function wrongFields({ properties = {} }: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(properties).map(([key, { type }]) => [key, type === "string" ? { not: "text" } : "text"]),

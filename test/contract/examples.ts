@@ -1,4 +1,4 @@
-// One successful call of every row, with a look at what it wrote.
+// One successful call of every row, with a check of its side effects.
 import { expect } from "chai";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { ownerPassword } from "../support/app.js";
@@ -40,7 +40,7 @@ async function notified(w: World) {
   return { ada, list, id: list.body.notifications[0].id as string };
 }
 
-/** The first line of a stream, as the body of its answer. */
+/** Reads the first line of a stream as the body of the response. */
 async function firstLine(url: string, token: string, cause: () => Promise<unknown>): Promise<Answer> {
   const ending = new AbortController();
   const response = await fetch(url, { headers: { "Service-Session-Token": token }, signal: ending.signal });
@@ -54,7 +54,7 @@ async function firstLine(url: string, token: string, cause: () => Promise<unknow
   return { status: response.status, headers: response.headers, body: JSON.parse(text.trim().split("\n")[0]!) };
 }
 
-/** A user with a secret, and where it is. */
+/** A user with a secret, and the path of the secret. */
 async function withSecret(w: World) {
   const person = await w.user("ada");
   const ada = w.as(person);
@@ -63,7 +63,7 @@ async function withSecret(w: World) {
   return { ada, secret, made, path: `/api/v2/users/${person.id}/secrets/key` };
 }
 
-/** A licence that nobody signed, as it was stored. */
+/** An unsigned license, inserted directly into the table. */
 async function withLicense(w: World) {
   const claims = { jti: newId(), account_id: "acme" };
   const answer = await owner(w).post("/api/v2/licenses", { license: madeUp(claims) });
@@ -72,7 +72,7 @@ async function withLicense(w: World) {
 
 let proxies = 0;
 
-/** A proxy, and where it is. */
+/** A workspace proxy, and its path. */
 async function withProxy(w: World) {
   const proxy = await makeProxy(w, `proxy-${++proxies}`);
   return { proxy, path: `${proxiesPath}/${proxy.id}` };
@@ -141,7 +141,7 @@ export const examples: Record<string, Example> = {
   "POST /api/v2/users/otp/request": async (w) => {
     const ada = await w.user("ada");
     const answer = await w.nobody.post("/api/v2/users/otp/request", { email: ada.email });
-    await eventually(async () => (await passcodesOf(w, ada)).length === 1, "the passcode is made");
+    await eventually(async () => (await passcodesOf(w, ada)).length === 1, "the passcode is created");
     return answer;
   },
 

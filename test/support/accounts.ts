@@ -1,4 +1,4 @@
-// What people and administrators ask about accounts, as GraphQL documents.
+// GraphQL documents that manage accounts.
 import { eventually } from "./watchers.js";
 import type { Client, GraphqlFailure, Person, World } from "./world.js";
 
@@ -31,6 +31,6 @@ export const fields = ({ errors }: GraphqlFailure) =>
 export const signedIn = async (w: World, person: Person) =>
   (await w.as(person).post("/graphql", { query: "{ me { id } }" })).status;
 
-/** Waits until the token is refused; a replica may trail by a second. */
+/** Waits until the token is rejected. A replica may lag by a second. */
 export const isOut = (w: World, person: Person) =>
-  eventually(async () => (await signedIn(w, person)) === 401, `${person.username} is out`);
+  eventually(async () => (await signedIn(w, person)) === 401, `${person.username} is signed out`);

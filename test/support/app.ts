@@ -1,4 +1,4 @@
-// The real server on a database of its own, one for each test file.
+// The real server on a database of its own, one per test file.
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { type Config, readConfig } from "../../src/config/config.js";
@@ -7,7 +7,7 @@ import { createTemplate } from "./cluster.js";
 
 export const ownerPassword = "correct-horse-battery-staple-9";
 
-/** For servers that are not asked to make a key of their own. */
+/** Encryption keys of servers that do not generate their own. */
 export const encryptionKeys = `test:${Buffer.alloc(32, "test").toString("base64")}`;
 
 const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
@@ -18,7 +18,7 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_ADMIN_PASSWORD: ownerPassword,
   STEWARD_ENCRYPTION_KEYS: encryptionKeys,
   STEWARD_LOG_LEVEL: "error",
-  // All of a test comes from one address.
+  // All requests of a test come from one address.
   STEWARD_RATE_LIMIT_CREDENTIAL: "0",
   STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0",
   STEWARD_RATE_LIMIT_API: "0",
@@ -27,7 +27,7 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
 
 type LogLine = Record<string, unknown> & { level: number };
 
-/** What started servers log from `warn` on, and from `info` on, as parsed lines. */
+/** Parsed log lines of the started servers: from level `warn` up, and from level `info` up. */
 export const logged: LogLine[] = [];
 export const loggedFromInfo: LogLine[] = [];
 
@@ -43,16 +43,16 @@ const log = () =>
     },
   );
 
-/** Makes the database that others are copies of: migrated, with the administrator and the default organization. */
+/** Creates the template database: migrated, with the administrator and the default organization. */
 export const makeTemplate = (): Promise<void> =>
   createTemplate(async (url) => {
     const app = await startApp(readConfig(settings(url)), log());
-    // Tests choose the keys of their servers: the first one on a copy claims it.
+    // Tests choose the keys of their servers: the first server on a copy claims it.
     await app.services.database.pool.query("delete from encryption_keys");
     await app.close();
   });
 
-/** A server on the database; several on one database are replicas of each other. `unread` replaces limits. */
+/** Starts a server on the database. Several on one database are replicas of each other. `unread` replaces limits. */
 export function startServer(
   databaseUrl: string,
   changes: NodeJS.ProcessEnv = {},

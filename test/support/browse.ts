@@ -1,4 +1,4 @@
-// Requests with headers that `fetch` keeps to itself: which host is meant, and where a navigation comes from.
+// Requests with headers that `fetch` does not let callers set, such as `Host` and `Sec-Fetch-Site`.
 import { request } from "node:http";
 import type { Answer } from "./world.js";
 

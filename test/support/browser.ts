@@ -1,4 +1,4 @@
-// A real browser without a screen: the system's Chromium, or the one that npm has installed.
+// A real headless browser: the system's Chromium, or the one installed from npm.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
@@ -12,7 +12,7 @@ const installed = "/usr/bin/chromium";
 const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
 const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
 
-/** Starts Chromium. Where the system lacks libraries that it needs, they come from its package. */
+/** Starts Chromium. Shared libraries that the system lacks come from the npm package. */
 export async function launchBrowser(): Promise<Browser> {
   const home = ownFolder();
   const executablePath = existsSync(installed) ? installed : await unpacked(home);
@@ -31,16 +31,16 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A folder that lasts and that nobody else of this machine can write to: what is unpacked there is run. */
+/** A persistent folder that no other user of this machine can write to: what is unpacked there is executed. */
 function ownFolder(): string {
   const { uid } = userInfo();
   const folder = join(tmpdir(), `steward-browser-of-${uid}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (statSync(folder).uid !== uid) throw new Error(`${folder} belongs to somebody else.`);
+  if (statSync(folder).uid !== uid) throw new Error(`${folder} belongs to another user.`);
   return folder;
 }
 
-/** The executable of the package, unpacked once for all processes and runs. */
+/** Path of the package's executable, unpacked once for all processes and runs. */
 async function unpacked(home: string): Promise<string> {
   const folder = join(home, version);
   if (!existsSync(folder)) {
@@ -49,13 +49,13 @@ async function unpacked(home: string): Promise<string> {
     try {
       renameSync(unfinished, folder);
     } catch {
-      rmSync(unfinished, { recursive: true }); // Another process was faster.
+      rmSync(unfinished, { recursive: true }); // Another process finished first.
     }
   }
   return join(folder, "chromium");
 }
 
-/** The package unpacks itself where temporary files go. */
+/** The package unpacks itself into the folder for temporary files. */
 async function unpackIn(folder: string): Promise<void> {
   const usual = process.env.TMPDIR;
   process.env.TMPDIR = folder;
@@ -74,15 +74,15 @@ function unpackLibraries(): string {
   return folder;
 }
 
-/** What a page did that it should not have done. */
+/** What a page must not do. */
 export interface Conduct {
-  /** Addresses outside the server. */
+  /** Requested addresses outside the server. */
   readonly strangers: string[];
-  /** Messages of errors and warnings, violations of the content security policy among them. */
+  /** Console errors and warnings, including violations of the content security policy. */
   readonly complaints: string[];
 }
 
-/** Notes what the page asks of others, and what it complains about. */
+/** Records the page's requests to other servers, and its errors and warnings. */
 export function conductOf(page: Page, home: string): Conduct {
   const conduct: Conduct = { strangers: [], complaints: [] };
   const note = (url: string) => {

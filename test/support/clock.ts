@@ -1,8 +1,8 @@
-// The monotonic clock of this process, for what reads it while it is called.
+// Replaces the monotonic clock of this process during a synchronous call.
 
 const start = performance.now();
 
-/** Calls `work` at so many milliseconds after a fixed start; what it does after it returned has the real time. */
+/** Calls `work` with the clock at `milliseconds` after a fixed start. Asynchronous work sees the real time. */
 export function at<Result>(milliseconds: number, work: () => Result): Result {
   performance.now = () => start + milliseconds;
   try {

@@ -1,6 +1,6 @@
-// A process that owns a cluster, for tests that kill it: prints the URL or the error as one line of JSON and stops when
-// its standard input ends, so also when the test is gone. Told "exhaust" it opens files until it may open no more, told
-// "release" it closes them; each command is repeated once it is carried out.
+// A process that owns a cluster, for tests that kill it. It prints the URL or the error as one line of JSON, and stops
+// when its standard input ends, so also when the test process dies. The command "exhaust" opens files up to the limit,
+// "release" closes them; each command is echoed when it is done.
 import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { startCluster } from "../../src/embedded-postgres/index.js";
@@ -12,7 +12,7 @@ const commands: Record<string, () => void> = {
     try {
       for (;;) files.push(openSync("/dev/null", "r"));
     } catch {
-      // No descriptor is left.
+      // No file descriptor is left.
     }
   },
   release: () => files.splice(0).forEach((file) => closeSync(file)),

@@ -1,4 +1,4 @@
-// One Postgres for the whole run, and databases in it: cloned from a migrated template, file by file.
+// One Postgres for the whole run, and a database per test file, cloned from a migrated template.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -12,11 +12,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Where the processes that test find what was made for all of them. */
+/** Environment variables that pass the shared cluster and template to the worker processes. */
 const shared = { server: "STEWARD_TEST_POSTGRES", template: "STEWARD_TEST_TEMPLATE" };
 let created = 0;
 
-/** Opens the Postgres of the run: the one that the environment names, else one of its own. Gives what closes it. */
+/** Opens the Postgres of the run: the one that the environment names, else one of its own. Returns what closes it. */
 export async function openPostgres(): Promise<() => Promise<void>> {
   const given = process.env.STEWARD_DATABASE_URL || process.env.DATABASE_URL;
   const own = given ? undefined : await startTestCluster();
@@ -24,7 +24,7 @@ export async function openPostgres(): Promise<() => Promise<void>> {
   return own ? () => own.stop() : dropTemplate;
 }
 
-/** Makes the database that `cloneDatabase` copies. `migrate` must disconnect. */
+/** Creates the database that `cloneDatabase` copies. `migrate` must disconnect. */
 export async function createTemplate(migrate: (url: string) => Promise<void>): Promise<void> {
   const { url } = await createDatabase();
   await migrate(url);
@@ -33,10 +33,10 @@ export async function createTemplate(migrate: (url: string) => Promise<void>): P
 
 const dropTemplate = () => administer(`drop database ${process.env[shared.template]}`);
 
-/** A migrated database with the administrator and the default organization in it, for one test file. */
+/** Creates a migrated database with the administrator and the default organization, for one test file. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(process.env[shared.template]);
 
-/** An empty database, or a copy of another. */
+/** Creates an empty database, or a copy of another one. */
 export async function createDatabase(original = "template1"): Promise<TestDatabase> {
   const name = `steward_test_${process.pid}_${++created}`;
   const url = new URL(serverUrl());
@@ -59,7 +59,7 @@ async function startTestCluster(): Promise<Cluster> {
   return { url: cluster.url, stop };
 }
 
-/** However this process ends, its pipe to the shell closes with it, and the shell cleans up if we have not. */
+/** However this process ends, its pipe to the shell closes, and the shell cleans up unless this process has. */
 function removeWhenProcessIsGone(directory: string): void {
   const script = 'read -r _; kill -QUIT $(head -n 1 "$0"/*/postmaster.pid) 2>/dev/null; sleep 1; rm -rf "$0"';
   spawn("/bin/sh", ["-c", script, directory], { stdio: ["pipe", "ignore", "ignore"], detached: true }).unref();

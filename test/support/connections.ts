@@ -1,10 +1,10 @@
-// Connections as agents and proxies report them.
+// Reports of connections, as agents and proxies send them.
 import { newId } from "../../src/domain/kernel/ids.js";
 import type { Agent, Answer, World } from "./world.js";
 
 export const logPath = "/api/v2/connectionlog";
 
-/** What a machine says happened, in the words of GraphQL. */
+/** An event as a machine reports it: a `ConnectionEventInput`. */
 export type Report = Record<string, unknown>;
 
 const record = `mutation($events: [ConnectionEventInput!]!) {
@@ -41,7 +41,7 @@ export const visit = (workspaceId: string, more: Report = {}): Report => ({
 
 type Credential = Pick<Agent, "token">;
 
-/** A server, as nobody sees it. */
+/** A server with its anonymous client. */
 type Server = Pick<World, "nobody">;
 
 /** Sends reports with the token of an agent or a proxy. */
@@ -50,14 +50,14 @@ export function report({ nobody }: Server, { token }: Credential, ...events: Rep
   return nobody.post("/graphql", { query: record, variables: { events } }, { [header]: token });
 }
 
-/** The same where nothing is wrong: what became of the reports. */
+/** Sends reports that must be accepted, and returns how many were recorded and skipped. */
 export async function reported(w: Server, credential: Credential, ...events: Report[]) {
   const { body } = await report(w, credential, ...events);
   if (body.errors) throw new Error(JSON.stringify(body.errors));
   return body.data.recordConnections as { recorded: number; skipped: number };
 }
 
-/** What is wrong with reports: the code, and the fields at fault in their places. */
+/** Sends reports that must be rejected, and returns the error code and the fields at fault. */
 export async function refused(w: Server, credential: Credential, ...events: Report[]): Promise<[string, string[]]> {
   const { body } = await report(w, credential, ...events);
   const { code, validations = [] } = body.errors[0].extensions;
@@ -65,12 +65,12 @@ export async function refused(w: Server, credential: Credential, ...events: Repo
   return [code as string, fields as string[]];
 }
 
-/** What the owner reads of the log. */
+/** Reads the connection log as the owner. */
 export async function logged(w: World, q = "", more = "") {
   const { status, body } = await w.as(w.owner).get(`${logPath}?limit=1000&q=${encodeURIComponent(q)}${more}`);
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body as {
-    // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+    // oxlint-disable-next-line typescript/no-explicit-any -- tests look into responses of every shape
     connection_logs: any[];
     count: number;
     count_cap: number;

@@ -1,20 +1,20 @@
-// A way to Postgres that can be cut before a chosen message of the server: a real connection loss at an exact place.
+// A proxy in front of Postgres that cuts the connection before a chosen statement: a real loss at an exact place.
 import { connect, createServer, type Socket } from "node:net";
 
 export interface CutOff {
-  /** The database, reached through here. */
+  /** URL of the database through the proxy. */
   url: string;
   /** Cuts the connection that sends the n-th statement from now on, counted from 1, before the statement arrives. */
   cutBefore(statement: number): void;
-  /** Lets everything pass again. Returns whether a connection was cut since `cutBefore`. */
+  /** Lets all statements pass again. Returns whether a connection was cut since `cutBefore`. */
   disarm(): boolean;
   close(): Promise<void>;
 }
 
-/** Bytes in front of a message's body: its type, and its length with the four bytes of the length itself. */
+/** Bytes before a message's body: the type, and the length, which includes its own four bytes. */
 const header = 5;
 
-/** Messages of the client that run a statement: Query and Execute (PostgreSQL manual, 54.7 Message Formats). */
+/** Client messages that run a statement: Query and Execute (PostgreSQL manual, 54.7 Message Formats). */
 const runs = new Set(["Q", "E"]);
 
 export async function cutOff(databaseUrl: string): Promise<CutOff> {
@@ -23,7 +23,7 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   let left: number | undefined;
   let wasCut = false;
 
-  /** Whether the connection is to be cut before this message. */
+  /** Whether to cut the connection before this message. */
   const cuts = (type: string) => {
     if (left === undefined || !runs.has(type) || --left > 0) return false;
     left = undefined;
@@ -46,7 +46,7 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
     client.on("data", (bytes: Buffer) => {
       waiting = Buffer.concat([waiting, bytes]);
       for (;;) {
-        // The first message has no type.
+        // The first message has no type byte.
         const start = isStarted ? 1 : 0;
         if (waiting.length < header) return;
         const length = start + waiting.readUInt32BE(start);

@@ -1,4 +1,4 @@
-// Documents and variables from a seeded generator, over a schema whose fields return the arguments that reach them.
+// Random documents and variables from a seeded generator, over a schema whose fields return their arguments.
 import {
   buildSchema,
   getNamedType,
@@ -38,13 +38,13 @@ const definitions = `
   }
   type Query { root: Node, many(count: Int = 1): [Node], plain(int: Int, text: String = "t", tree: Tree): String }`;
 
-/** A schema of open fields. Each leaf returns its arguments as JSON, with those that are `undefined`. */
+/** Builds a schema whose leaves return their arguments as JSON, including those that are `undefined`. */
 export function echoSchema(): GraphQLSchema {
   const schema = buildSchema(definitions);
   for (const type of Object.values(schema.getTypeMap())) {
     if (type.name.startsWith("__")) continue;
     if (isEnumType(type)) for (const each of type.getValues()) each.value = `internal ${each.name}`;
-    // A value that is coerced twice, or never, shows.
+    // Makes a value visible that is coerced twice or not at all.
     if (type.name === "Marked" && isScalarType(type)) type.parseValue = (value) => `<${textOf(value)}>`;
     if (isInterfaceType(type)) type.resolveType = (value: { person?: boolean }) => (value.person ? "Person" : "Node");
     if (!isObjectType(type)) continue;
@@ -64,7 +64,7 @@ function textOf(value: unknown): string {
 function resolverOf({ name, type }: GraphQLField<unknown, unknown>): GraphQLField<unknown, unknown>["resolve"] {
   if (name === "failing")
     return (_, { flag }) => {
-      if (flag) throw new Error("It fails.");
+      if (flag) throw new Error("The field failed.");
       return "fine";
     };
   if (name === "named") return async (_, { person }) => ({ person });
@@ -87,7 +87,7 @@ const sorted = (value: unknown): unknown => {
 
 interface Declared {
   name: string;
-  /** As written, `!` included. */
+  /** The type as written, `!` included. */
   type: string;
   of: GraphQLInputType;
   fallback?: string;
@@ -95,7 +95,7 @@ interface Declared {
 
 const nullable = (type: GraphQLInputType): GraphQLInputType => (isNonNullType(type) ? type.ofType : type);
 
-/** One document, mostly valid, and the values of variables to run it with. */
+/** One document, mostly valid, and the values of variables to execute it with. */
 export class RandomDocument {
   readonly text: string;
   readonly #declared: Declared[] = [];
@@ -113,7 +113,7 @@ export class RandomDocument {
     this.text = `${head} ${set} ${this.#fragments.join(" ")}`;
   }
 
-  /** Absent, null, the default, another value or one of a wrong type. */
+  /** Absent, null, the default, another valid value, or one of a wrong type. */
   variables(): Record<string, unknown> {
     const { random } = this;
     const given = this.#declared.filter(({ type, fallback }) =>
@@ -139,7 +139,7 @@ export class RandomDocument {
       if (this.random.chance(0.5)) return `... ${on ?? ""} ${this.#directives()} { ${written} }`;
       const name = `F${this.#fragments.length}`;
       this.#fragments.push(`fragment ${name} on ${type.name} { ${written} }`);
-      // Spread twice: with other conditions each time.
+      // Spread twice, with different conditions each time.
       return Array.from({ length: 1 + this.random.below(2) }, () => `...${name} ${this.#directives()}`).join(" ");
     });
     if (isInterfaceType(type)) parts.push("... on Person { age }", "__typename");
@@ -152,7 +152,7 @@ export class RandomDocument {
     );
     const args = given.map((arg) => `${arg.name}: ${this.#argument(arg)}`);
     const isLeaf = getNamedType(field.type).name === "String";
-    // Fields without arguments meet under one name and are merged.
+    // Fields without arguments share a response name and are merged.
     const alias = args.length > 0 || this.random.chance(0.3) ? `a${this.random.below(1000)}: ` : "";
     const set = isLeaf ? "" : this.#selection(getNamedType(field.type), depth - 1);
     return `${alias}${field.name}${args.length > 0 ? `(${args.join(", ")})` : ""} ${this.#directives()} ${set}`;
@@ -174,7 +174,7 @@ export class RandomDocument {
     return this.#literal(type, 3, defaultValue !== undefined);
   }
 
-  /** A literal with variables in it, or a variable. */
+  /** A literal that may contain variables, or a variable. */
   #literal(type: GraphQLInputType, depth: number, hasDefault: boolean): string {
     const { random } = this;
     if (random.chance(0.45)) return this.#variable(String(type), type, hasDefault);
@@ -191,7 +191,7 @@ export class RandomDocument {
     return `{ ${fields.map((field) => `${field.name}: ${this.#literal(field.type, depth - 1, field.defaultValue !== undefined)}`).join(", ")} }`;
   }
 
-  /** A variable for a place of this type: one that stands elsewhere already, or a new one. */
+  /** A variable for a position of this type: an existing one, or a new one. */
   #variable(place: string, type: GraphQLInputType, hasDefault: boolean): string {
     const { random } = this;
     const alike = this.#declared.filter(
@@ -201,7 +201,7 @@ export class RandomDocument {
     const name = `v${this.#declared.length}`;
     const base = place.replace(/!$/, "");
     const isStrict = place.endsWith("!") ? !random.chance(hasDefault ? 0.5 : 0.3) : random.chance(0.3);
-    // Nullable in a place that is not: valid with a default, here or there.
+    // Nullable in a non-null position: valid if the variable or the position has a default.
     const needsDefault = place.endsWith("!") && !isStrict;
     const fallback = needsDefault || random.chance(0.3) ? this.#constant(nullable(type)) : undefined;
     this.#declared.push({ name, type: base + (isStrict ? "!" : ""), of: type, fallback });
@@ -212,7 +212,7 @@ export class RandomDocument {
     return writtenAs(this.#value(type, 2), type);
   }
 
-  /** A value as variables bring it. */
+  /** A value as passed in variables. */
   #value(type: GraphQLInputType, depth: number): unknown {
     const { random } = this;
     if (isNonNullType(type)) return this.#value(type.ofType, depth);
@@ -245,7 +245,7 @@ export class RandomDocument {
   }
 }
 
-/** A value in the language of documents. */
+/** A value as a GraphQL literal. */
 function writtenAs(value: unknown, type: GraphQLInputType): string {
   const inner = nullable(type);
   if (value === null || value === undefined) return "null";

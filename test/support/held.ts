@@ -1,12 +1,12 @@
-// What an object holds, private fields included, as the debugger sees it.
+// Searches the object graph for secrets, private fields included, through the debugger protocol.
 import { Session } from "node:inspector/promises";
 
-/** Objects looked at, at most. */
+/** Maximum number of visited objects. */
 const most = 20_000;
 
 /**
- * Whether any text or bytes that can be reached from `root` contain `wanted`. Private fields count; properties named in
- * `without` are left out.
+ * Whether any text or bytes reachable from `root` contain `wanted`. Private fields count; properties listed in
+ * `without` are skipped.
  */
 export async function holds(root: object, wanted: string, without: readonly string[] = []): Promise<boolean> {
   const session = new Session();
@@ -44,7 +44,7 @@ export async function holds(root: object, wanted: string, without: readonly stri
         if (found.value === true) return true;
         if (found.value === false || seen.has(found.value as number)) continue;
         seen.add(found.value as number);
-        if (seen.size > most) throw new Error("There is too much to look at.");
+        if (seen.size > most) throw new Error("There are too many objects to visit.");
         queue.push(value.objectId);
       }
     }

@@ -1,4 +1,4 @@
-// Accounts that hold roles of every kind, written straight into the tables: hundreds of them cost no password hash.
+// Accounts with roles of every kind, inserted directly into the tables: hundreds of them cost no password hashing.
 import type { newToken } from "../../src/domain/tokens/text.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
@@ -8,7 +8,7 @@ export const organizationRoles = ["admin", "template-admin", "user-admin", "audi
   (role) => `organization-${role}`,
 );
 
-/** Site roles, and roles in the organization at hand and in another one, if in it at all. */
+/** Site roles, and roles in the tested organization and in another one; undefined if not a member. */
 export interface Holder {
   site: string[];
   here?: string[];
@@ -67,7 +67,7 @@ export async function populate(
   await insert(w, Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0)));
 }
 
-/** Does all of it, a few at a time. */
+/** Runs `work` on each item, 16 at a time. */
 export async function inTurns<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values();
   await Promise.all(

@@ -1,4 +1,4 @@
-// Runs around the whole test run, in the process that hands the files to those that test.
+// Hooks around the whole test run, in the process that distributes files to the workers.
 import "reflect-metadata";
 import { execFileSync } from "node:child_process";
 import { makeTemplate } from "./app.js";
@@ -7,7 +7,7 @@ import { openPostgres } from "./cluster.js";
 let close: () => Promise<void>;
 
 export async function mochaGlobalSetup(): Promise<void> {
-  // What tests run as a process must be as new as the sources; two that compiled at once would break each other's.
+  // Processes under test must run the current sources; concurrent builds would overwrite each other's output.
   execFileSync(process.execPath, ["tools/prepare.mjs"], { stdio: "inherit" });
   close = await openPostgres();
   await makeTemplate();

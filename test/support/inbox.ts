@@ -3,7 +3,7 @@ import { newId } from "../../src/domain/kernel/ids.js";
 import { addToInbox } from "../../src/domain/notifications/inbox.js";
 import type { App } from "../../src/app.js";
 
-/** Puts notifications with these titles into an inbox, each by a transaction of its own, all at once. */
+/** Adds notifications with these titles to an inbox, concurrently, each in a transaction of its own. */
 export function deliver(
   app: App,
   userId: string,
@@ -17,5 +17,15 @@ export function deliver(
       const item = { userId, templateId, targets, title, content: content ?? `About ${title}`, icon: "", actions: [] };
       return ctx.transactional(() => addToInbox(ctx, item));
     }),
+  );
+}
+
+/** Fills an empty inbox with unread notifications, inserted directly into the tables. */
+export async function fill({ services: { database } }: App, userId: string, count: number): Promise<void> {
+  await database.pool.query(
+    `with cursor as (insert into inbox_cursors (user_id, last_seq, unread_count) values ($1, $2::int, $2::int))
+     insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+     select gen_random_uuid(), $1, n, gen_random_uuid(), '{}', 'n' || n, '', '', '[]', now() from generate_series(1, $2::int) n`,
+    [userId, count],
   );
 }

@@ -1,4 +1,4 @@
-// Somebody who sells licences: keys, and tokens signed with them, good ones and bad ones.
+// A license vendor: its keys, and license tokens signed with them, valid and invalid.
 import { generateKeyPairSync } from "node:crypto";
 import { CompactSign } from "jose";
 
@@ -9,7 +9,7 @@ export const now = () => Math.floor(Date.now() / second);
 
 const day = 86_400;
 
-/** A premium licence whose term lasts a year and whose grace lasts a month. */
+/** Claims of a premium license with a term of a year and a grace period of a month. */
 export const goodClaims = () => ({
   iss: "steward",
   version: 1,
@@ -32,17 +32,17 @@ export class Vendor {
     return { ...this.#key.publicKey.export({ format: "jwk" }), kid: this.kid };
   }
 
-  /** A token with these claims, and whatever header. */
+  /** A signed token with these claims and any header. */
   sign = (claims: object, header: object = {}): Promise<string> =>
     new CompactSign(Buffer.from(JSON.stringify(claims)))
       .setProtectedHeader({ alg: "EdDSA", typ: "steward-license+jwt", kid: this.kid, ...header })
       .sign(this.#key.privateKey);
 
-  /** A good licence but for these claims. */
+  /** A token that is valid except for these claims. */
   license = (claims: object = {}): Promise<string> => this.sign({ ...goodClaims(), ...claims });
 }
 
-/** The setting that makes servers trust these vendors. */
+/** Value of the setting that makes servers trust these vendors. */
 export const trusting = (...vendors: Vendor[]) => ({
   STEWARD_LICENSE_KEYS: JSON.stringify({ keys: vendors.map(({ jwk }) => jwk) }),
 });
@@ -50,6 +50,6 @@ export const trusting = (...vendors: Vendor[]) => ({
 const part = (value: object | string) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** A token that nobody signed. */
+/** An unsigned token. */
 export const madeUp = (claims: object | string, header: object | string = { alg: "none" }) =>
   `${part(header)}.${part(claims)}.${part("signature")}`;

@@ -1,4 +1,4 @@
-// A real mail server that keeps what it is given.
+// A real mail server that keeps the messages it receives.
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { eventually } from "./watchers.js";
@@ -6,13 +6,13 @@ import { eventually } from "./watchers.js";
 export interface Letter {
   from: string;
   to: string[];
-  /** Everything that was sent after DATA. */
+  /** Everything that the client sent after DATA. */
   text: string;
 }
 
 export class Mailbox {
   readonly letters: Letter[] = [];
-  /** Refuses what it is given as long as this is set. */
+  /** While set, the server rejects every message. */
   refusal: { responseCode: number; message: string } | undefined;
 
   private constructor(private readonly server: SMTPServer) {}
@@ -51,16 +51,16 @@ export class Mailbox {
 
   to = (email: string): Letter[] => this.letters.filter(({ to }) => to.includes(email));
 
-  /** The letter to this address that comes as number `count`. */
+  /** Waits for the message number `count` to this address, and returns it. */
   async letter(email: string, count = 1): Promise<Letter> {
-    await eventually(() => this.to(email).length >= count, `letter ${count} to ${email}`, 15_000);
+    await eventually(() => this.to(email).length >= count, `message ${count} to ${email}`, 15_000);
     return this.to(email)[count - 1]!;
   }
 
   close = (): Promise<void> => new Promise((resolve) => this.server.close(() => resolve()));
 }
 
-/** The passcode in a letter: it stands on a line of its own. */
+/** Extracts the passcode from a message, where it is on a line of its own. */
 export function codeIn({ text }: Letter): string {
   const code = /^ {4}([0-9A-Z]{10})\r?$/m.exec(text)?.[1];
   if (!code) throw new Error(`No passcode in: ${text}`);

@@ -1,6 +1,6 @@
-// What a server reports of itself.
+// Metrics of a server.
 
-/** The value of a metric of the server; of all its labels together. */
+/** Reads the value of a metric, summed over its labels. */
 export async function metric(url: string, name: string, labels = ""): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const lines = text.split("\n").filter((line) => line.startsWith(name) && line.includes(labels));

@@ -1,4 +1,4 @@
-// As much of the package as is used here; it brings no types.
+// The part of the package's API that the tests use; the package has no types.
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

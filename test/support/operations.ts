@@ -1,31 +1,31 @@
-// The operations of both surfaces, each with the permission and the scopes that it needs by the specification.
+// The operations of both surfaces, each with the permission and the scopes that the specification requires.
 import { newId } from "../../src/domain/kernel/ids.js";
 import type { Stage } from "./stage.js";
 import type { Client } from "./world.js";
 
-/** Where the objects are that an operation names: one's own, others' at home, or in another organization. */
+/** Whose objects an operation names: the caller's own, those of others there, or those of another organization. */
 export type Where = "own" | "other" | "away";
 
-/** What an operation names, by where it is. */
+/** Ids of the objects that an operation uses. */
 export interface Place extends Stage {
   user: string;
 }
 type Request = [method: string, path: string, body?: unknown];
 
 export interface Operation {
-  /** The permission, on which objects it is tried, and which have to be seen: else it is not found. */
+  /** The permission, the objects it is tried on, and the permissions to see them, without which they are not found. */
   permission: string;
   on: Where[];
   seen?: string[];
-  /** Whose own it is, if not everyone's. */
+  /** Whose objects count as the caller's own, if not everyone's. */
   own: string;
-  /** What comes of it where it is allowed, if that is no success. */
+  /** The expected result when the operation is allowed, if that is not success. */
   outcome: string;
   scopes: string[];
-  /** Where the row shows more than the document selects. */
+  /** Scopes of the REST row, which may show more than the document selects. */
   restScopes: string[];
   kinds: string[];
-  /** Whether the kinds depend on the arguments, which are looked at after the scopes. */
+  /** Whether the accepted kinds depend on the arguments, which are checked after the scopes. */
   byArguments?: true;
   document?: (place: Place) => string;
   rest?: (place: Place) => Request;
@@ -33,7 +33,7 @@ export interface Operation {
 
 export const operations = new Map<string, Operation>();
 
-/** Adds an operation. `scopes` are separated by spaces, those of the row after a slash. */
+/** Adds an operation. `scopes` are separated by spaces; those of the REST row follow a slash if they differ. */
 function operation(
   name: string,
   permission: string,
@@ -82,7 +82,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("users", "signed in", "user:read", "{ users(first: 1) { nodes { id } } }");
   operation("createUser", "user:create", "user:create", change("createUser", () => `email: "${name()}@example.com", username: "${name()}", isServiceAccount: true`));
   operation("updateUser", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", name: "x"`), undefined, onUser);
-  operation("updateUser of the e-mail", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", email: "${name()}@example.com"`), undefined, { ...onUser, ...onSession, byArguments: true });
+  operation("updateUser with an email address", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", email: "${name()}@example.com"`), undefined, { ...onUser, ...onSession, byArguments: true });
   operation("updateProfile", "signed in", "user:update_personal", change("updateProfile", () => `name: "x"`));
   for (const verb of ["suspendUser", "activateUser"]) operation(verb, "user:update", "user:update", change(verb, ({ user }) => `user: "${user}"`), undefined, onUser);
   operation("deleteUser", "user:delete", "user:delete", change("deleteUser", ({ user }) => `user: "${user}"`), undefined, onUser);
@@ -182,7 +182,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x"`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });
 }
 
-/** What came of a request: `done`, or the code of the failure; and the scopes that are missing. */
+/** The result of a request: `done` or the error code, and the missing scopes. */
 interface Outcome {
   code: string;
   scopes?: string;
@@ -213,7 +213,7 @@ async function overRest(client: Client, [method, path, body]: Request, headers?:
   return { code: status < 400 ? "done" : (codes[status] ?? String(status)), scopes: challenge?.[1] };
 }
 
-/** An operation on each surface that has it. */
+/** Returns the operation as a request function for each surface that has it. */
 export const surfaces = ({ document, rest, scopes, restScopes }: Operation) => [
   ...(document ? [{ scopes, send: (c: Client, p: Place, h?: Headers) => overGraphql(c, document(p), h) }] : []),
   ...(rest ? [{ scopes: restScopes, send: (c: Client, p: Place, h?: Headers) => overRest(c, rest(p), h) }] : []),
@@ -221,5 +221,5 @@ export const surfaces = ({ document, rest, scopes, restScopes }: Operation) => [
 
 const nowhere = {} as Place;
 
-/** The document of an operation, or else the method of its row: what tells changes from reads. */
+/** The document of an operation, else the method of its row; distinguishes changes from reads. */
 export const verbOf = ({ document, rest }: Operation) => document?.(nowhere) ?? rest!(nowhere)[0];

@@ -1,12 +1,12 @@
-// Clients of the live inbox, one for each transport, that stop reading once they are connected.
+// Clients of the live inbox, one per transport, that stop reading once they are connected.
 import { get, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import type { Person } from "./world.js";
 
 export interface PausedReader {
-  /** Ids of the notifications that arrived whole, in order. */
+  /** Ids of the notifications that arrived completely, in order. */
   readonly seen: string[];
-  /** Reads on, up to the end: resolves with the close code of the socket, or 0 when the response ended. */
+  /** Resumes reading up to the end. Resolves with the close code of the socket, or 0 when the response ended. */
   resume(): Promise<number>;
 }
 
@@ -20,7 +20,7 @@ interface WireItem {
 
 const idIn = (json: string) => (JSON.parse(json) as WireItem).notification.id;
 
-/** A socket that is paused, and the ids in what it gets. */
+/** Pauses a socket, and collects the ids in what it receives. */
 function paused(socket: WebSocket, idOf: (message: string) => string | undefined): PausedReader {
   const seen: string[] = [];
   const closed = new Promise<number>((resolve) => socket.once("close", resolve));
@@ -65,7 +65,7 @@ const subscription: Connect = async (url, { token }) => {
   });
 };
 
-/** A response that is paused; `idsIn` finds the ids in what came of it. */
+/** Pauses a response; `idsIn` finds the ids in what it received. */
 const streamed =
   (accept: string, idsIn: (text: string) => string[]): Connect =>
   async (url, { token }) => {
@@ -82,7 +82,7 @@ const streamed =
             seen.splice(0, Infinity, ...idsIn(text));
           }
         } catch {
-          // The server cut the response off.
+          // The server aborted the response.
         }
         return 0;
       },
@@ -105,5 +105,5 @@ const ndjson = streamed("application/x-ndjson", (text) =>
     .map(idIn),
 );
 
-/** How each transport is connected to. */
+/** How to connect with each transport. */
 export const pausedReaders = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };

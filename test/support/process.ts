@@ -1,5 +1,4 @@
-// The program as a process of its own: for what only a process can do, such as printing and dying. It is the compiled
-// program that users run.
+// Runs the compiled program as a process of its own, for what only a process can do, such as printing and dying.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "../../src/embedded-postgres/folder.js";
@@ -11,7 +10,7 @@ export interface Program {
   stderr: () => string;
   /** Everything it has printed. */
   output: () => string;
-  /** Resolves with its status once it has ended and all it printed is read: a number, or the signal that killed it. */
+  /** Resolves once it has ended and its output is read, with its exit status or the signal that killed it. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
@@ -21,20 +20,20 @@ export interface ServerProcess extends Program {
 
 /** How the process runs. */
 interface Conditions {
-  /** File descriptors that it may have open. */
+  /** Maximum number of open file descriptors. */
   descriptors?: number;
-  /** Options of Node. */
+  /** Node options. */
   options?: string[];
 }
 
-/** Starts the server and waits until it is ready. Settings given as "" are not set. */
+/** Starts the server and waits until it is ready. Settings given as "" are unset. */
 export async function spawnServer(settings: NodeJS.ProcessEnv, conditions?: Conditions): Promise<ServerProcess> {
   const server = await spawnStart(settings, conditions);
   await ready(server);
   return server;
 }
 
-/** Starts the server, which may refuse. */
+/** Starts the server without waiting; it may fail to start. */
 export async function spawnStart(settings: NodeJS.ProcessEnv, conditions?: Conditions): Promise<ServerProcess> {
   const port = settings.STEWARD_PORT ?? String(await freePort());
   const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
@@ -43,13 +42,13 @@ export async function spawnStart(settings: NodeJS.ProcessEnv, conditions?: Condi
   return { ...server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Runs a command of the command line to its end. */
+/** Runs a command to its end. */
 export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
   const { ended, stdout, stderr } = spawnCommand(settings, ...words);
   return { status: await ended, stdout: stdout(), stderr: stderr() };
 }
 
-/** Starts a command of the command line. */
+/** Starts a command. */
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
   spawnProgram("dist/cli/main.js", words, settings);
 

@@ -1,9 +1,9 @@
-// Identity providers on this machine: a real one that speaks OpenID Connect, and what a sign-in needs of GitHub.
+// Identity providers on this machine: a real one that speaks OpenID Connect, and the part of GitHub that sign-in uses.
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 
-/** What a provider knows of a person. */
+/** What a provider knows about a person. */
 export interface Subject {
   email?: string;
   email_verified?: boolean;
@@ -24,7 +24,7 @@ const stopping = (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** An OpenID Connect provider whose login page takes any name: it is the subject. */
+/** An OpenID Connect provider. Its login page accepts any name and uses it as the subject. */
 export class OidcProvider {
   readonly subjects = new Map<string, Subject>();
 
@@ -33,7 +33,7 @@ export class OidcProvider {
     readonly issuer: string,
   ) {}
 
-  /** `callback` is where the server is going to be: providers want to know. */
+  /** `callback` is the redirect URI of the server, which providers must know in advance. */
   static async open(callback: () => string): Promise<OidcProvider> {
     const server = createServer();
     const provider = new OidcProvider(server, await listening(server));
@@ -42,7 +42,7 @@ export class OidcProvider {
         {
           client_id: client.id,
           client_secret: client.secret,
-          // Anywhere, as far as the provider's own check goes; it is told before each visit.
+          // The provider accepts redirect URIs anywhere; it learns the current one before each visit.
           redirect_uris: ["http://localhost:1/login/oidc/callback"],
         },
       ],
@@ -77,11 +77,11 @@ const textOf = async (request: IncomingMessage): Promise<string> => {
   return text;
 };
 
-/** GitHub as a sign-in sees it: whoever comes is `user`, at once. */
+/** GitHub as sign-in sees it. Every visitor is signed in as `user` without a prompt. */
 export class GithubServer {
   user = { id: 1, login: "octo", name: "Octo Cat" };
   emails: Array<{ email: string; primary: boolean; verified: boolean }> = [];
-  /** Challenges of codes that were given out (RFC 7636). */
+  /** Code challenges of the issued codes (RFC 7636). */
   readonly #codes = new Map<string, string>();
 
   private constructor(
@@ -119,7 +119,7 @@ export class GithubServer {
         const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(form.get("code_verifier")!));
         const isRight =
           Buffer.from(digest).toString("base64url") === challenge && form.get("client_secret") === client.secret;
-        // Faults have the status 200 there.
+        // GitHub reports errors with the status 200.
         return {
           body: isRight
             ? { access_token: "gho_x", token_type: "bearer", scope: "read:user" }

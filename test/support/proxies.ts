@@ -1,4 +1,4 @@
-// Proxies: made by the owner of the world, and run as processes of their own.
+// Workspace proxies: created by the owner of the world, and run as processes of their own.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { newId } from "../../src/domain/kernel/ids.js";
@@ -11,7 +11,7 @@ export interface Key {
   retiredAt: string | null;
 }
 
-/** What a proxy is told. Tests look into answers of every shape. */
+/** A response to a proxy. Tests look into responses of every shape. */
 export interface Reply {
   status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- see above
@@ -29,7 +29,7 @@ export class StandIn {
 
   private constructor(
     readonly process: ChildProcess,
-    /** Where it serves. */
+    /** The URL where it serves. */
     readonly url: string,
     readonly replicaId: string,
   ) {
@@ -63,9 +63,9 @@ export class StandIn {
   heartbeat = (given: object = {}) => this.tell<Reply>("heartbeat", given);
   deregister = () => this.tell<Reply>("deregister");
   behave = (as: string) => this.tell("behave", { as });
-  /** Answers what it was silent about. */
+  /** Responds to the requests that it left without a response. */
   speak = () => this.tell("speak");
-  /** The requests to it since this was last asked. */
+  /** Requests that it received since the last call. */
   asked = () => this.tell<string[]>("asked");
 
   async stop(): Promise<void> {
@@ -76,14 +76,14 @@ export class StandIn {
   }
 }
 
-/** A proxy that the owner has made, with its token. */
+/** Creates a proxy as the owner; returns it with its token. */
 export async function makeProxy(w: World, name: string): Promise<{ id: string; name: string; token: string }> {
   const { status, body } = await w.as(w.owner).post(proxiesPath, { name });
   if (status !== 201) throw new Error(`Proxy ${name}: ${status} ${JSON.stringify(body)}`);
   return { id: body.id, name, token: body.proxy_token };
 }
 
-/** Keeps the processes that a file starts, and ends them after its tests. */
+/** Returns a function that starts stand-ins; they are stopped after the tests of the file. */
 export function standIns() {
   const started: StandIn[] = [];
   after(() => Promise.all(started.map((each) => each.stop())));

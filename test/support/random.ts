@@ -1,4 +1,4 @@
-// Hostile and plausible values from a seeded generator, so that a run that found something can be run again.
+// Hostile and plausible values from a seeded generator, so that a failed run can be repeated.
 import {
   type GraphQLArgument,
   type GraphQLField,
@@ -50,7 +50,7 @@ export interface JsonForm {
 export class Random {
   #state: number;
 
-  /** `known`: texts that name things which exist. */
+  /** `known`: names and ids that exist. */
   constructor(
     seed: number,
     private readonly known: readonly string[],
@@ -58,7 +58,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** A number from 0 to below 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -91,7 +91,7 @@ export class Random {
     return Object.fromEntries(Array.from({ length: this.below(5) }, () => [this.text(), this.value(depth - 1)]));
   }
 
-  /** A value of the form that an API description gives, mostly. */
+  /** A value that mostly matches the schema of an API description. */
   like(schema: JsonForm, depth = 3): unknown {
     if (this.chance(0.1)) return this.value(2);
     const { type, properties, items, additionalProperties } = schema;
@@ -109,7 +109,7 @@ export class Random {
     return type === "boolean" ? this.chance(0.5) : this.text();
   }
 
-  /** The text with a few characters lost, doubled or replaced. */
+  /** The text with a few characters removed, doubled, or replaced. */
   broken(text: string): string {
     let result = text;
     for (let times = 1 + this.below(4); times > 0; times--) {
@@ -120,7 +120,7 @@ export class Random {
     return result;
   }
 
-  /** A value that GraphQL takes for the type, mostly. */
+  /** A value that mostly is valid for the GraphQL type. */
   input(type: GraphQLInputType, depth = 3): unknown {
     if (this.chance(0.1)) return this.value(2);
     if (isNonNullType(type)) return this.input(type.ofType, depth);
@@ -137,7 +137,7 @@ export class Random {
     return type.name === "JSONObject" ? {} : this.text();
   }
 
-  /** An operation of one root field with random variables and a random selection. */
+  /** An operation with one root field, random variables, and a random selection. */
   operation(keyword: string, field: GraphQLField<unknown, unknown>, schema: GraphQLSchema) {
     const declared: string[] = [];
     const variables: Record<string, unknown> = {};

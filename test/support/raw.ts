@@ -1,13 +1,13 @@
-// Requests that no client would send: bytes on a socket, and what comes back until it closes.
+// Requests that no HTTP client would send: writes raw bytes to a socket and collects what comes back until it closes.
 import { connect } from "node:net";
 
-/** The status of each answer on the connection, and everything that was received. */
+/** The status of each response on the connection, and everything that was received. */
 export interface RawAnswer {
   statuses: number[];
   text: string;
 }
 
-/** Sends bytes and listens until the server closes, or is silent for a while after it answered. */
+/** Sends bytes and reads until the server closes the connection or is silent for half a second. */
 export function raw(url: string, ...parts: Array<string | Buffer>): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -26,6 +26,6 @@ export function raw(url: string, ...parts: Array<string | Buffer>): Promise<RawA
   });
 }
 
-/** A request as text; `close` ends the connection after its answer. */
+/** A request as text, with `Connection: close`. */
 export const rawRequest = (line: string, headers: string[] = [], body = ""): string =>
   [`${line} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers, "", body].join("\r\n");

@@ -1,24 +1,24 @@
-// Somebody with given roles in a small organisation of their own, written straight into the tables: hundreds of them
-// cost no password hash, and nothing that one of them does is in another's way.
+// A user with given roles in a small organization of their own, inserted directly into the tables: hundreds of them
+// cost no password hashing, and stages do not affect each other.
 import { newId } from "../../src/domain/kernel/ids.js";
 import { newToken, randomText } from "../../src/domain/tokens/text.js";
 import type { Client, World } from "./world.js";
 
-/** Ids of what there is on a stage. */
+/** Ids of the objects on a stage. */
 export interface Stage {
   actor: string;
   organization: string;
   /** A member without roles. */
   victim: string;
-  /** Holds a site role. Belongs to no organisation, as the newcomer. */
+  /** Holds a site role. Like the newcomer, belongs to no organization. */
   holder: string;
   newcomer: string;
-  /** A service account that is a user admin of the organisation. */
+  /** A service account that is a user admin of the organization. */
   bot: string;
-  /** The victim is in both groups, and whoever acts in the team, if that is a member. The team has a budget. */
+  /** The victim is in the group and the team, the actor in the team if they are a member. The team has a budget. */
   group: string;
   team: string;
-  /** API tokens and unread notifications, of the victim and of whoever acts. Each has a secret called `kept`, too. */
+  /** API tokens and unread notifications of the victim and of the actor. Each of the two has a secret called `kept`. */
   key: string;
   ownKey: string;
   note: string;
@@ -27,15 +27,15 @@ export interface Stage {
 
 export interface Part {
   siteRoles?: string[];
-  /** In the organisation of the stage, if a member at all. */
+  /** Roles in the organization of the stage; undefined if the actor is not a member. */
   roles?: string[];
-  /** In another organisation. */
+  /** Roles in another organization. */
   rolesElsewhere?: string[];
-  /** Of the credential. */
+  /** Scopes of the credential. */
   scopes?: string[];
 }
 
-/** Sets up a stage. `client` has the credential of whoever acts on it. */
+/** Sets up a stage. `client` has the credential of the actor. */
 export async function enter(w: World, part: Part): Promise<{ client: Client; stage: Stage }> {
   const { siteRoles = [], roles, rolesElsewhere, scopes = ["all"] } = part;
   const stage: Stage = {
@@ -163,10 +163,10 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
   return { client: w.as({ token: session.text }), stage };
 }
 
-/** A name that nobody else has: the random end of the id. */
+/** A unique name, from the random end of the id. */
 const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;
 
-/** Inserts rows in the order of the tables, in one round trip. What a row leaves out takes its default. */
+/** Inserts rows in the given order of tables, in one round trip. Columns that a row omits take their defaults. */
 export async function insert(w: World, tables: Record<string, object[]>): Promise<void> {
   const connection = await w.app.services.database.pool.connect();
   try {

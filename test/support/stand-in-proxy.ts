@@ -1,5 +1,5 @@
-// A proxy as a process of its own, which knows nothing of the server but its GraphQL: it says how it is, reports when it
-// is told to, and opens what is handed to it. Commands come from the parent.
+// A workspace proxy as a process of its own, which uses nothing of the server but GraphQL. It reports its health, sends
+// reports on command, and decrypts keys handed to it. Commands come from the parent process.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { jwtDecrypt } from "jose";
@@ -10,7 +10,7 @@ const json = { "Content-Type": "application/json" };
 const report = (errors: unknown, warnings: unknown) => (response: ServerResponse) =>
   void response.writeHead(200, json).end(JSON.stringify({ errors, warnings }));
 
-/** Writes for ever, as fast as it is read. */
+/** Writes endlessly, as fast as the client reads. */
 function flood(response: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, " ");
   const more = () => {
@@ -20,17 +20,17 @@ function flood(response: ServerResponse): void {
   more();
 }
 
-/** A byte now and then, for ever. */
+/** Writes a byte every 50 ms, endlessly. */
 function trickle(response: ServerResponse): void {
   response.writeHead(200, json);
   const timer = setInterval(() => response.write(" "), 50);
   response.on("close", () => clearInterval(timer));
 }
 
-/** Those that wait for an answer. */
+/** Requests that are left without a response. */
 const kept: ServerResponse[] = [];
 
-const behaviours: Record<string, (response: ServerResponse) => void> = {
+const behaviors: Record<string, (response: ServerResponse) => void> = {
   clean: report([], []),
   warning: report([], ["The disk is nearly full."]),
   failing: report(["The disk is full."], ["It is hot."]),
@@ -50,12 +50,12 @@ const behaviours: Record<string, (response: ServerResponse) => void> = {
   hangUp: (response) => void response.destroy(),
 };
 
-let behaviour = "clean";
+let behavior = "clean";
 const asked: string[] = [];
 const server = createServer((request, response) => {
   asked.push(`${request.method} ${request.url} ${JSON.stringify(Object.keys(request.headers).sort())}`);
   const isReport = request.url === "/healthz-report";
-  (isReport ? behaviours[behaviour]! : behaviours.clean!)(response);
+  (isReport ? behaviors[behavior]! : behaviors.clean!)(response);
 });
 await new Promise<void>((done) => server.listen(0, host, done));
 const url = `http://${host}:${(server.address() as AddressInfo).port}`;
@@ -74,9 +74,9 @@ const keys = "appConnectKeys { kid key usableFrom retiredAt }";
 type Given = Record<string, unknown>;
 
 const commands: Record<string, (given: Given) => unknown> = {
-  behave: ({ as }) => (behaviour = as as string),
+  behave: ({ as }) => (behavior = as as string),
   asked: () => asked.splice(0),
-  speak: () => kept.splice(0).forEach(behaviours.clean!),
+  speak: () => kept.splice(0).forEach(behaviors.clean!),
   register: (given) =>
     say(
       `mutation($input: RegisterWorkspaceProxyInput!) {

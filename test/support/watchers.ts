@@ -1,4 +1,4 @@
-// Clients of the live inbox, one for each transport, that gather what they are told.
+// Clients of the live inbox, one per transport, that collect what they receive.
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
@@ -7,16 +7,16 @@ export interface Told {
   title: string;
   content: string;
   unreadCount: number;
-  /** Where the transport has one. */
+  /** Set if the transport has cursors. */
   cursor?: string;
 }
 
 export interface Watcher {
-  /** In the order of arrival. */
+  /** In order of arrival. */
   readonly items: Told[];
-  /** The counts told without an item. */
+  /** Unread counts received without an item. */
   readonly unread: number[];
-  /** The unread counts told because the place to resume from was not known. */
+  /** Unread counts received because the cursor to resume from was unknown. */
   readonly restarts: number[];
   /** The close code of the socket, or 0 when the response ended. */
   readonly ended: Promise<number>;
@@ -55,12 +55,12 @@ const webSocket: Connect = async (url, token, { query = "", headers = {} } = {})
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
     socket.once("error", reject);
-    socket.once("unexpected-response", (_, response) => reject(new Error(`Refused with ${response.statusCode}.`)));
+    socket.once("unexpected-response", (_, response) => reject(new Error(`Rejected with ${response.statusCode}.`)));
   });
   return { items, unread: [], restarts: [], ended, close: () => socket.close() };
 };
 
-/** Reads a streamed answer, handing each part that `separator` ends to `take`. */
+/** Reads a streamed response and passes each part that ends with `separator` to `take`. */
 async function streamed(
   url: string,
   token: string,
@@ -74,7 +74,7 @@ async function streamed(
     headers: { "Service-Session-Token": token, Accept: accept, ...headers },
     signal: aborted.signal,
   });
-  if (response.status !== 200) throw new Error(`Refused with ${response.status}.`);
+  if (response.status !== 200) throw new Error(`Rejected with ${response.status}.`);
   const read = async () => {
     let rest = "";
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -145,7 +145,7 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
     else (event.__typename === "InboxWatchRestarted" ? restarts : unread).push(event.unreadCount);
   };
   const first = await events.next();
-  if (first.done || first.value.errors) throw new Error(`Refused with ${JSON.stringify(first.value?.errors)}.`);
+  if (first.done || first.value.errors) throw new Error(`Rejected with ${JSON.stringify(first.value?.errors)}.`);
   take(first.value.data!);
   void (async () => {
     for await (const { data } of events) if (data) take(data);
@@ -153,10 +153,10 @@ const subscription: Connect = async (url, token, { query = "" } = {}) => {
   return { items, unread, restarts, ended, close: () => void client.dispose() };
 };
 
-/** How each transport is connected to. */
+/** How to connect with each transport. */
 export const transports = { WebSocket: webSocket, SSE: sse, NDJSON: ndjson, subscription };
 
-/** Waits until something holds, and fails if it does not within the time. */
+/** Waits until a condition holds; fails after the given time. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -164,7 +164,7 @@ export async function eventually(
 ): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Not within ${milliseconds} ms: ${what}.`);
+    if (Date.now() > deadline) throw new Error(`Timed out after ${milliseconds} ms: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

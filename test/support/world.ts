@@ -1,4 +1,4 @@
-// A world to tell stories in: flat verbs over real HTTP.
+// A world to tell stories in: a server, its users, and flat verbs over real HTTP.
 import type { App } from "../../src/app.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
@@ -6,14 +6,14 @@ import { ownerPassword, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { statementsOf } from "./statements.js";
 
-// Tests look into answers of every shape.
+// Tests look into responses of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
 type Anything = any;
 
 export interface Answer {
   status: number;
   headers: Headers;
-  /** Parsed when it is JSON, else the text. */
+  /** Parsed if it is JSON, else text. */
   body: Anything;
 }
 
@@ -24,14 +24,14 @@ export interface Person {
   token: string;
 }
 
-/** What speaks for a workspace. */
+/** The agent of a workspace, with its credential. */
 export interface Agent {
   id: string;
   name: string;
   token: string;
 }
 
-/** Everything GraphQL said was wrong. */
+/** All errors of a GraphQL response. */
 export class GraphqlFailure extends Error {
   constructor(readonly errors: Array<{ message: string; path?: unknown[]; extensions: Record<string, Anything> }>) {
     super(errors.map(({ message }) => message).join("; "));
@@ -41,7 +41,7 @@ export class GraphqlFailure extends Error {
   }
 }
 
-/** A client with the credential of one person, or of nobody. */
+/** A client with one credential, or an anonymous one. */
 export class Client {
   constructor(
     private readonly base: string,
@@ -71,14 +71,14 @@ export class Client {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** The data of an operation; throws a GraphqlFailure when there are errors. */
+  /** Returns the data of an operation; throws a GraphqlFailure when there are errors. */
   async graphql(query: string, variables?: Record<string, unknown>): Promise<Anything> {
     const { body } = await this.post("/graphql", { query, variables });
     if (body.errors) throw new GraphqlFailure(body.errors);
     return body.data;
   }
 
-  /** What is wrong with an operation that fails. */
+  /** Returns the failure of an operation that must fail. */
   async failure(query: string, variables?: Record<string, unknown>): Promise<GraphqlFailure> {
     try {
       await this.graphql(query, variables);
@@ -111,14 +111,14 @@ export class World {
 
   as = ({ token }: Pick<Person, "token">): Client => new Client(this.app.url, token);
 
-  /** Signs somebody in again. */
+  /** Signs a user in and returns the session token. */
   login = async (email: string, password: string): Promise<string> => {
     const { status, body } = await this.nobody.post("/api/v2/users/login", { email, password });
-    if (status !== 201) throw new Error(`Login of ${email} answered ${status}: ${JSON.stringify(body)}`);
+    if (status !== 201) throw new Error(`Login of ${email} failed with ${status}: ${JSON.stringify(body)}`);
     return body.session_token;
   };
 
-  /** New members of the default organization, each signed in; names get a number where they are taken. */
+  /** Creates members of the default organization, each signed in. Names get a numeric suffix. */
   users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
 
   user = async (name: string, organizationIds: string[] = [this.defaultOrganization]): Promise<Person> => {
@@ -132,7 +132,7 @@ export class World {
     return { id: createUser.user.id, username, email, token: await this.login(email, password) };
   };
 
-  /** Gives roles: site roles by their names, or those of the default organization when they begin with `organization-`. */
+  /** Sets roles: site roles by name, or roles in the default organization if the names begin with `organization-`. */
   grant = async ({ id }: Pick<Person, "id">, ...roles: string[]): Promise<void> => {
     const named = roles.map((role) => role.toUpperCase().replaceAll("-", "_"));
     const isSite = !roles[0]?.startsWith("organization-");
@@ -143,7 +143,7 @@ export class World {
     await this.as(this.owner).graphql(mutation, { user: id, roles: named });
   };
 
-  /** Another organization, with nobody in it. */
+  /** Creates another organization without members. */
   organization = async (name = `org-${++this.#made}`): Promise<{ id: string; name: string }> => {
     const { createOrganization } = await this.as(this.owner).graphql(
       `mutation($name: String!) { createOrganization(input: { name: $name }) { organization { id name } } }`,
@@ -152,7 +152,7 @@ export class World {
     return createOrganization.organization;
   };
 
-  /** A group of the default organization, made by the owner. */
+  /** Creates a group as the owner, by default in the default organization. */
   group = async (
     name = `group-${++this.#made}`,
     {
@@ -172,7 +172,7 @@ export class World {
     return made.body;
   };
 
-  /** A workspace as it is after a start, with one agent. */
+  /** Creates a workspace with one agent, as if it had been started. */
   workspace = async (
     owner: Pick<Person, "id">,
     { name = `box-${++this.#made}`, organization = this.defaultOrganization } = {},
@@ -186,7 +186,7 @@ export class World {
     return { id, name, agent: await this.agent({ id }) };
   };
 
-  /** One more agent of a workspace. */
+  /** Adds an agent to a workspace. */
   agent = async (workspace: { id: string }, name = "main"): Promise<Agent> => {
     const [id, secret] = [newId(), randomText(43)];
     await this.app.services.database.pool.query(
@@ -197,9 +197,8 @@ export class World {
     return { id, name, token: `stwa_${secret}` };
   };
 
-  /** How many SQL statements the server sends for `work`, besides those that look at credentials. */
-  statements = async (work: () => Promise<unknown>): Promise<number> =>
-    (await statementsOf(this.app.services.database, work)).statements;
+  /** Counts the SQL statements that the server sends for `work`, except those that check credentials. */
+  statements = async (work: () => Promise<unknown>): Promise<number> => (await statementsOf(work)).statements;
 
   close = async (): Promise<void> => {
     await this.app.close();
@@ -207,7 +206,7 @@ export class World {
   };
 }
 
-/** A server of its own with the owner signed in. Close it after the tests. */
+/** Starts a server of its own and signs the owner in. Close it after the tests. */
 export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World> {
   const database = await cloneDatabase();
   const app = await startServer(database.url, changes);
@@ -218,7 +217,7 @@ export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World
   return new World(app, database, { ...me, token: body.session_token }, organizations);
 }
 
-/** Inside `describe`: gives the file a world that is there during its tests. */
+/** Inside `describe`: starts a world before its tests and closes it afterwards. */
 export function world(changes: NodeJS.ProcessEnv = {}): () => World {
   let started: World;
   before(async () => {

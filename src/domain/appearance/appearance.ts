@@ -7,7 +7,7 @@ import { Problems } from "../kernel/errors.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import { iconProblem, proseProblem } from "../kernel/text.js";
 
-/** A message that clients show to everybody. */
+/** A message that clients show to all users. */
 export interface Banner {
   enabled: boolean;
   /** Markdown without HTML. */
@@ -16,14 +16,14 @@ export interface Banner {
   backgroundColor: string;
 }
 
-/** What administrators set of the looks. */
+/** The part of the appearance that administrators set. */
 export interface ChosenAppearance {
   applicationName: string;
   logoUrl: string;
   announcementBanners: Banner[];
 }
 
-/** The looks of the deployment. */
+/** The appearance of the deployment. */
 export interface Appearance extends ChosenAppearance {
   docsUrl: string;
   supportLinks: SupportLink[];
@@ -37,14 +37,14 @@ const chosen = siteSetting<ChosenAppearance>("appearance", {
 
 const noBanner: Banner = { enabled: false, message: "", backgroundColor: "" };
 
-/** The first announcement banner, for clients that know of one only. */
+/** The first announcement banner, for clients that support only one. */
 export const serviceBannerOf = ({ announcementBanners: [first = noBanner] }: ChosenAppearance): Banner => first;
 
 export async function readAppearance(ctx: Context): Promise<Appearance> {
-  return whole(ctx, hasFeature(ctx, "appearance") ? await readSiteSetting(ctx, chosen) : chosen.initially);
+  return complete(ctx, hasFeature(ctx, "appearance") ? await readSiteSetting(ctx, chosen) : chosen.initially);
 }
 
-function whole({ config }: Context, appearance: ChosenAppearance): Appearance {
+function complete({ config }: Context, appearance: ChosenAppearance): Appearance {
   const { docsUrl = "", supportLinks } = config;
   const docs = { name: "Documentation", target: docsUrl, icon: "docs", location: "navbar" };
   return { ...appearance, docsUrl, supportLinks: supportLinks ?? (docsUrl ? [docs] : []) };
@@ -52,65 +52,62 @@ function whole({ config }: Context, appearance: ChosenAppearance): Appearance {
 
 type Given<Value> = { [Key in keyof Value]?: Value[Key] | null };
 
-/** Looks that replace all that were chosen before. What is left out is empty. */
+/** An appearance that replaces the stored one. Absent fields become empty. */
 export interface UpdateAppearance extends Given<Omit<ChosenAppearance, "announcementBanners">> {
   announcementBanners?: Array<Given<Banner>> | null;
-  /** The only banner where there is no list of them, unless it is blank. */
+  /** The only banner if `announcementBanners` is absent; ignored if blank. */
   serviceBanner?: Given<Banner> | null;
 }
 
-/** What is stored now, and the service banner as it was given. */
+/** The stored appearance, and the given service banner. */
 export interface UpdatedAppearance {
   appearance: Appearance;
   serviceBanner: Banner;
 }
 
-const mostBanners = 20;
-const longestMessage = 3000;
-const longestName = 64;
+const maxBanners = 20;
+const maxMessageLength = 3000;
+const maxNameLength = 64;
 
-/** Replaces the looks of the deployment. */
+/** Replaces the appearance of the deployment. Throws FORBIDDEN without the permission or the license. */
 export async function updateAppearance(ctx: Context, input: UpdateAppearance): Promise<UpdatedAppearance> {
   authorize(ctx.actor, "deployment_config:update");
   requireFeature(ctx, "appearance");
-  const serviceBanner = input.serviceBanner ? completed(input.serviceBanner) : undefined;
+  const serviceBanner = input.serviceBanner ? bannerOf(input.serviceBanner) : undefined;
   const appearance = {
     applicationName: input.applicationName ?? "",
     logoUrl: input.logoUrl ?? "",
-    announcementBanners: input.announcementBanners?.map(completed) ?? alone(serviceBanner),
+    announcementBanners: input.announcementBanners?.map(bannerOf) ?? unlessBlank(serviceBanner),
   };
-  requireSound(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner");
+  requireValid(appearance, input.announcementBanners ? "announcementBanners" : "serviceBanner");
 
   const diff = diffOf(await replaceSiteSetting(ctx, chosen, appearance), appearance);
   if (Object.keys(diff).length > 0) ctx.audit({ action: "update", resourceType: "appearance", diff });
-  return { appearance: whole(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
+  return { appearance: complete(ctx, appearance), serviceBanner: serviceBanner ?? serviceBannerOf(appearance) };
 }
 
-const completed = ({ enabled, message, backgroundColor }: Given<Banner>): Banner => ({
+const bannerOf = ({ enabled, message, backgroundColor }: Given<Banner>): Banner => ({
   enabled: enabled ?? false,
   message: message ?? "",
   backgroundColor: backgroundColor ?? "",
 });
 
-const alone = (banner = noBanner): Banner[] =>
+const unlessBlank = (banner = noBanner): Banner[] =>
   banner.enabled || banner.message !== "" || banner.backgroundColor !== "" ? [banner] : [];
 
-/** Throws every fault; `source` is where the banners came from. */
-function requireSound(
+/** Throws all faults together; `source` is the field that supplied the banners. */
+function requireValid(
   { applicationName, logoUrl, announcementBanners }: ChosenAppearance,
   source: "announcementBanners" | "serviceBanner",
 ): void {
   const problems = new Problems();
-  problems.add(
-    source,
-    announcementBanners.length > mostBanners ? `Must be at most ${mostBanners} banners.` : undefined,
-  );
-  for (const [index, { message, backgroundColor }] of announcementBanners.slice(0, mostBanners).entries()) {
+  problems.add(source, announcementBanners.length > maxBanners ? `Must be at most ${maxBanners} banners.` : undefined);
+  for (const [index, { message, backgroundColor }] of announcementBanners.slice(0, maxBanners).entries()) {
     const field = source === "serviceBanner" ? source : `${source}[${index}]`;
-    problems.add(`${field}.message`, proseProblem(message, longestMessage));
+    problems.add(`${field}.message`, proseProblem(message, maxMessageLength));
     problems.add(`${field}.backgroundColor`, colorProblem(backgroundColor));
   }
-  problems.add("applicationName", proseProblem(applicationName, longestName));
+  problems.add("applicationName", proseProblem(applicationName, maxNameLength));
   problems.add("logoUrl", iconProblem(logoUrl));
   problems.throwIfAny();
 }

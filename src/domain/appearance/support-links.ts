@@ -1,27 +1,27 @@
 import { iconProblem, isStorable, proseProblem, urlProblem } from "../kernel/text.js";
 
-/** A link that clients show to people who look for help. */
+/** A help link that clients show. */
 export interface SupportLink {
   name: string;
   target: string;
-  /** One of a few names that clients have pictures for, or a URL. */
+  /** One of `icons`, which clients have built in, or a URL. */
   icon: string;
   location: string;
 }
 
 const icons = ["bug", "chat", "docs", "star"];
 const locations = ["navbar", "dropdown"];
-const most = 20;
+const maxLinks = 20;
 
-/** Follows "must be". */
+/** The format that `readSupportLinks` accepts. Completes "must be". */
 export const supportLinksRule =
-  `a JSON array of at most ${most} objects with name (1 to 64 characters), target (an http or https URL), ` +
+  `a JSON array of at most ${maxLinks} objects with name (1 to 64 characters), target (an http or https URL), ` +
   `icon (${icons.join(", ")} or a URL; docs) and location (${locations.join(" or ")}; navbar)`;
 
-/** Reads the links of a setting; `undefined` if it holds anything else. */
+/** Parses the links of a setting; `undefined` if it is invalid. */
 export function readSupportLinks(text: string): SupportLink[] | undefined {
   const value = parsed(text);
-  if (!Array.isArray(value) || value.length > most) return undefined;
+  if (!Array.isArray(value) || value.length > maxLinks) return undefined;
   const links = value.map(readLink);
   return links.includes(undefined) ? undefined : (links as SupportLink[]);
 }
@@ -39,13 +39,13 @@ function readLink(value: unknown): SupportLink | undefined {
   const { name, target, icon = "docs", location = "navbar", ...others } = value as Record<string, unknown>;
   const texts = { name, target, icon, location };
   if (Object.keys(others).length > 0 || !areTexts(texts)) return undefined;
-  const isSound =
+  const isValid =
     texts.name.trim() !== "" &&
     proseProblem(texts.name, 64) === undefined &&
     urlProblem(texts.target) === undefined &&
     (icons.includes(texts.icon) || (texts.icon !== "" && iconProblem(texts.icon) === undefined)) &&
     locations.includes(texts.location);
-  return isSound ? texts : undefined;
+  return isValid ? texts : undefined;
 }
 
 const areTexts = (values: Record<keyof SupportLink, unknown>): values is Record<keyof SupportLink, string> =>

@@ -1,13 +1,12 @@
 import type { Context } from "../kernel/context.js";
-import type { Actor } from "../kernel/actor.js";
-import { may } from "../authorization/authorization.js";
+import type { UserActor } from "../kernel/actor.js";
+import { authorizeMachine, may } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
 import { parseToken } from "../tokens/text.js";
-import { reportingProxy } from "../workspace-proxies/registration.js";
 
-/** An application as its address names it, and what its visitor shows. */
+/** An application, given by the names in its URL, and the application key of the visitor. */
 export interface ApplicationReference {
   /** Username, in any letter case. */
   owner: string;
@@ -18,14 +17,14 @@ export interface ApplicationReference {
   apiKey?: string | null;
 }
 
-/** What a proxy needs to know before it lets somebody in. */
+/** What a proxy needs to admit or reject a visitor. */
 export interface ApplicationTarget {
   workspaceId: string;
   agentId: string;
   appId: string;
-  /** Where the agent reaches the application; null for those who may not open it. */
+  /** The URL of the application for the agent; null unless `allowed`. */
   url: string | null;
-  /** Who the visitor is; null if the key does not count. */
+  /** The visitor; null without a valid key. */
   userId: string | null;
   allowed: boolean;
 }
@@ -48,10 +47,10 @@ const applicationByNames = statement<FoundApplication>(`
     join workspace_apps app on app.agent_id = a.id and app.slug = $4
   where ${foldedSql("u.username")} = ${foldedSql("$1")} and u.deleted_at is null`);
 
-/** Tells a proxy where an application is and whether its visitor may open it. */
-export async function readApplicationTarget(ctx: Context, asked: ApplicationReference): Promise<ApplicationTarget> {
-  reportingProxy(ctx);
-  const { owner, workspace, agent, slug, apiKey } = asked;
+/** Resolves an application for a proxy, and whether the visitor may open it. Throws NOT_FOUND. */
+export async function readApplicationTarget(ctx: Context, reference: ApplicationReference): Promise<ApplicationTarget> {
+  authorizeMachine(ctx.actor, "application:resolve");
+  const { owner, workspace, agent, slug, apiKey } = reference;
   const app = await ctx.row(applicationByNames, owner, workspace, agent, slug);
   if (!app) throw notFound();
   const visitor = apiKey ? await visitorOf(ctx, apiKey) : undefined;
@@ -60,8 +59,8 @@ export async function readApplicationTarget(ctx: Context, asked: ApplicationRefe
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };
 }
 
-/** Whoever shows the key. A proxy is shown application keys alone: other credentials count for nothing there. */
-async function visitorOf({ services }: Context, apiKey: string): Promise<Actor | undefined> {
+/** Returns the holder of an application key. Proxies receive no other credentials, so none is accepted. */
+async function visitorOf({ services }: Context, apiKey: string): Promise<UserActor | undefined> {
   if (parseToken(apiKey)?.kind !== "application") return undefined;
   try {
     return await services.credentials.authenticateUser(apiKey);
@@ -71,7 +70,7 @@ async function visitorOf({ services }: Context, apiKey: string): Promise<Actor |
   }
 }
 
-function mayOpen({ sharingLevel, ownerId, organizationId }: FoundApplication, visitor: Actor | undefined): boolean {
+function mayOpen({ sharingLevel, ownerId, organizationId }: FoundApplication, visitor: UserActor | undefined): boolean {
   if (sharingLevel === "public") return true;
   if (!visitor) return false;
   if (sharingLevel === "authenticated") return true;

@@ -4,9 +4,10 @@ import { statement } from "../kernel/database.js";
 import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import { newId } from "../kernel/ids.js";
+import { takeTurn } from "../kernel/locks.js";
 import type { Sealed } from "../outside/vault.js";
 
-/** A key of the ring as one recipient gets it: good for what is sent to that recipient, and for nothing else. */
+/** A key derived from a key of the ring for one recipient. It opens only messages to this recipient. */
 export interface AppConnectKey {
   kid: string;
   /** 32 bytes, base64url. */
@@ -19,17 +20,17 @@ interface RingKey extends Sealed {
   id: string;
   usableFrom: string;
   retiredAt: string | null;
-  /** Whether messages are sealed with it now. */
+  /** Whether new messages are encrypted with it. */
   isInUse: boolean;
-  /** Whether it is time to hand out its successor. */
+  /** Whether its successor is due. */
   isAging: boolean;
 }
 
-/** How long a key is used, and how long before and after that recipients have it. */
+/** The period of use of a key, and the time before and after it in which recipients have the key, too. */
 const age = "interval '30 days'";
 const margin = "interval '5 minutes'";
 
-// By the clock of the moment: a key that another transaction has made meanwhile is in use, however old this one is.
+// Uses `clock_timestamp()`, because a key may have been created after the start of this transaction.
 const ring = statement<RingKey>(`
   select id, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext, usable_from as "usableFrom",
     retired_at as "retiredAt", usable_from <= clock_timestamp() and coalesce(retired_at > clock_timestamp(), true) as "isInUse",
@@ -37,10 +38,8 @@ const ring = statement<RingKey>(`
   from app_connect_keys where retired_at is null or retired_at > now() - ${margin}
   order by usable_from, id`);
 
-const lockRing = statement(`select pg_advisory_xact_lock(hashtext('steward.app_connect_keys'))`);
-
-// The first key is used at once; later ones when their predecessors have been used long enough, but not before
-// everybody had the time to fetch them.
+// The first key is used immediately; a later one from the end of its predecessor, but not before recipients had time to
+// fetch it.
 const append = statement(`
   with start as (
     select date_trunc('milliseconds', coalesce(max(greatest(usable_from + ${age}, now() + ${margin})), now())) as moment
@@ -53,11 +52,11 @@ const append = statement(`
   insert into app_connect_keys (id, key_id, secret_nonce, secret_ciphertext, usable_from)
   select $1, $2, $3, $4, start.moment from start`);
 
-/** The keys that recipients need, oldest first. Makes the first one, and the next when it is time. */
+/** Returns the keys that recipients need, oldest first. Creates the first key, and the next one when it is due. */
 async function keptRing(ctx: Context): Promise<RingKey[]> {
   const keys = await ctx.rows(ring);
   if (!needsKey(keys)) return keys;
-  await ctx.rows(lockRing);
+  await takeTurn(ctx, "app_connect_keys");
   if (needsKey(await ctx.rows(ring))) await appendKey(ctx);
   return ctx.rows(ring);
 }
@@ -71,14 +70,14 @@ async function appendKey(ctx: Context): Promise<void> {
   await ctx.rows(append, id, keyId, nonce, ciphertext).catch(refuseForgottenKey);
 }
 
-/** The key of a recipient, which tells nothing of the secret or of other recipients' keys (RFC 5869). */
+/** Derives the key of a recipient (HKDF, RFC 5869), which discloses neither the secret nor keys of other recipients. */
 function derived(ctx: Context, key: RingKey, recipient: string): Buffer {
   const place = appConnectSecrets.place({ id: key.id, ownerId: key.id });
   const secret = Buffer.from(ctx.services.vault.open(place, key), "base64url");
   return Buffer.from(hkdfSync("sha256", secret, "", `steward app-connect v1:${recipient}`, 32));
 }
 
-/** The keys of a recipient: those in use, those just retired, and the next one shortly before it is used. */
+/** The keys of a recipient: in use, recently retired, and soon to be used. */
 export async function appConnectKeysFor(ctx: Context, recipient: string): Promise<AppConnectKey[]> {
   return (await keptRing(ctx)).map((key) => ({
     kid: key.id,
@@ -88,14 +87,14 @@ export async function appConnectKeysFor(ctx: Context, recipient: string): Promis
   }));
 }
 
-/** The key to seal a message for a recipient with. */
+/** The key that encrypts messages for a recipient. */
 export async function sealingKey(ctx: Context, recipient: string): Promise<{ kid: string; key: Buffer }> {
   const key = (await keptRing(ctx)).find(({ isInUse }) => isInUse);
   if (!key) throw new Error("No key of the ring is in use.");
   return { kid: key.id, key: derived(ctx, key, recipient) };
 }
 
-/** The key of a recipient that a message names, if the recipient has it. */
+/** The key of a recipient by its id; `undefined` if the recipient does not have it. */
 export async function openingKey(ctx: Context, recipient: string, kid: string): Promise<Buffer | undefined> {
   const key = (await ctx.rows(ring)).find(({ id }) => id === kid);
   return key && derived(ctx, key, recipient);

@@ -1,16 +1,17 @@
+import type { UserActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { keyHint } from "../tokens/credentials.js";
 import { newToken } from "../tokens/text.js";
 
-/** Application keys of a user at most: the oldest ends when one more is made. */
+/** Maximum number of application keys of a user. Another one ends the oldest. */
 const keysPerUser = 100;
 
-/** What application keys are good for. */
+/** The scope of application keys. */
 const scope = "application_connect";
 
-// The credential that asks must still be there: what has just been revoked leaves no key behind.
+// Requires that the creating credential still exists: it may have been revoked during the request.
 const insertKey = statement<{ expiresAt: string | null; ended: string[] }>(`
   with giver as (
     select id, user_id, expires_at from api_keys where id = $3 and expires_at > now() for key share
@@ -29,14 +30,17 @@ const insertKey = statement<{ expiresAt: string | null; ended: string[] }>(`
   select (select expires_at from created) as "expiresAt", array(select id from ended) as ended`);
 
 /**
- * Makes a key with which the caller may open applications, and nothing else. It ends with the credential that asks for
- * it, and after a day. `host` is where it is going to be used.
+ * Creates a key for applications at a host, with no other permissions. It expires after a day, or earlier with the
+ * credential that creates it. Returns its text.
  */
-export async function createApplicationKey(ctx: Context, userId: string, host: string): Promise<string> {
+export async function createApplicationKey(
+  ctx: Context,
+  { userId, credential }: UserActor,
+  host: string,
+): Promise<string> {
   const token = newToken("application");
   const { ip = null, userAgent = null } = ctx.request;
-  const giver = ctx.actor.credential?.id;
-  const made = await ctx.row(insertKey, token.id, token.secretHash, giver, userId, ip, userAgent);
+  const made = await ctx.row(insertKey, token.id, token.secretHash, credential.id, userId, ip, userAgent);
   if (!made?.expiresAt) throw unauthenticated("The token is not valid.");
   ctx.publish(...made.ended.map(keyHint));
   const diff = { scopes: { new: [scope] }, expiresAt: { new: made.expiresAt }, host: { new: host } };

@@ -5,21 +5,21 @@ import { isUuid } from "../kernel/text.js";
 import { parseToken } from "../tokens/text.js";
 import { openingKey, sealingKey } from "./key-ring.js";
 
-/** Seconds for which a message counts, and by how much clocks may go wrong before it. */
+/** Lifetime of a message, and tolerated clock skew before its start, in seconds. */
 const lifetime = 60;
 const leeway = 30;
 
-/** What hands an application key to whoever serves applications at an origin. */
+/** A message that passes an application key to the application server at an origin. */
 export interface Message {
-  /** Whose derived key opens it: the id of a proxy, or of the deployment. */
+  /** The id of the proxy or deployment whose derived key opens it. */
   recipient: string;
-  /** The origin that it is meant for. */
+  /** The origin at which it is valid. */
   audience: string;
   userId: string;
   apiKey: string;
 }
 
-/** Writes a message as JWE (RFC 7516, `dir` with A256GCM): nobody but its recipient can read it. */
+/** Encrypts a message for its recipient as JWE (RFC 7516, `dir` with A256GCM). */
 export async function sealMessage(ctx: Context, message: Message): Promise<string> {
   const { kid, key } = await sealingKey(ctx, message.recipient);
   const now = Math.floor(Date.now() / 1000);
@@ -35,7 +35,7 @@ export async function sealMessage(ctx: Context, message: Message): Promise<strin
     .encrypt(key);
 }
 
-/** A message that was opened. */
+/** The content of a valid message. */
 export interface OpenedMessage {
   id: string;
   apiKey: string;
@@ -43,7 +43,7 @@ export interface OpenedMessage {
   expiresAt: string;
 }
 
-/** Reads a message that is meant for this recipient at this origin, now; `undefined` for everything else. */
+/** Decrypts a message; returns `undefined` unless it is valid now, for the recipient and the origin. */
 export async function openMessage(
   ctx: Context,
   text: string,

@@ -4,11 +4,11 @@ import { readServerInfo } from "../deployment/deployment.js";
 import { primarySite } from "../workspace-proxies/primary.js";
 import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
 
-/** Who serves applications at a URL. */
+/** The application server at a URL. */
 export interface Target {
   /** The id of a proxy, or of the deployment. */
   recipient: string;
-  /** With the scheme that applications are served by there. */
+  /** The origin of the URL, with the scheme of the server. */
   origin: string;
 }
 
@@ -17,8 +17,8 @@ const registered = statement<Site & { id: string }>(`
   where deleted_at is null and registration > 0 order by id`);
 
 /**
- * Who serves applications at the URL: the deployment below its wildcard, or a proxy that has registered with the host.
- * Nobody does anywhere else, and where the dashboard is, there are no applications.
+ * Finds the application server at a URL: the deployment for hosts below its wildcard, or the proxy that registered the
+ * host; `undefined` for other hosts and for that of the dashboard.
  */
 export async function targetOf(ctx: Context, url: URL): Promise<Target | undefined> {
   const primary = primarySite(ctx);

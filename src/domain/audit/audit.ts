@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Actor } from "../kernel/actor.js";
-import type { RequestFacts } from "../kernel/request.js";
+import { type Actor, idOf } from "../kernel/actor.js";
+import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
 import { type Statement, statement } from "../kernel/database.js";
 
-/** What can happen to a resource. */
+/** The recorded actions on resources. */
 export const AuditAction = {
   CREATE: "create",
   UPDATE: "update",
@@ -21,23 +21,31 @@ export const AuditAction = {
 } as const;
 export type AuditAction = (typeof AuditAction)[keyof typeof AuditAction];
 
+/** The fields of an audit entry that identify the resource. */
+export const auditedAs = (type: string, id: string, label: string, organizationId?: string) => ({
+  resourceType: type,
+  resourceId: id,
+  resourceLabel: label,
+  organizationId,
+});
+
 /** Old and new values by field. */
 export type Diff = Record<string, { old?: unknown; new?: unknown }>;
 
-/** What happened to what. `diff` holds old and new values by field; secret values appear as `"***"`. */
+/** A recorded action. In `diff`, secret values appear as `"***"`. */
 export interface AuditEntry {
   action: AuditAction;
-  /** The user who acted, where the request itself has no user yet: sign-in. */
+  /** The user of a sign-in, whose request is anonymous. Default: the actor of the request. */
   actorId?: string;
   resourceType: string;
   resourceId?: string;
-  /** What a person would call the resource: a name, an e-mail. */
+  /** A readable name of the resource, such as a username or email. */
   resourceLabel?: string;
   organizationId?: string;
   diff?: Diff;
 }
 
-/** What `change` really changes about `before`. What it leaves out, by null or by absence, stays as it is. */
+/** Returns the fields whose values `change` alters. Null and absent values alter nothing. */
 export function diffOf<Row extends object>(
   before: Partial<Row>,
   change: { [Field in keyof Row]?: Row[Field] | null },
@@ -55,9 +63,9 @@ const insertAuditEvent = statement(`
     resource_label, organization_id, diff, request_id, ip, user_agent)
   values ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`);
 
-/** The insert of one audit event, for the transaction it tells of. */
+/** Returns the statement that inserts an audit event, for the transaction of the action. */
 export function auditStatement(
-  ctx: { actor: Actor; request: RequestFacts },
+  ctx: { actor: Actor; request: RequestDetails },
   entry: AuditEntry,
 ): [Statement<unknown>, unknown[]] {
   const { actor, request } = ctx;
@@ -65,9 +73,9 @@ export function auditStatement(
     insertAuditEvent,
     [
       newId(),
-      entry.actorId ?? actor.userId ?? actor.machineId ?? null,
+      entry.actorId ?? idOf(actor) ?? null,
       entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind,
-      actor.credential?.id ?? null,
+      actor.kind === "user" ? actor.credential.id : null,
       entry.action,
       entry.resourceType,
       entry.resourceId ?? null,

@@ -1,72 +1,70 @@
 import type { Context } from "../kernel/context.js";
-import type { AuditAction, Diff } from "./audit.js";
+import { AuditEvent } from "../../entities/audit.js";
+import type { AuditAction } from "./audit.js";
 import { requireAnyReach } from "../authorization/authorization.js";
-import { plannedEachTime } from "../kernel/database.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
+import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { purge } from "../kernel/purge.js";
+import { idNamed } from "../kernel/references.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 
-/** Something that happened, as readers of the log see it. */
-export interface AuditEventRow {
-  id: string;
-  time: string;
-  actorId: string | null;
-  /** What the user who acted is called today. */
-  actorUsername: string | null;
-  actorKind: string;
-  apiKeyId: string | null;
+const columns = columnsOf(AuditEvent, "e", [
+  "id",
+  "time",
+  "actorId",
+  "actorKind",
+  "apiKeyId",
+  "action",
+  "resourceType",
+  "resourceId",
+  "resourceLabel",
+  "organizationId",
+  "diff",
+  "requestId",
+  "ip",
+  "userAgent",
+]);
+
+/** An audit event as readable in the log. */
+export interface AuditEventRow extends RowOf<typeof columns> {
   action: AuditAction;
-  resourceType: string;
-  resourceId: string | null;
-  resourceLabel: string | null;
-  organizationId: string | null;
-  diff: Diff;
-  requestId: string;
-  ip: string | null;
-  userAgent: string | null;
+  /** The current username of the user who acted. */
+  actorUsername: string | null;
 }
 
-/** Which events are wanted. What is absent does not narrow. */
+/** Filters of audit events. An absent filter does not narrow. */
 export interface AuditEventFilter {
-  /** A user by id, deleted ones too, or by name. */
+  /** Id of a user, which may be deleted; username; or `me`. */
   actor?: string | null;
   action?: AuditAction | null;
   resourceType?: string | null;
   resourceId?: string | null;
-  /** An organisation by id, deleted ones too, or by name. */
+  /** Id of an organization, which may be deleted; name; or `default`. */
   organization?: string | null;
   after?: string | null;
   before?: string | null;
 }
 
-const matching = `from audit_events e
-  where ($1 or e.organization_id = any($2::uuid[]))
-    and ($3::uuid is null or e.actor_id = $3)
-    and ($4::text is null or e.action = $4)
-    and ($5::text is null or e.resource_type = $5)
-    and ($6::text is null or e.resource_id = $6)
-    and ($7::uuid is null or e.organization_id = $7)
-    and ($8::timestamptz is null or e.time >= $8)
-    and ($9::timestamptz is null or e.time <= $9)`;
+/** Orders newest first. A page may begin only at an event that the caller may read. */
+const newestFirst = (isReadable: Sql): Order => ({
+  keys: [
+    {
+      column: sql`e.time`,
+      ofPlace: (id) => sql`(select e.time from audit_events e where e.id = ${id} and ${isReadable})`,
+    },
+  ],
+  id: sql`e.id`,
+  isDescending: true,
+});
 
-const newestFirst = plannedEachTime<AuditEventRow>(`
-  select e.id, e.time, e.actor_id as "actorId", (select username from users where id = e.actor_id) as "actorUsername",
-    e.actor_kind as "actorKind", e.api_key_id as "apiKeyId", e.action, e.resource_type as "resourceType",
-    e.resource_id as "resourceId", e.resource_label as "resourceLabel", e.organization_id as "organizationId", e.diff,
-    e.request_id as "requestId", e.ip, e.user_agent as "userAgent"
-  ${matching}
-    and ($11::uuid is null or
-      (e.time, e.id) < (coalesce($10::timestamptz, (select place.time from audit_events place
-        where place.id = $11 and ($1 or place.organization_id = any($2::uuid[])))), $11))
-  order by e.time desc, e.id desc limit $12`);
-
-const countMatching = plannedEachTime<{ count: number }>(`select count(*) ${matching}`);
-
-/** What happened, newest first: everything to those who audit the deployment, else what concerns their organisations. */
+/** Lists audit events, newest first: all for auditors of the deployment, otherwise those of their organizations. */
 export async function listAuditEvents(
   ctx: Context,
   filter: AuditEventFilter,
@@ -77,27 +75,39 @@ export async function listAuditEvents(
   const problems = new Problems();
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny();
-  const { actor, action, resourceType, resourceId, organization, after, before } = filter;
-  const actorId = await idOf(ctx, actor, findUser);
-  // A list of one would not be read by its index in the order of time.
-  const only = everywhere || organizations.length > 1 ? undefined : organizations[0];
-  const organizationId = (await idOf(ctx, organization, findOrganization)) ?? only;
-  const resource = resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId;
-  const values = [everywhere, organizations, actorId, action, resourceType, resource, organizationId, after, before];
-  const { place, limit } = range;
-  const rows = await ctx.rows(newestFirst, ...values, place?.keys?.[0], place?.id, limit + 1);
-  return pageOf(range, rows, {
+  const isReadable = everywhere ? sql`true` : inOrganizations(organizations);
+  const matches = allOf(isReadable, await matching(ctx, filter));
+  const select = (beyond?: Sql) => sql`
+    select ${raw(columns)}, (select username from users where id = e.actor_id) as "actorUsername"
+    from audit_events e where ${allOf(matches, beyond)}`;
+  return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, newestFirst(isReadable), select)), {
     cursor: ({ id, time }) => cursor(id, time),
-    count: async () => (await ctx.row(countMatching, ...values))?.count ?? 0,
+    count: () => ctx.count(countUpTo(mostCounted, sql`select from audit_events e where ${matches}`)),
   });
 }
 
-/** An id stands for itself, whether or not there is something that has it. */
-async function idOf(
-  ctx: Context,
-  ref: string | null | undefined,
-  find: (ctx: Context, ref: string) => Promise<{ id: string }>,
-): Promise<string | undefined> {
-  if (!ref) return undefined;
-  return isUuid(ref) ? ref : (await find(ctx, ref)).id;
+async function matching(ctx: Context, filter: AuditEventFilter): Promise<Sql> {
+  const [actorId, organizationId] = await Promise.all([
+    filter.actor ? idNamed(ctx, filter.actor, findUser) : undefined,
+    filter.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,
+  ]);
+  return allOf(
+    given(actorId, (id) => sql`e.actor_id = ${id}`),
+    given(filter.action, (action) => sql`e.action = ${action}`),
+    given(filter.resourceType, (type) => sql`e.resource_type = ${type}`),
+    given(filter.resourceId, (id) => sql`e.resource_id = ${isUuid(id) ? id.toLowerCase() : id}`),
+    given(organizationId, (id) => sql`e.organization_id = ${id}`),
+    given(filter.after, (time) => sql`e.time >= ${time}`),
+    given(filter.before, (time) => sql`e.time <= ${time}`),
+  );
 }
+
+/** Compares a single id by `=`: then, unlike for an array, Postgres reads the index in the order of time. */
+const inOrganizations = (ids: readonly string[]): Sql =>
+  ids.length === 1 ? sql`e.organization_id = ${ids[0]}` : sql`e.organization_id = any(${ids}::uuid[])`;
+
+/** Deletes events after `STEWARD_AUDIT_RETENTION`; never if it is 0. */
+export const auditPurge = purge("audit_events", {
+  by: "time",
+  keptFor: ({ auditRetention }) => auditRetention || Infinity,
+});

@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../kernel/context.js";
-import type { Actor } from "../kernel/actor.js";
+import { requireUser, type UserActor } from "../kernel/actor.js";
 import { isStoredResource, type ObjectReference, readObjects, readOrganizations, storedResources } from "./stored.js";
 import { isPermission, mayOn, type Target } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 
-/** A question: may the caller do this to an object like that? */
+/** A check whether the caller may perform an action on an object. */
 export interface AuthCheck {
-  /** What the caller calls the question. */
+  /** The caller's name for the check, which identifies its result. */
   key: string;
   action?: string | null;
   object?: CheckedObject | null;
 }
 
-/** One stored object by its id, or any object with these traits. Empty text is the same as absent. */
+/** A stored object by its id, or any object with the given traits. An empty string is treated as absent. */
 export interface CheckedObject {
   resourceType?: string | null;
   resourceId?: string | null;
@@ -22,7 +22,7 @@ export interface CheckedObject {
   ownerId?: string | null;
   /** An id, a name or `default`. */
   organizationId?: string | null;
-  /** In at least one of the caller's organisations. */
+  /** Whether the permission in any of the caller's organizations suffices. */
   anyOrg?: boolean | null;
 }
 
@@ -31,12 +31,12 @@ export interface PermissionCheck {
   allowed: boolean;
 }
 
-/** Bounds of one request: a document may have several fields of checks. */
+/** Limits per request, over all fields of a document. */
 const maxChecks = 500;
 const maxObjects = 10;
 const maxKeyLength = 200;
 
-/** Checks between two turns of the event loop. */
+/** Checks after which to yield to the event loop. */
 const checksPerTurn = 50;
 
 interface Spent {
@@ -44,26 +44,27 @@ interface Spent {
   objects: number;
 }
 
-/** What the requests that are running have spent of these bounds. */
+/** Checks so far, by request. */
 const spent = new WeakMap<Context, Spent>();
 
 /**
- * Answers what the caller may do, by the rules that every operation obeys. What is missing, unreadable or unknown
- * allows nothing; the answer never says why.
+ * Evaluates the checks by the policy that all operations use. Missing, invisible, and unknown objects allow nothing;
+ * the result does not reveal the reason.
  */
 export async function checkPermissions(ctx: Context, checks: AuthCheck[]): Promise<PermissionCheck[]> {
+  const actor = requireUser(ctx.actor);
   const before = spent.get(ctx) ?? { checks: 0, objects: 0 };
   const objects = checks.filter(({ object }) => object?.resourceId).length;
   const total = { checks: before.checks + checks.length, objects: before.objects + objects };
   spent.set(ctx, total);
   requireWellFormed(checks, total);
-  const facts = await readFacts(ctx, checks);
-  const answers: PermissionCheck[] = [];
+  const references = await readReferences(ctx, actor, checks);
+  const results: PermissionCheck[] = [];
   for (const check of checks) {
-    answers.push({ key: check.key, allowed: isAllowed(ctx.actor, check, facts) });
-    if (answers.length % checksPerTurn === 0) await nextTurn();
+    results.push({ key: check.key, allowed: isAllowed(actor, check, references) });
+    if (results.length % checksPerTurn === 0) await nextTurn();
   }
-  return answers;
+  return results;
 }
 
 function requireWellFormed(checks: AuthCheck[], total: Spent): void {
@@ -92,16 +93,16 @@ function resourceTypeProblem({ resourceType, resourceId }: CheckedObject): strin
   return `Objects can be named by id if they are one of: ${storedResources.join(", ")}.`;
 }
 
-/** What the checks refer to, as far as the caller can see it. */
-interface Facts {
+/** Resolves the references of checks; `undefined` for what the caller cannot see. */
+interface References {
   object(check: CheckedObject): Target | undefined;
   owner(check: CheckedObject): Target | undefined;
   organizationId(check: CheckedObject): string | undefined;
 }
 
-async function readFacts(ctx: Context, checks: AuthCheck[]): Promise<Facts> {
+async function readReferences(ctx: Context, actor: UserActor, checks: AuthCheck[]): Promise<References> {
   const objects = checks.map(({ object }) => object ?? {});
-  const ownerOf = (check: CheckedObject) => ownersOf(ctx.actor, check);
+  const ownerOf = (check: CheckedObject) => ownersOf(actor, check);
   const [target, organization] = await Promise.all([
     readObjects(ctx, [...objects.flatMap(objectsOf), ...objects.flatMap(ownerOf)]),
     readOrganizations(ctx, objects.flatMap(organizationsOf)),
@@ -113,14 +114,14 @@ async function readFacts(ctx: Context, checks: AuthCheck[]): Promise<Facts> {
   };
 }
 
-// The references of a check: one of each kind, or none. Traits do not count beside the id of an object.
+// The references of a check: at most one of each kind. The id of an object takes precedence over traits.
 function objectsOf({ resourceType, resourceId }: CheckedObject): ObjectReference[] {
   return resourceId && resourceType && isStoredResource(resourceType)
     ? [{ resource: resourceType, id: resourceId }]
     : [];
 }
 
-function ownersOf({ userId }: Actor, { ownerId, resourceId }: CheckedObject): ObjectReference[] {
+function ownersOf({ userId }: UserActor, { ownerId, resourceId }: CheckedObject): ObjectReference[] {
   const id = ownerId === "me" ? userId : ownerId;
   return id && !resourceId && isUuid(id) ? [{ resource: "user", id }] : [];
 }
@@ -128,15 +129,15 @@ function ownersOf({ userId }: Actor, { ownerId, resourceId }: CheckedObject): Ob
 const organizationsOf = ({ organizationId, resourceId }: CheckedObject) =>
   organizationId && !resourceId ? [organizationId] : [];
 
-function isAllowed(actor: Actor, { action, object: check }: AuthCheck, facts: Facts): boolean {
+function isAllowed(actor: UserActor, { action, object: check }: AuthCheck, references: References): boolean {
   const permission = `${check?.resourceType}:${action}`;
   if (!check || !isPermission(permission)) return false;
   if (check.resourceId) {
-    const object = facts.object(check);
+    const object = references.object(check);
     return object !== undefined && mayOn(actor, permission, object);
   }
-  const owner = facts.owner(check);
-  const organizationId = facts.organizationId(check);
+  const owner = references.owner(check);
+  const organizationId = references.organizationId(check);
   if ((check.ownerId && !owner) || (check.organizationId && !organizationId)) return false;
   const traits = traitsOf(owner);
   return check.anyOrg && !organizationId
@@ -144,7 +145,7 @@ function isAllowed(actor: Actor, { action, object: check }: AuthCheck, facts: Fa
     : mayOn(actor, permission, { ...traits, organizationId });
 }
 
-/** What counts where no owner is named: an account without roles, and the role that every user admin gives. */
+/** The default traits, without an owner: an account without roles, and a role that every user admin may assign. */
 const ordinary: Target = {
   siteRoles: [],
   memberships: [],
@@ -152,5 +153,5 @@ const ordinary: Target = {
   assignedRole: "organization-user-admin",
 };
 
-/** What an object has from its owner. */
+/** The traits that an object takes from its owner. */
 const traitsOf = (owner: Target | undefined): Target => ({ ...ordinary, ...owner });

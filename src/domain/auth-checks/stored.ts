@@ -1,3 +1,4 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import {
   type Action,
@@ -10,7 +11,7 @@ import {
 import { statement } from "../kernel/database.js";
 import { isUuid } from "../kernel/text.js";
 
-/** A resource whose objects can be asked about by their ids. */
+/** A resource whose objects can be checked by id. */
 export type StoredResource =
   | "user"
   | "organization"
@@ -21,10 +22,10 @@ export type StoredResource =
   | "oauth2_app"
   | "workspace_proxy";
 
-/** An object with all that the policy reads of it, whatever the action. */
+/** An object with all properties that the policy reads for any action. */
 type Stored<R extends Resource> = ObjectOf<`${R}:${Action<R>}` & Permission> & { id: string };
 
-/** Reads what the policy asks about stored objects, in one statement. Ids without an object are left out. */
+/** Reads the policy's view of stored objects, in one statement. Unknown ids are omitted. */
 type ReadTargets<R extends Resource> = (ctx: Context, ids: string[]) => Promise<Array<Stored<R>>>;
 
 const users = statement<Stored<"user">>(`
@@ -36,7 +37,7 @@ const users = statement<Stored<"user">>(`
 const organizations = statement<Stored<"organization">>(`
   select id, id as "organizationId" from organizations where id = any($1::uuid[]) and deleted_at is null`);
 
-// Everyone has the id of its organization, and no rows of members. Groups end with their organization.
+// The group Everyone has the id of its organization and no member rows. Groups are deleted with their organization.
 const groups = statement<Stored<"group">>(`
   select g.id, g.organization_id as "organizationId", case when g.id = g.organization_id
     then exists (select from organization_members m where m.organization_id = g.id and m.user_id = $2)
@@ -52,7 +53,7 @@ const noneYet = () => Promise.resolve([]);
 const readers: { [R in StoredResource]: ReadTargets<R> } = {
   user: (ctx, ids) => ctx.rows(users, ids),
   organization: (ctx, ids) => ctx.rows(organizations, ids),
-  group: (ctx, ids) => ctx.rows(groups, ids, ctx.actor.userId ?? null),
+  group: (ctx, ids) => ctx.rows(groups, ids, userIdOf(ctx.actor) ?? null),
   template: noneYet,
   workspace: noneYet,
   task: noneYet,
@@ -64,7 +65,7 @@ export const storedResources = Object.keys(readers) as StoredResource[];
 
 export const isStoredResource = (name: string): name is StoredResource => Object.hasOwn(readers, name);
 
-/** Names an object; the id in any letter case. */
+/** A reference to an object. The id is case-insensitive. */
 export interface ObjectReference {
   resource: StoredResource;
   id: string;
@@ -72,7 +73,7 @@ export interface ObjectReference {
 
 const keyOf = ({ resource, id }: ObjectReference) => `${resource}:${id.toLowerCase()}`;
 
-/** The objects that the caller can see: gives the facts of one, or `undefined` for all others. */
+/** Reads objects. Returns a lookup of their policy view, which yields `undefined` for what the caller cannot see. */
 export async function readObjects(ctx: Context, references: ObjectReference[]) {
   const ids = Map.groupBy(references, ({ resource }) => resource);
   const found = new Map<string, Target>();
@@ -92,7 +93,7 @@ const organizationsByReference = statement<{ id: string; name: string; isDefault
   select id, lower(name) as name, is_default as "isDefault" from organizations
   where deleted_at is null and (id = any($1::uuid[]) or lower(name) = any($2) or is_default and 'default' = any($2))`);
 
-/** The organisations that the caller can see, by id, name or `default`: gives the id of one. */
+/** Reads organizations by id, name, or `default`. Returns a lookup of the ids of those that the caller can see. */
 export async function readOrganizations(ctx: Context, references: string[]) {
   if (references.length === 0) return () => undefined;
   const refs = [...new Set(references.map((reference) => reference.toLowerCase()))];

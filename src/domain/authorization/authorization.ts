@@ -1,12 +1,12 @@
-import type { Actor } from "../kernel/actor.js";
-import { type Account, type Grant, gives, type MayGive, type Reach, reachOf, type Target } from "./grants.js";
-import { type ObjectOf, grants, type Permission } from "./policy.js";
+import type { Actor, MachineActor, UserActor } from "../kernel/actor.js";
+import { type Account, type Grant, gives, type MayAssign, type Reach, reachOf, type Target } from "./grants.js";
+import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
 import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
 import { forbidden } from "../kernel/errors.js";
 
 export type { Account, Reach, Target } from "./grants.js";
-export { type Action, type ObjectOf, isPermission, type Permission, type Resource } from "./policy.js";
+export { type Action, isMachine, isPermission, type ObjectOf, type Permission, type Resource } from "./policy.js";
 export {
   isOrganizationRole,
   isSiteRole,
@@ -16,34 +16,34 @@ export {
   type SiteRole,
   siteRoles,
 } from "./roles.js";
-export { covers, isScope, narrowed, type Need, scopeCatalogue, scopesOf } from "./scopes.js";
+export { covers, isScope, narrowed, type Need, scopeCatalog, scopesOf } from "./scopes.js";
 
-/** The object of a check with all that the rules of the permission read; none where the permission concerns the site. */
+/** The target of a check, with every value that the rules of the permission read; none for site-wide permissions. */
 type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: ObjectOf<P>];
 
 /**
- * Whether the actor may do this to the object: by a role, by owning it or by its access list, and within the scopes of
- * the credential. Only users hold roles; what machines may do is said where their areas are.
+ * Whether the actor has the permission on the object: by role, ownership or access list, and within the scopes of the
+ * credential. False for machines, which `authorizeMachine` checks.
  */
 export const may = <P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): boolean =>
   mayOn(actor, permission, object ?? {});
 
-/** The same for an object that is known in part: what is absent grants nothing. */
+/** `may` for a partly known object. Absent values grant nothing. */
 export const mayOn = (actor: Actor, permission: Permission, target: Target): boolean =>
-  usable(actor, permission).some((grant) => gives(grant, actor, target, mayGive));
+  actor.kind === "user" && usable(actor, permission).some((grant) => gives(grant, actor, target, mayAssignByRole));
 
 /**
- * Whether the actor gets to know that the object is there, by roles, ownership and access lists alone: what the
- * credential's scopes must cover is checked before any object is looked up.
+ * Whether the existence of the object may be disclosed to the actor. Ignores scopes, which are checked before any
+ * object is looked up.
  */
 export const sees = <P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): boolean =>
   seesOn(actor, permission, object ?? {});
 
-/** The same for an object that is known in part: what is absent shows nothing. */
+/** `sees` for a partly known object. Absent values grant nothing. */
 export const seesOn = (actor: Actor, permission: Permission, target: Target): boolean =>
-  (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayGive));
+  actor.kind === "user" && (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayAssignByRole));
 
-/** Throws unless the actor may. For objects the caller can see: what they cannot see is "not found". */
+/** Throws FORBIDDEN unless `may`. For objects that the actor can see; lookups throw NOT_FOUND for others. */
 export function authorize<P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): void {
   const target: Target = object ?? {};
   if (mayOn(actor, permission, target)) return;
@@ -53,16 +53,26 @@ export function authorize<P extends Permission>(actor: Actor, permission: P, ...
   throw forbidden();
 }
 
-/**
- * Which objects the actor gets to know of, by roles, ownership and access lists alone: for statements that find what an
- * operation names, whose scopes were checked before.
- */
+/** Returns the actor, a machine whose kind may do the action. Throws FORBIDDEN for all other actors. */
+export function authorizeMachine<A extends MachineAction>(actor: Actor, action: A): MachineFor<A> {
+  const actions: readonly MachineAction[] = isMachine(actor.kind) ? machinePolicy[actor.kind] : [];
+  if (!actions.includes(action)) throw forbidden();
+  return actor as MachineFor<A>;
+}
+
+type MachineFor<A, Machine = MachineActor> = Machine extends MachineActor
+  ? A extends (typeof machinePolicy)[Machine["kind"]][number]
+    ? Machine
+    : never
+  : never;
+
+/** The objects for which `sees` holds, for statements that look up the object of an operation. */
 export const sight = (actor: Actor, permission: Permission): Reach => reachOf(grants.get(permission) ?? [], actor);
 
-/** Which objects the actor has the permission on. Lists show these and no others. */
+/** The objects for which `may` holds, for statements that list objects. */
 export const reach = (actor: Actor, permission: Permission): Reach => reachOf(usable(actor, permission), actor);
 
-/** The same for lists that are refused, rather than empty, to whoever could see no row by any role. */
+/** `reach` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
 export function requireAnyReach(actor: Actor, permission: Permission): Reach {
   requireScope(actor, permission);
   const found = reach(actor, permission);
@@ -71,11 +81,12 @@ export function requireAnyReach(actor: Actor, permission: Permission): Reach {
   return found;
 }
 
-/** Throws if the credential's scopes leave the permission out, whoever holds it. Comes before any object is looked up. */
+/** Throws FORBIDDEN if the scopes of the credential do not cover the permission. To be called before any lookup. */
 export const requireScope = (actor: Actor, permission: Permission): void => requireScopes(actor, [permission]);
 
-/** The same for several permissions. Names all scopes that are missing at once. */
-export function requireScopes({ scopes }: Actor, needs: readonly Need[]): void {
+/** Throws FORBIDDEN, with all missing scopes, if the scopes of the credential do not cover all needs. */
+export function requireScopes(actor: Actor, needs: readonly Need[]): void {
+  const scopes = actor.kind === "user" ? actor.scopes : [];
   if (scopes.includes("all")) return;
   const missing = missingScopes(scopes, needs);
   if (missing.length === 0) return;
@@ -84,41 +95,42 @@ export function requireScopes({ scopes }: Actor, needs: readonly Need[]): void {
 }
 
 /**
- * Throws unless the credential is a session that nothing narrows: for what changes how a user signs in, where no root
- * field says which credentials it takes.
+ * Throws FORBIDDEN unless the credential is a session with all scopes. For changes of the login outside of the schema,
+ * where root fields declare the credentials that they accept.
  */
-export function requireFullSession({ credential, scopes }: Actor): void {
-  if (credential?.kind === "session" && scopes.includes("all")) return;
-  throw forbidden("Forbidden.", { detail: "This takes a session with all scopes; keys cannot be used for it." });
+export function requireFullSession({ credential, scopes }: UserActor): void {
+  if (credential.kind === "session" && scopes.includes("all")) return;
+  throw forbidden("Forbidden.", { detail: "This requires a session with all scopes; API keys are not accepted." });
 }
 
-/** The roles that the actor may give and take: those of an organization, or the site's. */
+/** The roles that the actor may assign: those of an organization, or without `organizationId`, of the site. */
 export function assignableRoles(actor: Actor, organizationId?: string): Array<SiteRole | OrganizationRole> {
   const roles = organizationId === undefined ? siteRoles : organizationRoles;
   return roles.filter((role) => mayAssign(actor, role, organizationId));
 }
 
-/** Nobody gives away more than they hold: the policy lets each role assign only roles that can do no more. */
+/** Whether the actor may assign the role. The policy lets each role assign only roles with no more permissions. */
 export const mayAssign = (actor: Actor, role: SiteRole | OrganizationRole, organizationId?: string): boolean =>
   isSiteRole(role)
     ? may(actor, "assign_role:assign")
     : mayOn(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
 
-/** Whether the roles of the actor let it give a role. Scopes narrow what a credential does, not to which accounts. */
-const mayGive: MayGive = (actor, role, organizationId) =>
+/** `mayAssign` regardless of scopes, which limit the actions of a credential, not the accounts it may act on. */
+const mayAssignByRole: MayAssign = (actor, role, organizationId) =>
   isSiteRole(role)
     ? seesOn(actor, "assign_role:assign", {})
     : seesOn(actor, "assign_org_role:assign", { organizationId, assignedRole: role });
 
-/** What the policy asks about the account that acts. */
-export const ownAccount = (actor: Actor): Account => ({
-  ownerId: actor.userId ?? null,
+/** The account of the caller as the target of a permission check. */
+export const ownAccount = (actor: UserActor): Account => ({
+  ownerId: actor.userId,
   siteRoles: actor.siteRoles,
   memberships: Array.from(actor.organizations, ([organizationId, roles]) => ({ organizationId, roles })),
 });
 
-/** Every credential may read its own user, however narrow its scopes. */
+/** The grants within the scopes of the credential. Every credential may read its own user. */
 function usable(actor: Actor, permission: Permission): readonly Grant[] {
+  if (actor.kind !== "user") return [];
   const all = grants.get(permission) ?? [];
   if (covers(actor.scopes, permission)) return all;
   return permission === "user:read" ? all.filter(({ when }) => when === "own") : [];

@@ -1,9 +1,9 @@
-import type { Actor } from "../kernel/actor.js";
+import type { Actor, UserActor } from "../kernel/actor.js";
 import { isSiteRole, type OrganizationRole, type Role, type SiteRole } from "./roles.js";
 
-/** Belongs to a user; an account belongs to itself. */
+/** An object of a user. An account is its own owner. */
 export interface Owned {
-  /** Null for what belongs to no user. */
+  /** Null for objects without an owner. */
   readonly ownerId: string | null;
 }
 
@@ -17,20 +17,19 @@ export interface Account extends Owned {
   readonly memberships: ReadonlyArray<InOrganization & { readonly roles: readonly OrganizationRole[] }>;
 }
 
-/**
- * What each condition reads of an object. The types of the policy hand it on to every check: one that leaves out a
- * value does not compile.
- */
+/** The values of an object that each condition reads. A check that omits a required value does not compile. */
 interface ConditionInputs {
   own: Owned;
   themself: Owned;
   dominated: Account;
   dominatedServiceAccount: Account & { readonly isServiceAccount: boolean };
-  /** The role that is given or taken. */
+  /** The role to add or remove. */
   userAdminRole: { readonly assignedRole: OrganizationRole };
   /** Whether the caller is in the group. */
   inGroup: { readonly isMember: boolean };
-  /** What the access list of a template or workspace gives the caller; for tasks and agents, that of their workspace. */
+  /**
+   * The entry of the caller in the access list of a template or workspace; for tasks and agents, of their workspace.
+   */
   sharedForUse: { readonly acl: "use" | "admin" | null };
   sharedForAdministration: { readonly acl: "use" | "admin" | null };
   /** The tag `scope` of a provisioner daemon. */
@@ -47,30 +46,30 @@ type Intersection<Union> = (Union extends unknown ? (each: Union) => void : neve
   ? All
   : never;
 
-/** An object as far as it is known. What is absent grants nothing. */
+/** A partly known object. Absent values grant nothing. */
 export type Target = Partial<Intersection<ConditionInputs[Condition]> & InOrganization>;
 
-/** Whether the actor may give a role: of the site, or of an organization. */
-export type MayGive = (actor: Actor, role: SiteRole | OrganizationRole, organizationId?: string) => boolean;
+/** Whether the actor may assign a role of the site or of an organization. */
+export type MayAssign = (actor: UserActor, role: SiteRole | OrganizationRole, organizationId?: string) => boolean;
 
-/** Whether the actor owns it; what lies in an organization, as long as the caller belongs to that organization. */
-const isOwn = ({ ownerId, organizationId }: Target, { userId, organizations }: Actor) =>
-  userId !== undefined && ownerId === userId && (organizationId === undefined || organizations.has(organizationId));
+/** Whether the actor owns the object and, if it belongs to an organization, is a member there. */
+const isOwn = ({ ownerId, organizationId }: Target, { userId, organizations }: UserActor) =>
+  ownerId === userId && (organizationId === undefined || organizations.has(organizationId));
 
-/** The rule of dominance: the actor may give every role that the account holds. */
-const isDominated = ({ siteRoles, memberships }: Target, actor: Actor, mayGive: MayGive): boolean =>
+/** Whether the actor may assign every role of the account. */
+const isDominated = ({ siteRoles, memberships }: Target, actor: UserActor, mayAssign: MayAssign): boolean =>
   siteRoles !== undefined &&
   memberships !== undefined &&
-  siteRoles.every((role) => mayGive(actor, role)) &&
-  memberships.every(({ organizationId, roles }) => roles.every((role) => mayGive(actor, role, organizationId)));
+  siteRoles.every((role) => mayAssign(actor, role)) &&
+  memberships.every(({ organizationId, roles }) => roles.every((role) => mayAssign(actor, role, organizationId)));
 
-/** What has to be true of an object, or of the caller's tie to it, besides the role. */
-const conditions: Record<Condition, (target: Target, actor: Actor, mayGive: MayGive) => boolean> = {
+/** Conditions of grants on the object, or on the relation between the actor and the object. */
+const conditions: Record<Condition, (target: Target, actor: UserActor, mayAssign: MayAssign) => boolean> = {
   own: isOwn,
-  themself: ({ ownerId }, { userId }) => userId !== undefined && ownerId === userId,
+  themself: ({ ownerId }, { userId }) => ownerId === userId,
   dominated: isDominated,
-  dominatedServiceAccount: (target, actor, mayGive) =>
-    target.isServiceAccount === true && isDominated(target, actor, mayGive),
+  dominatedServiceAccount: (target, actor, mayAssign) =>
+    target.isServiceAccount === true && isDominated(target, actor, mayAssign),
   userAdminRole: ({ assignedRole }) => assignedRole === "organization-user-admin",
   inGroup: ({ isMember }) => isMember === true,
   sharedForUse: ({ acl }) => acl === "use" || acl === "admin",
@@ -81,26 +80,26 @@ const conditions: Record<Condition, (target: Target, actor: Actor, mayGive: MayG
   granted: ({ isGranted }) => isGranted === true,
 };
 
-/** One way to hold a permission: a role, and what else has to be true. `Input` is what they read of the object. */
+/** A way to hold a permission: a role and further conditions. `Input` has the values of the object that they read. */
 export interface Grant<in Input = never> {
   readonly role: Role;
   readonly when?: Condition;
-  /** For any existing object, the organization role counts beyond its organization. */
+  /** The organization role grants the permission on objects outside of its organization, too. */
   readonly beyond?: true;
-  /** The object is an account: the organization role counts for the members of its organization. */
+  /** The organization role grants the permission on accounts of members of its organization. */
   readonly members?: true;
-  /** Holds only where the deployment lets administrators enter workspaces. */
+  /** Requires that the deployment allows administrators to enter workspaces. */
   readonly entering?: true;
-  /** Never set: it tells the compiler what is read. */
+  /** Never set: carries the type. */
   readonly reads?: (object: Input) => void;
 }
 
-/** Whoever is written behind an action in the policy: one grant, or several that belong together. */
+/** An entry of an action in the policy: a grant, or several that belong together. */
 export type Who = Grant | readonly Grant[];
 
 type Single<W> = W extends ReadonlyArray<infer G> ? G : W;
 
-/** What all of these grants together read of an object. */
+/** The values of an object that all of these grants together read. */
 export type InputOf<W> = Single<W> extends Grant<infer Input> ? Input : never;
 
 const refined = <Input>(who: readonly Who[], refinement: Omit<Grant, "role" | "reads">) =>
@@ -116,9 +115,9 @@ export const onMembers = (...who: Who[]) => refined<Account>(who, { members: tru
 export const ifTheyEnterWorkspaces = <W extends readonly Who[]>(...who: W) =>
   refined<InputOf<W[number]>>(who, { entering: true });
 
-/** Whether the grant gives the actor its permission on the object. */
-export function gives(grant: Grant, actor: Actor, target: Target, mayGive: MayGive): boolean {
-  if (grant.when && !conditions[grant.when](target, actor, mayGive)) return false;
+/** Whether the grant holds for the actor and the object. */
+export function gives(grant: Grant, actor: UserActor, target: Target, mayAssign: MayAssign): boolean {
+  if (grant.when && !conditions[grant.when](target, actor, mayAssign)) return false;
   if (isSiteWide(grant.role) || (grant.beyond && target.ownerId !== undefined)) return isHeld(grant, actor);
   if (grant.entering && !actor.entersWorkspaces) return false;
   if (grant.members) return target.memberships?.some((each) => holdsAt(grant, actor, each.organizationId)) ?? false;
@@ -126,8 +125,8 @@ export function gives(grant: Grant, actor: Actor, target: Target, mayGive: MayGi
 }
 
 /**
- * The objects that somebody has a permission on, for statements that list them: all of them, those of some
- * organizations, and those that meet a condition, which the statement checks row by row.
+ * The objects on which an actor has a permission, for the conditions of statements: all objects, those of some
+ * organizations, and those that satisfy a condition, which the statement must check for each row.
  */
 export type Reach = { everywhere: boolean; organizations: string[] } & Record<Condition, boolean>;
 
@@ -136,9 +135,10 @@ const noCondition = Object.fromEntries(Object.keys(conditions).map((name) => [na
   false
 >;
 
-/** What several grants reach together. */
+/** The union of the objects of several grants; empty for machines. */
 export function reachOf(grants: readonly Grant[], actor: Actor): Reach {
   const reach: Reach = { everywhere: false, organizations: [], ...noCondition };
+  if (actor.kind !== "user") return reach;
   const organizationRoles: Role[] = [];
   for (const grant of grants) {
     if (!isHeld(grant, actor)) continue;
@@ -153,15 +153,15 @@ export function reachOf(grants: readonly Grant[], actor: Actor): Reach {
 
 const isSiteWide = (role: Role) => role === "member" || isSiteRole(role);
 
-const holdsAt = ({ role }: Grant, { organizations }: Actor, id: string) => holdsIn(organizations.get(id), role);
+const holdsAt = ({ role }: Grant, { organizations }: UserActor, id: string) => holdsIn(organizations.get(id), role);
 
 const holdsIn = (held: readonly OrganizationRole[] | undefined, role: Role): boolean =>
   held !== undefined && (role === "organization-member" || (held as readonly Role[]).includes(role));
 
-/** Whether the actor holds the role at all: in the deployment, or in some organization. */
-function isHeld({ role, entering }: Grant, actor: Actor): boolean {
+/** Whether the actor holds the role in the deployment or in any organization. */
+function isHeld({ role, entering }: Grant, actor: UserActor): boolean {
   if (entering && !actor.entersWorkspaces) return false;
-  if (role === "member") return actor.userId !== undefined;
+  if (role === "member") return true;
   if (isSiteRole(role)) return actor.siteRoles.includes(role);
   return [...actor.organizations.values()].some((held) => holdsIn(held, role));
 }

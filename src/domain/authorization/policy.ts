@@ -1,3 +1,4 @@
+import type { MachineActor } from "../kernel/actor.js";
 import {
   beyondTheirOrganization,
   type InputOf,
@@ -35,7 +36,7 @@ const enteringAdmins = ifTheyEnterWorkspaces(admins);
 const writes = ["create", "update", "delete"] as const;
 const crud = ["read", ...writes] as const;
 
-/** The same holders for several actions. */
+/** Gives several actions the same holders. */
 const each = <Name extends string, W extends readonly Who[]>(
   actions: readonly Name[],
   ...who: W
@@ -43,12 +44,12 @@ const each = <Name extends string, W extends readonly Who[]>(
   Object.fromEntries(actions.map((action) => [action, who])) as unknown as Record<Name, Array<W[number]>>;
 
 /**
- * Who may do what: each resource with its actions, and behind each action those who hold it. Site roles hold it
- * everywhere, organization roles on what belongs to their organization. What is not written here is refused. An account
- * is `dominated` by callers who may give every role that it holds: others cannot change it or act through it.
+ * The permissions of users: the holders of each action on each resource. Site roles hold them on all objects,
+ * organization roles on objects of their organization. Everything else is forbidden. An account is `dominated` by
+ * callers who may assign every role that it holds; only they can change it or act through it.
  */
 const policy = {
-  // Administrators of an organization see everybody, to find those who shall join it.
+  // Administrators of an organization read all users, to find new members.
   user: {
     create: [owner, userAdmin],
     ...each(["update", "delete"], owner, only("dominated", userAdmin)),
@@ -75,7 +76,7 @@ const policy = {
     read: [staff, organizationMember],
     update: [admins],
   },
-  // Mere members see id, username, real name and avatar; the rest of a person takes `user:read`.
+  // Other members read id, username, real name and avatar; other fields require `user:read`.
   organization_member: {
     ...each(
       writes,
@@ -156,7 +157,7 @@ const policy = {
 
   notification_template: { read: [anyUser], update: [owner] },
   notification_preference: each(["read", "update"], owner, theOwner),
-  // Messages have an owner if users write them for themselves; tests have none.
+  // Messages that users send to themselves have an owner; test messages have none.
   notification_message: {
     create: [owner, theOwner],
     read: [owner, auditor],
@@ -165,15 +166,27 @@ const policy = {
   inbox_notification: each(["read", "update"], theOwner),
 } satisfies Record<string, Record<string, Who[]>>;
 
+/** The permissions of machines, by kind. Each machine acts only for itself. */
+export const machinePolicy = {
+  agent: ["connection:record"],
+  proxy: ["connection:record", "workspace_proxy:report", "application:resolve"],
+} as const satisfies Record<MachineActor["kind"], readonly string[]>;
+
+/** An action of machines. */
+export type MachineAction = (typeof machinePolicy)[MachineActor["kind"]][number];
+
+/** Whether callers of this kind are machines. */
+export const isMachine = (kind: string): kind is MachineActor["kind"] => Object.hasOwn(machinePolicy, kind);
+
 type Policy = typeof policy;
 
-/** A kind of object that the policy speaks of. */
+/** A type of objects in the policy. */
 export type Resource = keyof Policy;
 
-/** What can be done with the objects of a resource. */
+/** An action on the objects of a resource. */
 export type Action<R extends Resource = Resource> = R extends Resource ? keyof Policy[R] & string : never;
 
-/** A resource and an action that the policy has: `group:update`. */
+/** A resource and one of its actions: `group:update`. */
 export type Permission = { [R in Resource]: `${R}:${Action<R>}` }[Resource];
 
 type WhoHolds<P extends Permission> = P extends `${infer R extends Resource}:${infer A}`
@@ -184,10 +197,10 @@ type WhoHolds<P extends Permission> = P extends `${infer R extends Resource}:${i
     : never
   : never;
 
-/** An object as far as the rules of a permission read it; `unknown` where they read nothing: it concerns the site. */
+/** The values of an object that the rules of a permission read; `unknown` for site-wide permissions. */
 export type ObjectOf<P extends Permission> = InputOf<WhoHolds<P>>;
 
-/** Who holds each permission, one row per permission. */
+/** The grants of each permission. */
 export const grants: ReadonlyMap<Permission, readonly Grant[]> = new Map(
   Object.entries(policy).flatMap(([resource, actions]) =>
     Object.entries<Who[]>(actions).map(([action, who]) => [`${resource}:${action}` as Permission, who.flat()] as const),

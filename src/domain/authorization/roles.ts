@@ -1,8 +1,8 @@
-/** Roles that hold in the whole deployment, as they are stored and sent. Every signed-in user is a `member` besides. */
+/** Roles in the deployment, as stored and sent. Every signed-in user is also a `member`. */
 export const siteRoles = ["owner", "template-admin", "user-admin", "auditor"] as const;
 export type SiteRole = (typeof siteRoles)[number];
 
-/** Roles that hold in one organization. Every member of it is an `organization-member` besides. */
+/** Roles in an organization. Every member is also an `organization-member`. */
 export const organizationRoles = [
   "organization-admin",
   "organization-template-admin",
@@ -11,12 +11,12 @@ export const organizationRoles = [
 ] as const;
 export type OrganizationRole = (typeof organizationRoles)[number];
 
-/** Roles that come with being there. They are never stored, listed or assigned. */
+/** Roles implied by an account or a membership. They are not stored, listed or assigned. */
 export type ImpliedRole = "member" | "organization-member";
 
 export type Role = SiteRole | OrganizationRole | ImpliedRole;
 
-/** What people call a role. */
+/** Display names. */
 export const roleNames: Readonly<Record<Role, string>> = {
   owner: "Owner",
   "template-admin": "Template admin",

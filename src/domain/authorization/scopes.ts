@@ -1,6 +1,6 @@
 import { grants, isPermission, type Permission, type Resource } from "./policy.js";
 
-/** Resources that a scope can be given for. */
+/** Resources that have scopes. */
 const scopedResources = [
   "api_key",
   "audit_log",
@@ -30,7 +30,7 @@ const scopedResources = [
 ] as const satisfies Resource[];
 type ScopedResource = (typeof scopedResources)[number];
 
-/** Resources without scopes of their own follow another one, or ask for an unnarrowed credential. */
+/** The resource whose scopes cover a resource without scopes of its own; `all` if only the scope `all` does. */
 const follows: Record<Exclude<Resource, ScopedResource>, ScopedResource | "all"> = {
   assign_org_role: "organization_member",
   assign_role: "user",
@@ -48,17 +48,17 @@ const isScoped = (resource: Resource): resource is ScopedResource =>
 
 const resourceOf = (text: string) => text.slice(0, text.indexOf(":")) as Resource;
 
-/** Every scope there is, in byte order. */
-export const scopeCatalogue: readonly string[] = [
+/** All scopes, in byte order. */
+export const scopeCatalog: readonly string[] = [
   "all",
   "application_connect",
   ...scopedResources.map((resource) => `${resource}:*`),
   ...[...grants.keys()].filter((permission) => isScoped(resourceOf(permission))),
 ].sort();
 
-export const isScope = (text: string): boolean => scopeCatalogue.includes(text);
+export const isScope = (text: string): boolean => scopeCatalog.includes(text);
 
-/** What a credential's scopes must cover: a permission, or whatever there is. */
+/** What a credential's scopes must cover: a permission, or everything. */
 export type Need = Permission | "all";
 
 /** The scopes that cover a permission, from the widest to the narrowest. */
@@ -80,24 +80,24 @@ const sufficient = new Map<Need, string[]>([
   ["all", ["all"]],
 ]);
 
-/** Whether scopes let a credential be used for a permission. They only narrow: it must be held besides. */
+/** Whether scopes cover a permission, which the user of the credential must hold in addition. */
 export function covers(scopes: readonly string[], need: Need): boolean {
-  const wanted = sufficient.get(need) ?? [];
-  return scopes.some((scope) => wanted.includes(scope));
+  const covering = sufficient.get(need) ?? [];
+  return scopes.some((scope) => covering.includes(scope));
 }
 
-/** The narrowest scopes that cover all of these together, in byte order: names out of the catalogue. */
+/** The narrowest scopes that together cover all needs, in byte order. */
 export function scopesOf(needs: readonly Need[]): string[] {
   const narrowest = [...new Set(needs.map((need) => sufficient.get(need)?.at(-1) ?? "all"))];
   const isImplied = (scope: string) => narrowest.some((other) => other !== scope && includes(other, scope));
   return narrowest.filter((scope) => !isImplied(scope)).sort();
 }
 
-/** The same of what `held` scopes leave out. */
+/** The narrowest scopes that together cover the needs that `held` does not cover. */
 export const missingScopes = (held: readonly string[], needs: readonly Need[]): string[] =>
   scopesOf(needs.filter((need) => !covers(held, need)));
 
-/** Whether one scope allows all that the other allows. */
+/** Whether the scope `wide` covers everything that `narrow` covers. */
 const includes = (wide: string, narrow: string) =>
   wide === "all" ||
   wide === narrow ||
@@ -106,10 +106,10 @@ const includes = (wide: string, narrow: string) =>
     : wide === `${resourceOf(narrow)}:*`) ||
   (wide === "application_connect" && narrow === "workspace:application_connect");
 
-/** What is left of wanted scopes when they are given by a credential that has only `held`. */
-export const narrowed = (wanted: readonly string[], held: readonly string[]): string[] => [
+/** The requested scopes, limited to those that a credential with the scopes `held` can pass on. */
+export const narrowed = (requested: readonly string[], held: readonly string[]): string[] => [
   ...new Set(
-    wanted.flatMap((scope) =>
+    requested.flatMap((scope) =>
       held.some((wide) => includes(wide, scope)) ? scope : held.filter((one) => includes(scope, one)),
     ),
   ),

@@ -1,4 +1,7 @@
-/** How somebody connects to a workspace. */
+import { ConnectionLog } from "../../entities/connection-logs.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
+
+/** Ways to connect to a workspace. */
 export const ConnectionType = {
   SSH: "ssh",
   VSCODE: "vscode",
@@ -9,35 +12,32 @@ export const ConnectionType = {
 } as const;
 export type ConnectionType = (typeof ConnectionType)[keyof typeof ConnectionType];
 
-/** Those that last, and that agents report. */
+/** Sessions, which agents report. */
 export const sessionTypes: readonly ConnectionType[] = ["ssh", "vscode", "jetbrains", "reconnecting_pty"];
 
 /** Visits with a browser, which proxies report. */
 export const webTypes: readonly ConnectionType[] = ["workspace_app", "port_forwarding"];
 
-/** A connection to a workspace, as readers of the log see it. What it tells of the workspace is as it was then. */
-export interface ConnectionLogRow {
-  id: string;
-  type: ConnectionType;
-  connectTime: string;
-  /** Null if it is not known. */
-  ip: string | null;
-  organizationId: string;
-  workspaceId: string;
-  workspaceName: string;
-  workspaceOwnerId: string;
-  agentName: string;
+/** The columns of a `ConnectionLogRow`, for statements with the table alias `l`. */
+export const columns = columnsOf(ConnectionLog, "l", [
+  "id",
+  "type",
+  "connectTime",
+  "ip",
+  "organizationId",
+  "workspaceId",
+  "workspaceName",
+  "workspaceOwnerId",
+  "agentName",
+  "connectionId",
+  "disconnectTime",
+  "disconnectReason",
+  "exitCode",
+  "slugOrPort",
+  "statusCode",
+  "userId",
+  "userAgent",
+]);
 
-  /** Sessions only, as far as the next four. Their end is null until it is reported. */
-  connectionId: string | null;
-  disconnectTime: string | null;
-  disconnectReason: string | null;
-  exitCode: number | null;
-
-  /** Visits only, as the next three. */
-  slugOrPort: string | null;
-  statusCode: number | null;
-  /** Null for anonymous visitors. */
-  userId: string | null;
-  userAgent: string | null;
-}
+/** A connection in the log. Its workspace name and owner are those at the time of the report. */
+export type ConnectionLogRow = RowOf<typeof columns>;

@@ -1,76 +1,82 @@
+import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
-import { plannedEachTime } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
+import { countUpTo, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
-import type { ConnectionLogRow } from "./connections.js";
+import { purge } from "../kernel/purge.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
+import { columns, type ConnectionLogRow } from "./connections.js";
 import { readConnectionSearch } from "./search.js";
-import { type Selection, selectionOf } from "./selection.js";
+import { fromEach, type Selection, selectionOf } from "./selection.js";
 
-/** Up to how many connections are counted; where there are more, the count is one more than this. */
+/** Maximum exact count. The count of more connections is `countCap + 1`. */
 export const countCap = 2000;
 
-/** Who connected to which workspace, newest first, as far as the caller may know. */
+/** Lists connections, newest first: all of them for auditors, else those of organizations within the caller's reach. */
 export async function listConnectionLogs(
   ctx: Context,
   q: string | null | undefined,
   page: PageArguments,
 ): Promise<Page<ConnectionLogRow>> {
-  const reach = requireAnyReach(ctx.actor, "connection_log:read");
+  const actor = requireUser(ctx.actor);
+  const reach = requireAnyReach(actor, "connection_log:read");
   requireFeature(ctx, "connection_log");
   const problems = new Problems();
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny(invalidQuery);
-  const selection = selectionOf(ctx.actor, readConnectionSearch(q), reach);
-  return pageOf(range, await pageRows(ctx, selection, range, reach), {
+  const selection = selectionOf(actor, readConnectionSearch(q), reach);
+  return pageOf(range, await ctx.select<ConnectionLogRow>(pageIn(range, selection, reach)), {
     cursor: ({ id, connectTime }) => cursor(id, connectTime),
-    count: () => countRows(ctx, selection),
+    count: () => ctx.count(counting(selection)),
   });
 }
 
-/** What each stretch of a selection adds, in the order of the list or against it. */
-const stretches = ({ from, conditions }: Selection, columns: string, direction: "asc" | "desc", most: string) =>
-  `${from.map((item) => `${item} cross join lateral `).join("")} (
-    select ${columns} from connection_logs l
-    ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
-    order by l.connect_time ${direction}, l.id ${direction} limit ${most}) s`;
+/** The order of the list. Cursors resolve only for callers who may read the connection. */
+const newestFirst = ({ everywhere, organizations }: Reach): Order => {
+  const isReadable = everywhere ? sql`true` : sql`organization_id = any(${organizations}::uuid[])`;
+  return {
+    keys: [
+      {
+        column: sql`l.connect_time`,
+        ofPlace: (id) => sql`(select connect_time from connection_logs where id = ${id} and ${isReadable})`,
+      },
+    ],
+    id: sql`l.id`,
+    isDescending: true,
+  };
+};
 
 /**
- * Reads by key which rows are wanted, and only then the rows, one by one (`offset 0`): those that are skipped are not
- * read, and a small log is not read as a whole.
+ * Selects the ids of a page from the index, at most a page from each range, and then reads the rows by id. `offset 0`
+ * is a planner fence: skipped rows are not read, and a small log is not scanned as a whole.
  */
-function pageRows(ctx: Context, selection: Selection, { backward, limit, offset, place }: Range, reach: Reach) {
-  const values = [...selection.values, limit + 1, offset];
-  const [most, skipped] = [`$${values.length - 1}::bigint`, `$${values.length}::bigint`];
-  const conditions = [...selection.conditions];
-  if (place) {
-    const [time, id] = [`$${values.push(place.keys?.[0])}::timestamptz`, `$${values.push(place.id)}::uuid`];
-    const isReadable = `($${values.push(reach.everywhere)} or organization_id = any($${values.push(reach.organizations)}::uuid[]))`;
-    conditions.push(`(l.connect_time, l.id) ${backward ? ">" : "<"}
-      (coalesce(${time}, (select connect_time from connection_logs where id = ${id} and ${isReadable})), ${id})`);
-  }
-  const direction = backward ? "asc" : "desc";
-  const found = stretches({ ...selection, conditions }, "l.id, l.connect_time", direction, `${most} + ${skipped}`);
-  const wanted = plannedEachTime<ConnectionLogRow>(`
-    select l.id, l.type, l.connect_time as "connectTime", l.ip, l.organization_id as "organizationId",
-      l.workspace_id as "workspaceId", l.workspace_name as "workspaceName",
-      l.workspace_owner_id as "workspaceOwnerId", l.agent_name as "agentName", l.connection_id as "connectionId",
-      l.disconnect_time as "disconnectTime", l.disconnect_reason as "disconnectReason", l.exit_code as "exitCode",
-      l.slug_or_port as "slugOrPort", l.status_code as "statusCode", l.user_id as "userId",
-      l.user_agent as "userAgent"
-    from (select s.id, s.connect_time from ${found}
-      order by s.connect_time ${direction}, s.id ${direction} limit ${most} offset ${skipped}) page
-    cross join lateral (select * from connection_logs where id = page.id offset 0) l
-    order by page.connect_time ${direction}, page.id ${direction}`);
-  return ctx.rows(wanted, ...values);
+function pageIn(range: Range, selection: Selection, reach: Reach): Sql {
+  const { limit, offset, backward } = range;
+  const select = (beyond = sql`true`) =>
+    sql`select l.id, l.connect_time from connection_logs l where ${selection.matches} and ${beyond}`;
+  const found = rowsIn({ ...range, limit: limit + offset, offset: 0 }, newestFirst(reach), select);
+  const direction = raw(backward ? "" : " desc");
+  return sql`
+    select ${raw(columns)} from (
+      select s.id, s.connect_time from ${fromEach(selection, found)}
+      order by s.connect_time${direction}, s.id${direction} limit ${limit + 1} offset ${offset}
+    ) page cross join lateral (select * from connection_logs where id = page.id offset 0) l
+    order by page.connect_time${direction}, page.id${direction}`;
 }
 
-/** Counts in the order of the list: Postgres would read the whole table where it expects matches all over it. */
-async function countRows(ctx: Context, selection: Selection): Promise<number> {
-  const most = String(countCap + 1);
-  const counted = plannedEachTime<{ count: number }>(`
-    select count(*) from (select from ${stretches(selection, "", "desc", most)} limit ${most}) counted`);
-  return (await ctx.row(counted, ...selection.values))?.count ?? 0;
+/** Counts in the order of the list, so that Postgres uses the index even where it estimates many matches. */
+function counting(selection: Selection): Sql {
+  const most = countCap + 1;
+  const rows = sql`select from connection_logs l where ${selection.matches}
+    order by l.connect_time desc, l.id desc limit ${raw(String(most))}`;
+  return countUpTo(most, sql`select from ${fromEach(selection, rows)}`);
 }
+
+/** Deletes connections that are older than `STEWARD_CONNECTION_LOG_RETENTION`; 0 keeps them. */
+export const connectionLogPurge = purge("connection_logs", {
+  by: "connect_time",
+  keptFor: ({ connectionLogRetention }) => connectionLogRetention || Infinity,
+});

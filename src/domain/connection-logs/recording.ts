@@ -1,15 +1,17 @@
+import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
+import { authorizeMachine } from "../authorization/authorization.js";
 import { type Statement, statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireSound, timeOf } from "./events.js";
+import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireValid, timeOf } from "./events.js";
 
 const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
   reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,
   status_code, user_id, user_agent`;
 
-/** Inserts rows of JSON, always in one order: those who report the same at once wait for each other in turn. */
+/** Inserts rows given as JSON. The fixed order prevents deadlocks between concurrent reports of the same events. */
 const insertOf = (onConflict: string) =>
   statement<{ id: string }>(`
     insert into connection_logs as l (${columns})
@@ -19,7 +21,7 @@ const insertOf = (onConflict: string) =>
 
 const session = "(connection_id, workspace_id, agent_name) where connection_id is not null";
 
-/** They give the rows that they changed. */
+/** Upserts by kind of event. They return the ids of rows that were inserted or changed. */
 const inserts = {
   connect: insertOf(`${session} do update
     set connect_time = excluded.connect_time, type = excluded.type, ip = coalesce(excluded.ip, l.ip),
@@ -35,38 +37,40 @@ const inserts = {
   web: insertOf("(reporter, event_id) where event_id is not null do nothing"),
 } satisfies Record<ConnectionEventKind, unknown>;
 
-/** How many events told something new, and how many only what was known. */
+/** The number of events that changed the log, and of those that did not. */
 export interface RecordedConnections {
   recorded: number;
   skipped: number;
 }
 
-/** Records what an agent or a proxy tells of connections: all of it, or nothing where one event is at fault. */
+/** Records events that an agent or a proxy reports. If any event is invalid, throws and records nothing. */
 export async function recordConnections(
   ctx: Context,
   events: readonly ConnectionEvent[],
 ): Promise<RecordedConnections> {
+  const reporter = authorizeMachine(ctx.actor, "connection:record");
   requireFeature(ctx, "connection_log");
   const now = Date.now();
-  requireSound(ctx.actor, events, now);
-  const workspaces = await workspacesOf(ctx, events);
+  requireValid(reporter, events, now);
+  const own = reporter.kind === "agent" ? reporter.workspaceId : undefined;
+  const workspaces = await workspacesOf(ctx, events, reporter.id, own);
   if (!ctx.config.connectionLog) return { recorded: 0, skipped: events.length };
 
   const rows = { connect: new Map(), disconnect: new Map(), web: new Map() } satisfies Record<string, Rows>;
   const ids = new Set<string>();
   for (const event of events) {
     if (ids.size === ids.add(event.id).size) continue;
-    const row = rowOf(ctx, event, workspaces.get(event.workspaceId ?? ctx.actor.workspaceId!)!, now);
+    const row = rowOf(reporter, event, workspaces.get(event.workspaceId ?? own!)!, now);
     const key = event.connectionId ? [event.connectionId, row.workspace_id, row.agent_name].join() : event.id;
     const ofKind: Rows = rows[event.kind];
-    ofKind.set(key, together(ofKind.get(key), row));
+    ofKind.set(key, merged(ofKind.get(key), row));
   }
-  const told = await Promise.all([
+  const changed = await Promise.all([
     insert(ctx, inserts.connect, rows.connect),
     insert(ctx, inserts.disconnect, rows.disconnect),
     insert(ctx, inserts.web, rows.web),
   ]);
-  const recorded = told.flat().length;
+  const recorded = changed.flat().length;
   return { recorded, skipped: events.length - recorded };
 }
 
@@ -75,7 +79,7 @@ interface Workspace {
   name: string;
   ownerId: string;
   organizationId: string;
-  /** What the agent that reports is called. */
+  /** The name of the reporting agent; null for a proxy. */
   agentName: string | null;
 }
 
@@ -86,12 +90,16 @@ const workspacesByIds = statement<Workspace>(`
 
 const usersAmong = statement<{ id: string }>("select id from users where id = any($1::uuid[])");
 
-/** The workspaces that events tell of, deleted ones too. Throws if one is unknown, or a visitor is. */
-async function workspacesOf(ctx: Context, events: readonly ConnectionEvent[]): Promise<Map<string, Workspace>> {
-  const { workspaceId: own, machineId } = ctx.actor;
+/** Reads the workspaces of events, deleted ones included. Throws if a workspace or a visitor is unknown. */
+async function workspacesOf(
+  ctx: Context,
+  events: readonly ConnectionEvent[],
+  reporter: string,
+  own: string | undefined,
+): Promise<Map<string, Workspace>> {
   const visitors = events.flatMap(({ userId }) => userId ?? []);
   const [workspaces, users] = await Promise.all([
-    ctx.rows(workspacesByIds, own ? [own] : events.map(({ workspaceId }) => workspaceId), machineId),
+    ctx.rows(workspacesByIds, own ? [own] : events.map(({ workspaceId }) => workspaceId), reporter),
     visitors.length > 0 ? ctx.rows(usersAmong, visitors) : [],
   ]);
   const knownUsers = new Set(users.map(({ id }) => id));
@@ -110,17 +118,17 @@ async function workspacesOf(ctx: Context, events: readonly ConnectionEvent[]): P
   return known;
 }
 
-/** Columns of `connection_logs`; what is not known is left out. */
+/** Columns of `connection_logs`; unknown values are absent. */
 type Row = Record<string, unknown> & { connect_time: string };
 type Rows = Map<string, Row>;
 
-/** Longest texts that are kept of what programs say. */
-const longest = 512;
+/** Characters of reported texts that are stored. */
+const maxTextLength = 512;
 
-const kept = (text: string | null | undefined): string | undefined =>
-  text ? Array.from(text).slice(0, longest).join("") : undefined;
+const truncated = (text: string | null | undefined): string | undefined =>
+  text ? Array.from(text).slice(0, maxTextLength).join("") : undefined;
 
-function rowOf(ctx: Context, event: ConnectionEvent, workspace: Workspace, now: number): Row {
+function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Workspace, now: number): Row {
   const time = timeOf(event, now);
   const known = {
     id: newId(),
@@ -132,23 +140,23 @@ function rowOf(ctx: Context, event: ConnectionEvent, workspace: Workspace, now: 
     type: event.type,
     connect_time: time,
     ip: addressOf(event),
-    reporter: ctx.actor.machineId,
+    reporter: reporter.id,
     connection_id: event.connectionId,
     is_connect_reported: event.kind === "connect",
     event_id: event.kind === "web" ? event.id : undefined,
     disconnect_time: event.kind === "disconnect" ? time : undefined,
-    disconnect_reason: kept(event.disconnectReason),
+    disconnect_reason: truncated(event.disconnectReason),
     exit_code: event.exitCode,
     slug_or_port: event.slugOrPort,
     status_code: event.statusCode,
     user_id: event.userId,
-    user_agent: kept(event.userAgent),
+    user_agent: truncated(event.userAgent),
   };
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
 }
 
-/** Two reports of one thing: what was told first, and of two beginnings the earlier. */
-const together = (first: Row | undefined, next: Row): Row =>
+/** Merges two reports of one connection: the first values win, and of two start times the earlier one. */
+const merged = (first: Row | undefined, next: Row): Row =>
   first
     ? {
         ...next,

@@ -17,10 +17,10 @@ const keys = {
 
 type Values = { [Key in keyof typeof keys]: NonNullable<ReturnType<(typeof keys)[Key]["read"]>> };
 
-/** What a search asks for: all of its keys, each of which is met by any of its values. Absent keys do not narrow. */
+/** The filters of a search. All keys must match, each by any of its values. Absent keys match everything. */
 export type ConnectionSearch = { [Key in keyof Values]?: Array<Values[Key]> };
 
-/** Reads a search text. Throws every fault of it. */
+/** Parses a search query. Throws all faults together. */
 export function readConnectionSearch(q: string | null | undefined): ConnectionSearch {
   const { terms } = parseSearch(q ?? "", keys, "Invalid connection search query.", { isKeyed: true });
   return Object.fromEntries(Object.entries(terms).map(([key, [values]]) => [key, values]));

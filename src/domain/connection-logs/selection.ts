@@ -1,136 +1,119 @@
-import type { Actor } from "../kernel/actor.js";
+import type { UserActor } from "../kernel/actor.js";
 import { type Reach, reach as reachOf } from "../authorization/authorization.js";
-import { foldedSql } from "../kernel/folding.js";
+import { folded, foldedSql } from "../kernel/folding.js";
+import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { type ConnectionType, sessionTypes } from "./connections.js";
 import type { ConnectionSearch } from "./search.js";
 
 /**
- * A part of the log, in SQL. Whatever is asked for, it is read by an index that has its rows in the order of time: one
- * stretch for each combination of what `from` gives, such as each of several organisations.
+ * A part of the log as index ranges, one for each combination of values of the leading index columns, such as each of
+ * several organizations. The index orders the rows of a range by time.
  */
 export interface Selection {
-  /** Items of a FROM clause, each with a column `v`. */
-  from: readonly string[];
-  /** Conditions on `connection_logs l` and those items. */
-  conditions: readonly string[];
-  /** Of the parameters `$1` and on. */
-  values: readonly unknown[];
+  /** Items of a FROM clause whose cross product has one row per range. */
+  from: readonly Sql[];
+  /** The condition on `connection_logs l` that selects the rows of a range. */
+  matches: Sql;
 }
 
-/** A column and the values it may have, as an SQL array. */
+/** A column of the log and its accepted values, as an SQL array. */
 interface Choice {
   column: string;
-  among: string;
+  among: Sql;
 }
 
-/** Makes a value a parameter. */
-type Bind = (value: unknown, type: string) => string;
-
-/** What `search` asks for, of the rows in reach. */
-export function selectionOf(actor: Actor, search: ConnectionSearch, reach: Reach): Selection {
-  const values: unknown[] = [];
-  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
-  const choices = choicesOf(actor, search, reach, bind);
+/** Selects the rows that match a search and that the caller may read. */
+export function selectionOf(actor: UserActor, search: ConnectionSearch, reach: Reach): Selection {
+  const choices = choicesOf(actor, search, reach);
   const leading = leadingOf(choices, search);
   const others = choices.filter((choice) => !leading.includes(choice));
   return {
-    from: leading.map(({ among }, n) => `(select distinct v from unnest(${among}) v) b${n}`),
-    conditions: [
-      ...leading.map(({ column }, n) => `l.${column} = b${n}.v`),
-      ...others.map(({ column, among }) => `l.${column} = any(${among})`),
-      ...(isOnly("ongoing", search) ? ["l.disconnect_time is null and l.connection_id is not null"] : []),
-      ...(isOnly("completed", search) ? ["l.disconnect_time is not null"] : []),
-      ...timesOf(search, bind),
-    ],
-    values,
+    from: leading.map(({ among }, n) => sql`(select distinct v from unnest(${among}) v) ${raw(`b${n}`)}`),
+    matches: allOf(
+      ...leading.map(({ column }, n) => raw(`l.${column} = b${n}.v`)),
+      ...others.map(({ column, among }) => sql`l.${raw(column)} = any(${among})`),
+      given(search.status, hasStatus),
+      // Of several times, the least restrictive one.
+      given(search.connected_after?.toSorted()[0], (time) => sql`l.connect_time >= ${time}`),
+      given(search.connected_before?.toSorted().at(-1), (time) => sql`l.connect_time <= ${time}`),
+    ),
   };
 }
 
-const isOnly = (status: "ongoing" | "completed", { status: given = [] }: ConnectionSearch) =>
-  given.length > 0 && given.every((each) => each === status);
+/** The condition for a status. Only sessions have a status, an end, and a `connection_id`. */
+function hasStatus(among: readonly string[]): Sql {
+  if (!among.includes("completed")) return sql`l.disconnect_time is null and l.connection_id is not null`;
+  return among.includes("ongoing") ? sql`l.connection_id is not null` : sql`l.disconnect_time is not null`;
+}
 
-/** From those that leave the fewest rows to those that leave the most. */
-function choicesOf(actor: Actor, search: ConnectionSearch, reach: Reach, bind: Bind): Choice[] {
-  const ids = (given: string[] | undefined) => given && bind(given, "uuid[]");
-  const choices: Array<[column: string, among: string | undefined]> = [
-    ["connection_id", ids(search.connection_id)],
-    ["workspace_id", ids(search.workspace_id)],
-    ["user_id", usersNamed(actor, search.username, bind)],
-    ["user_id", usersWithEmail(actor, search.user_email, bind)],
-    ["workspace_owner_id", usersNamed(actor, search.workspace_owner, bind)],
-    ["workspace_owner_id", usersWithEmail(actor, search.workspace_owner_email, bind)],
-    ["organization_id", organizations(search.organization, reach, bind)],
-    ["type", types(search, bind)],
+/** Choices by column, the most selective first. */
+function choicesOf(actor: UserActor, search: ConnectionSearch, reach: Reach): Choice[] {
+  const choices: Array<[column: string, among: Sql | undefined]> = [
+    ["connection_id", given(search.connection_id, uuids)],
+    ["workspace_id", given(search.workspace_id, uuids)],
+    ["user_id", given(search.username, (names) => usersNamed(actor, names))],
+    ["user_id", given(search.user_email, (emails) => usersWithEmail(actor, emails))],
+    ["workspace_owner_id", given(search.workspace_owner, (names) => usersNamed(actor, names))],
+    ["workspace_owner_id", given(search.workspace_owner_email, (emails) => usersWithEmail(actor, emails))],
+    ["organization_id", search.organization ? organizations(search.organization, reach) : allOrganizations(reach)],
+    ["type", given(typesOf(search), texts)],
   ];
   return choices.flatMap(([column, among]) => (among === undefined ? [] : { column, among }));
 }
 
-/** What leaves few rows, to look through for all the rest. */
+/** Columns of which one value matches few rows. */
 const selective = new Set(["connection_id", "workspace_id", "user_id", "workspace_owner_id"]);
 
-/** The choices that an index begins with. */
+/** The choices for the leading columns of an index. */
 function leadingOf(choices: Choice[], search: ConnectionSearch): Choice[] {
   const [first] = choices;
   if (first && selective.has(first.column)) return [first];
-  // Sessions that go on have an index of their own, and are few enough to look through for a type.
-  return isOnly("ongoing", search) ? choices.filter(({ column }) => column !== "type") : choices;
+  // Ongoing sessions have a separate index, and are few enough to filter by type.
+  return search.status && !search.status.includes("completed")
+    ? choices.filter(({ column }) => column !== "type")
+    : choices;
 }
 
-const eachOf = (texts: string, fold: (text: string) => string) => `array(select ${fold("t")} from unnest(${texts}) t)`;
-const lowerCased = (text: string) => `lower(${text})`;
-const liveUsers = (condition: string) => `array(select id from users where deleted_at is null and ${condition})`;
+const uuids = (ids: readonly string[]): Sql => sql`${ids}::uuid[]`;
+const texts = (values: readonly string[]): Sql => sql`${values}::text[]`;
 
-function usersNamed({ userId }: Actor, given: string[] | undefined, bind: Bind): string | undefined {
-  if (!given) return undefined;
-  const texts = given.map((text) => (text === "me" ? userId! : text));
-  const names = bind(
-    texts.filter((text) => !isUuid(text)),
-    "text[]",
-  );
-  const named = eachOf(names, foldedSql);
-  return `${liveUsers(`${foldedSql("username")} = any(${named})`)} || ${bind(texts.filter(isUuid), "uuid[]")}`;
+const idsIn = (references: readonly string[]): Sql => uuids(references.filter(isUuid));
+const namesIn = (references: readonly string[]): Sql =>
+  texts(references.filter((reference) => !isUuid(reference)).map(folded));
+
+const liveUsers = (condition: Sql): Sql => sql`array(select id from users where deleted_at is null and ${condition})`;
+
+/** Users by name or id. Ids need not exist: rows outlive their users. */
+function usersNamed({ userId }: UserActor, references: readonly string[]): Sql {
+  const users = references.map((reference) => (reference === "me" ? userId : reference));
+  return sql`${liveUsers(sql`${raw(foldedSql("username"))} = any(${namesIn(users)})`)} || ${idsIn(users)}`;
 }
 
-/** Of the users whom the caller may read: for others, a search would tell what their address is. */
-function usersWithEmail(actor: Actor, given: string[] | undefined, bind: Bind): string | undefined {
-  if (!given) return undefined;
-  const users = reachOf(actor, "user:read");
-  const named = `${foldedSql("email")} = any(${eachOf(bind(given, "text[]"), foldedSql)})`;
-  if (users.everywhere) return liveUsers(named);
-  const readable = `id = ${bind(users.own ? actor.userId : null, "uuid")} or exists (
-    select from organization_members m
-    where m.user_id = users.id and m.organization_id = any(${bind(users.organizations, "uuid[]")}))`;
-  return liveUsers(`${named} and (${readable})`);
+/** Users by email address, among those that the caller may read: any other match would disclose an address. */
+function usersWithEmail(actor: UserActor, emails: readonly string[]): Sql {
+  const { everywhere, own, organizations: within } = reachOf(actor, "user:read");
+  const isNamed = sql`${raw(foldedSql("email"))} = any(${texts(emails.map(folded))})`;
+  const isMember = sql`exists (
+    select from organization_members m where m.user_id = users.id and m.organization_id = any(${uuids(within)}))`;
+  const isReadable = own ? sql`(id = ${actor.userId} or ${isMember})` : isMember;
+  return liveUsers(everywhere ? isNamed : allOf(isNamed, isReadable));
 }
 
-/** Those in reach that are asked for; `undefined` if that is all there are. */
-function organizations(given: string[] | undefined, { everywhere, organizations: reached }: Reach, bind: Bind) {
-  if (!given) return everywhere ? undefined : bind(reached, "uuid[]");
-  const names = bind(
-    given.filter((text) => !isUuid(text)),
-    "text[]",
-  );
-  const ids = bind(given.filter(isUuid), "uuid[]");
-  return `array(
-    select id from organizations
-    where (id = any(${ids}) or deleted_at is null
-        and (lower(name) = any(${eachOf(names, lowerCased)}) or is_default and 'default' = any(${names})))
-      and (${bind(everywhere, "boolean")} or id = any(${bind(reached, "uuid[]")})))`;
-}
+const allOrganizations = ({ everywhere, organizations: reached }: Reach): Sql | undefined =>
+  everywhere ? undefined : uuids(reached);
 
-/** Those that can match; `undefined` if all can. Only sessions have a status. */
-function types({ type, status }: ConnectionSearch, bind: Bind): string | undefined {
-  const possible: readonly ConnectionType[] | undefined = status
-    ? sessionTypes.filter((each) => !type || type.includes(each))
-    : type;
-  return possible && bind(possible, "text[]");
-}
+/** Organizations by id or name, within the caller's reach. */
+const organizations = (references: readonly string[], { everywhere, organizations: reached }: Reach): Sql => {
+  const names = namesIn(references);
+  const isReferenced = sql`(id = any(${idsIn(references)}) or deleted_at is null
+    and (lower(name) = any(${names}) or is_default and 'default' = any(${names})))`;
+  return sql`array(select id from organizations where ${allOf(isReferenced, everywhere ? undefined : sql`id = any(${uuids(reached)})`)})`;
+};
 
-/** Of several times, the one that lets the most through. */
-function timesOf({ connected_after: after, connected_before: before }: ConnectionSearch, bind: Bind): string[] {
-  return [
-    ...(after ? [`l.connect_time >= ${bind(after.toSorted()[0], "timestamptz")}`] : []),
-    ...(before ? [`l.connect_time <= ${bind(before.toSorted().at(-1), "timestamptz")}`] : []),
-  ];
-}
+/** The types that can match; `undefined` for any. */
+const typesOf = ({ type, status }: ConnectionSearch): readonly ConnectionType[] | undefined =>
+  status ? type?.filter((each) => sessionTypes.includes(each)) : type;
+
+/** Applies `rows`, a query of one range, to every range. */
+export const fromEach = ({ from }: Selection, rows: Sql): Sql => joined([...from, sql`lateral (${rows}) s`]);

@@ -1,32 +1,29 @@
 import type { Context } from "../kernel/context.js";
-import type { Actor } from "../kernel/actor.js";
+import { auditedAs } from "../audit/audit.js";
 import { foldedSql } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
 import { statement } from "../kernel/database.js";
-import { conflict, notFound, Problems, violatedUnique } from "../kernel/errors.js";
+import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { emailProblem, nameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { randomText } from "../tokens/text.js";
 
-/** The program itself, when it acts without anybody asking over the network. */
-export const systemActor: Actor = { kind: "system", siteRoles: [], organizations: new Map(), scopes: ["all"] };
-
-/** How an administrator signs in. */
+/** The credentials of an administrator. */
 export interface Administrator {
   email: string;
-  /** Only if it was generated: to be shown once, and never logged. */
+  /** Present only if generated; to be shown once and never logged. */
   password?: string;
 }
 
 export interface CreateAdministrator {
   email: string;
   username: string;
-  /** Left out: one is generated. */
+  /** Default: a generated one. */
   password?: string;
 }
 
-/** Characters of generated passwords: 142 bits, beyond any rule. */
+/** Characters of generated passwords: 142 bits of entropy, enough for every password rule. */
 const generatedLength = 24;
 
 const insertAdministrator = statement(`
@@ -38,7 +35,10 @@ const insertAdministrator = statement(`
   insert into organization_members (organization_id, user_id, created_at)
   select o.id, created.id, now() from organizations o, created where o.is_default`);
 
-/** Creates a site owner, member of the default organisation. For whoever runs the server: asks for no permission. */
+const taken = () => conflict("A user of this email or username exists already.");
+const throwTaken = onViolation({ users_email_unique: taken, users_username_unique: taken });
+
+/** Creates a site owner and member of the default organization. For operators: checks no permission. */
 export async function createAdministrator(ctx: Context, input: CreateAdministrator): Promise<Administrator> {
   const { email, username, password: given } = input;
   const problems = new Problems();
@@ -50,11 +50,9 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const id = newId();
   const password = given ?? randomText(generatedLength);
   const hash = await ctx.services.passwords.hash(password);
-  await ctx.rows(insertAdministrator, id, email, username, hash).catch((error: unknown) => {
-    throw violatedUnique(error) ? conflict("A user of this e-mail or username exists already.") : error;
-  });
+  await ctx.rows(insertAdministrator, id, email, username, hash).catch(throwTaken);
   const diff = { email: { new: email }, username: { new: username }, siteRoles: { new: ["owner"] } };
-  ctx.audit({ action: "create", resourceType: "user", resourceId: id, resourceLabel: username, diff });
+  ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
   return shown(email, given, password);
 }
 
@@ -73,8 +71,8 @@ const giveAccess = statement(`
   update users set password_hash = $2, login_type = 'password', status = 'active', updated_at = now() where id = $1`);
 
 /**
- * Lets somebody in again who cannot sign in any more: with a new password, whatever way it was before. All sessions and
- * tokens end. For whoever runs the server: asks for no permission.
+ * Restores the access of a user: activates the account, sets a new password, and makes password the login type. Ends
+ * all sessions and tokens. For operators: checks no permission.
  */
 export async function recoverAccess(ctx: Context, email: string, given?: string): Promise<Administrator> {
   const user = await ctx.row(userByEmail, email);
@@ -87,7 +85,7 @@ export async function recoverAccess(ctx: Context, email: string, given?: string)
   const password = given ?? randomText(generatedLength);
   await ctx.rows(giveAccess, user.id, await ctx.services.passwords.hash(password));
   const diff = { password: { old: "***", new: "***" } };
-  ctx.audit({ action: "update", resourceType: "user", resourceId: user.id, resourceLabel: user.username, diff });
+  ctx.audit({ action: "update", ...auditedAs("user", user.id, user.username), diff });
   ctx.publish(userHint(user.id));
   return shown(user.email, given, password);
 }

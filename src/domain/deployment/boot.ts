@@ -1,32 +1,35 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MikroORM } from "@mikro-orm/postgresql";
+import { systemActor } from "../kernel/actor.js";
 import { ConfigError } from "../../config/config.js";
 import { Context, type Services } from "../kernel/context.js";
+import { auditedAs } from "../audit/audit.js";
 import { newId } from "../kernel/ids.js";
+import { numberOf, takeTurn } from "../kernel/locks.js";
 import { migrations } from "../../entities/migrations/index.js";
-import { type Administrator, createAdministrator, systemActor } from "./administrators.js";
+import { type Administrator, createAdministrator } from "./administrators.js";
 import { statement } from "../kernel/database.js";
-import { ensurePageKey } from "./deployment.js";
+import { ensurePageKey } from "./seals.js";
 import { unlockVault } from "../encryption/keys.js";
 import { DomainError, StartRefused } from "../kernel/errors.js";
 import { storeConfiguredLicense } from "../licenses/licenses.js";
 
 export type { Administrator } from "./administrators.js";
 
-/** What there is before the first request: everything but the bus and those who listen on it. */
+/** The services that exist before the first request: all but the event bus and its subscribers. */
 export type BootServices = Pick<Services, "config" | "database" | "passwords" | "vault" | "log">;
 
 /**
- * Makes the database ready for this program: waits for it, migrates it, checks the encryption keys, and fills an empty
- * database. Servers that start at once take turns. Gives the first administrator, if this start made one.
+ * Prepares the database: waits for it, migrates it, checks the encryption keys, and initializes an empty one. Servers
+ * that start concurrently take turns. Returns the first administrator if this start created one.
  */
 export async function firstBoot(services: BootServices): Promise<Administrator | undefined> {
   await migrate(services);
-  // No hints are sent: whoever could listen is still waiting here, too.
+  // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
-    await ctx.rows(waitForever);
-    await ctx.rows(lockBoot);
+    await ctx.rows(waitIndefinitely);
+    await takeTurn(ctx, "boot");
     await unlockVault(ctx);
     await createDeployment(ctx);
     await ensurePageKey(ctx);
@@ -35,20 +38,20 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
   });
 }
 
-/** Brings the tables of the database to this program's version. */
+/** Migrates the database to the version of this program. Throws `StartRefused` if it is newer. */
 export async function migrate(services: BootServices): Promise<void> {
   await waitForDatabase(services);
   const { orm } = services.database;
   await orm.em.fork().transactional(async (em) => {
-    await em.execute(waitForever.text);
-    await em.execute(lockBoot.text);
-    await refuseNewer(orm.migrator);
+    await em.execute(waitIndefinitely.text);
+    await em.execute(`select pg_advisory_xact_lock(${numberOf("boot")})`);
+    await rejectNewer(orm.migrator);
     const done = await orm.migrator.up({ transaction: em.getTransactionContext() });
     if (done.length > 0) services.log.info({ migrations: done.map(({ name }) => name) }, "The database was migrated.");
   });
 }
 
-async function refuseNewer(migrator: MikroORM["migrator"]): Promise<void> {
+async function rejectNewer(migrator: MikroORM["migrator"]): Promise<void> {
   const known = new Set(migrations.map(({ name }) => name));
   const unknown = (await migrator.getExecuted()).filter(({ name }) => !known.has(name));
   if (unknown.length === 0) return;
@@ -58,9 +61,9 @@ async function refuseNewer(migrator: MikroORM["migrator"]): Promise<void> {
   );
 }
 
-/** Milliseconds to wait for a database that does not answer, and between tries. */
-const patience = 60_000;
-const pause = 500;
+/** Milliseconds to wait for an unavailable database, and between attempts. */
+const timeout = 60_000;
+const retryInterval = 500;
 
 const oldestPostgres = 14;
 
@@ -69,7 +72,7 @@ const serverVersion = statement<{ version: number }>(
 );
 
 async function waitForDatabase({ database, log }: BootServices): Promise<void> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeout;
   for (let isFirst = true; ; isFirst = false) {
     try {
       const [server] = await database.query(serverVersion, []);
@@ -80,23 +83,21 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
       if (error instanceof StartRefused) throw error;
       const { message } = error as Error;
       if (isFirst) log.info({ reason: message }, "Waiting for the database.");
-      if (performance.now() > deadline) throw new StartRefused(`The database did not answer for a minute: ${message}`);
-      await delay(pause);
+      if (performance.now() > deadline) throw new StartRefused(`The database was unavailable for a minute: ${message}`);
+      await delay(retryInterval);
     }
   }
 }
 
-/** However long a boot takes, and however long those before it take: no time limit. */
-const waitForever = statement(
+/** Disables time limits: a boot, and the wait for boots of other servers, may take any time. */
+const waitIndefinitely = statement(
   `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
 );
-
-const lockBoot = statement(`select pg_advisory_xact_lock(hashtext('steward.boot'))`);
 
 const insertDeployment = statement<{ id: string }>(`
   insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);
 
-// The group Everyone has the id of its organisation.
+// The group Everyone has the id of its organization.
 const insertDefaultOrganization = statement(`
   with organization as (
     insert into organizations (id, created_at, updated_at, name, display_name, is_default)
@@ -109,26 +110,20 @@ const insertSystemIdentity = statement(`
   insert into users (id, created_at, updated_at, email, username, name, login_type, is_system)
   values ($1, now(), now(), $2, $3, $4, 'none', true)`);
 
-/** Identities that act for the system: nobody signs in as them. RFC 2606 keeps their addresses from existing. */
+/** Users that act for the system and cannot sign in. Their addresses use a reserved domain (RFC 2606). */
 const systemIdentities = [
   { username: "system", name: "System" },
   { username: "prebuilds", name: "Prebuilt workspaces" },
 ];
 
-/** Fills an empty database with what every deployment has. */
+/** Initializes an empty database with the default organization and the system users. */
 async function createDeployment(ctx: Context): Promise<void> {
   const isNew = await ctx.row(insertDeployment, newId());
   if (!isNew) return;
   const id = newId();
   const name = ctx.config.defaultOrganization;
   await ctx.rows(insertDefaultOrganization, id, name);
-  ctx.audit({
-    action: "create",
-    resourceType: "organization",
-    resourceId: id,
-    resourceLabel: name,
-    organizationId: id,
-  });
+  ctx.audit({ action: "create", ...auditedAs("organization", id, name, id) });
   for (const identity of systemIdentities) {
     await ctx.rows(
       insertSystemIdentity,
@@ -142,7 +137,7 @@ async function createDeployment(ctx: Context): Promise<void> {
 
 const hasUsers = statement<{ exists: boolean }>(`select exists (select from users where not is_system)`);
 
-/** Creates the administrator that the configuration names, unless there is or was any user. */
+/** Creates the configured administrator, unless there is or was any user. */
 async function createFirstAdministrator(ctx: Context): Promise<Administrator | undefined> {
   const users = await ctx.row(hasUsers);
   if (users?.exists) return undefined;
@@ -160,5 +155,5 @@ const settings: Record<string, string> = {
   password: "STEWARD_ADMIN_PASSWORD",
 };
 
-const faultsOf = ({ facts, message }: DomainError): string[] =>
-  facts.validations?.map(({ field, detail }) => `${settings[field]}: ${detail}`) ?? [message];
+const faultsOf = ({ details, message }: DomainError): string[] =>
+  details.validations?.map(({ field, detail }) => `${settings[field]}: ${detail}`) ?? [message];

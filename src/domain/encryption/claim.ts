@@ -1,14 +1,14 @@
 import { StartRefused } from "../kernel/errors.js";
 
 /**
- * Throws `StartRefused` if the database has encryption keys and this server has none of them: another server has
- * claimed it. Otherwise each of the two would write what the other one cannot read.
+ * Throws `StartRefused` if the database has registered encryption keys and this server has none of them. Otherwise two
+ * servers could write values that the other one cannot decrypt.
  *
- * @param claimed Ids of the registered keys.
- * @param own Ids of the keys that this server has.
- * @param path Where this server looks for its key file.
+ * @param claimed Ids of the registered keys of the database.
+ * @param own Ids of the keys of this server.
+ * @param path Path of this server's key file.
  */
-export function refuseClaimedDatabase(claimed: readonly string[], own: readonly string[], path: string): void {
+export function rejectClaimedDatabase(claimed: readonly string[], own: readonly string[], path: string): void {
   if (claimed.length === 0 || claimed.some((id) => own.includes(id))) return;
   const lack = own.length > 0 ? `This server has ${own.join(", ")} instead` : "This server has no key";
   throw new StartRefused(

@@ -1,23 +1,23 @@
 import { statement } from "../kernel/database.js";
 import type { Place, Sealed } from "../outside/vault.js";
 
-/** A column whose values are encrypted, as three columns of its table: key id, nonce and ciphertext. */
+/** An encrypted column. It is stored as three columns of its table: key id, nonce, and ciphertext. */
 interface Layout {
   table: string;
-  /** What authenticates a value as one of this column, and the beginning of two of the names: `value_nonce`. */
+  /** The name by which values are authenticated, and the prefix of two stored columns, such as `value_nonce`. */
   column: string;
-  /** The column that refers to `encryption_keys`; null where there is no value. */
+  /** The column that references `encryption_keys`; null where there is no value. */
   keyId: string;
-  /** The column with the id of what the value belongs to. */
+  /** The column with the id of the owner of the value. */
   owner: string;
-  /** Whether the server makes another value where the key of this one is gone. */
+  /** Whether the server generates a new value if the key of the stored one is lost. Default: false. */
   isReplaceable?: boolean;
 }
 
-/** A stored value with what authenticates it. */
+/** An encrypted value with the ids of its row and owner, which authenticate it. */
 export type SealedRow = Sealed & { id: string; ownerId: string };
 
-/** What rotation and status need of each encrypted column. Row ids are UUIDs. */
+/** Builds the statements of an encrypted column for rotation and status. Row ids are UUIDs. */
 function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layout) {
   const [nonce, ciphertext] = [`${column}_nonce`, `${column}_ciphertext`];
   return {
@@ -26,15 +26,14 @@ function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layou
     isReplaceable,
     place: ({ id, ownerId }: Pick<SealedRow, "id" | "ownerId">): Place => ({ table, column, rowId: id, ownerId }),
 
-    /** The next rows above an id that are encrypted with a key: `$1` key id, `$2` row id, `$3` number of rows. */
+    /** Selects the next rows that a key encrypts: `$1` key id, `$2` row id to start after, `$3` number of rows. */
     page: statement<SealedRow>(`
       select id, ${owner} as "ownerId", ${keyId} as "keyId", ${nonce} as nonce, ${ciphertext} as ciphertext
       from ${table} where ${keyId} = $1 and id > $2 order by id limit $3`),
 
     /**
-     * Puts other ciphertexts in the place of those that were read under key `$1`. What somebody wrote meanwhile stays,
-     * and what somebody is writing is left out rather than waited for: whoever holds several of the rows cannot get
-     * into a deadlock with this.
+     * Replaces ciphertexts that were read under key `$1`. Rows changed since then keep their new values, and rows
+     * locked by another transaction are skipped, which prevents deadlocks.
      */
     replace: statement<{ id: string }>(`
       with fresh as (
@@ -62,7 +61,7 @@ export const userSecretValues = encrypted({
   owner: "user_id",
 });
 
-/** The secrets that application keys are handed over with. They belong to nobody but themselves. */
+/** The secrets with which application keys are handed over. They have no owner besides their own row. */
 export const appConnectSecrets = encrypted({
   table: "app_connect_keys",
   column: "secret",
@@ -70,7 +69,7 @@ export const appConnectSecrets = encrypted({
   owner: "id",
 });
 
-/** The key that signs what pages leave with browsers for some minutes. It belongs to the deployment. */
+/** The key that authenticates short-lived values that pages store in browsers. Owned by the deployment. */
 export const pageKeys = encrypted({
   table: "deployment",
   column: "page_key",
@@ -79,5 +78,5 @@ export const pageKeys = encrypted({
   isReplaceable: true,
 });
 
-/** Every encrypted column there is. */
+/** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues, appConnectSecrets, pageKeys];

@@ -1,17 +1,17 @@
 import type { Context, Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { StartRefused, unavailable } from "../kernel/errors.js";
+import { onViolation, StartRefused, unavailable } from "../kernel/errors.js";
 import { isOpenToOthers } from "../outside/file-modes.js";
 import { makeKeyFile, ownKeyFile, readKeyFile } from "../outside/key-file.js";
 import type { EncryptionKey } from "../outside/vault.js";
-import { refuseClaimedDatabase } from "./claim.js";
+import { rejectClaimedDatabase } from "./claim.js";
 import { encryptedColumns } from "./columns.js";
 
-/** A key that some server has started with. */
+/** A key that is registered in the database: a server has started with it. */
 export interface RegisteredKey {
   id: string;
   checkValue: Buffer;
-  /** Whether any value is encrypted with it that would be lost without it. */
+  /** Whether it encrypts any value that cannot be regenerated. */
   isUsed: boolean;
 }
 
@@ -23,7 +23,7 @@ const isUsed = encryptedColumns
 const registeredKeys = statement<RegisteredKey>(`
   select k.id, k.check_value as "checkValue", ${isUsed} as "isUsed" from encryption_keys k order by k.created_at, k.id`);
 
-/** Every key that is registered, oldest first. */
+/** Reads all registered keys, oldest first. */
 export const readRegisteredKeys = ({ database }: Pick<Services, "database">): Promise<RegisteredKey[]> =>
   database.query(registeredKeys, []);
 
@@ -35,22 +35,22 @@ const registerKeys = statement(`
 const forgetKeys = statement(`delete from encryption_keys k where id <> all($1) and not (${isUsed})`);
 
 /**
- * Gives the vault the keys that the settings name, or makes the first one. Throws `StartRefused` if the database holds
- * values that they do not open, or if it is claimed by keys of which none is given. The caller holds the boot lock.
+ * Unlocks the vault with the configured keys, or creates the first key. Throws `StartRefused` if the database contains
+ * values that these keys cannot decrypt, or if only other keys are registered. The caller holds the boot lock.
  *
- * Only registered keys can encrypt: rows refer to them. A start forgets keys that nothing is encrypted with and that it
- * was not given; a server that still has such a key cannot write with it. So no two servers write with keys that the
- * other one lacks.
+ * Only registered keys can encrypt, because rows reference them. A start deletes registered keys that are unused and
+ * not configured; a running server that still has such a key can no longer write with it. Therefore no two servers
+ * write with keys that the other one lacks.
  */
 export async function unlockVault(ctx: Context): Promise<void> {
   const { vault } = ctx.services;
   const registered = await ctx.rows(registeredKeys);
   vault.unlock((await configuredKeys(ctx)) ?? (await firstKey(ctx, registered)));
-  refuseWrongKeys(ctx.services, registered);
+  rejectWrongKeys(ctx.services, registered);
   const missing = registered.filter((key) => key.isUsed && !vault.has(key.id));
   if (missing.length > 0)
     throw new StartRefused(`The database holds values under encryption keys that are missing: ${named(missing)}.`);
-  refuseClaimedDatabase(idsOf(registered), vault.keyIds, ctx.config.encryptionKeysFile);
+  rejectClaimedDatabase(idsOf(registered), vault.keyIds, ctx.config.encryptionKeysFile);
 
   const known = new Set(idsOf(registered));
   const added = vault.keyIds.filter((id) => !known.has(id));
@@ -63,8 +63,9 @@ export async function unlockVault(ctx: Context): Promise<void> {
 }
 
 /**
- * The keys that the settings name: themselves, or in a file that is there. The file in the data folder is the server's
- * own: nobody else may have access to it. One that the settings name may be mounted with the modes of the platform.
+ * Reads the configured keys: those of the setting, else those in the key file if it exists. Throws `StartRefused` if
+ * other users have access to the default file in the data directory; the modes of a configured file are not checked,
+ * since platforms mount secrets with modes of their own.
  */
 export async function configuredKeys({ config }: Pick<Services, "config">): Promise<EncryptionKey[] | undefined> {
   if (config.encryptionKeys) return config.encryptionKeys;
@@ -84,26 +85,24 @@ async function firstKey({ config, log }: Context, registered: RegisteredKey[]): 
     const lost = `The file ${path} is missing, and the database holds values under encryption keys that were in it`;
     throw new StartRefused(`${lost}: ${named(used)}. Put it back, or set STEWARD_ENCRYPTION_KEYS.`);
   }
-  refuseClaimedDatabase(idsOf(registered), [], path);
+  rejectClaimedDatabase(idsOf(registered), [], path);
   const { keys, isNew } = await makeKeyFile(path);
-  if (isNew) log.warn({ path }, "Made an encryption key. Back this file up: what it encrypts is lost without it.");
+  if (isNew) log.warn({ path }, "Created an encryption key. Back up this file: encrypted values are lost without it.");
   return keys;
 }
 
-/** Throws `StartRefused` if a key of the vault is another one than its name stands for. */
-export function refuseWrongKeys({ vault }: Pick<Services, "vault">, registered: readonly RegisteredKey[]): void {
+/** Throws `StartRefused` if a key of the vault differs from the registered key of the same id. */
+export function rejectWrongKeys({ vault }: Pick<Services, "vault">, registered: readonly RegisteredKey[]): void {
   const wrong = registered.filter(({ id, checkValue }) => vault.has(id) && !vault.passes(id, checkValue));
   if (wrong.length > 0)
-    throw new StartRefused(
-      `These encryption keys are not those that the database knows by their ids: ${named(wrong)}.`,
-    );
+    throw new StartRefused(`These encryption keys differ from the registered keys of the same ids: ${named(wrong)}.`);
 }
 
 const idsOf = (keys: readonly RegisteredKey[]) => keys.map(({ id }) => id);
 
 const named = (keys: RegisteredKey[]) => idsOf(keys).join(", ");
 
-/** Whether this server can open all that is encrypted, and encrypt. */
+/** Reports whether this server can decrypt all values and can encrypt new ones. */
 export async function hasAllKeys(services: Pick<Services, "database" | "vault">): Promise<boolean> {
   const { vault } = services;
   const registered = await readRegisteredKeys(services);
@@ -111,9 +110,9 @@ export async function hasAllKeys(services: Pick<Services, "database" | "vault">)
   return canOpen && registered.some(({ id }) => id === vault.activeKeyId);
 }
 
-/** Translates the failure of a write with a key that was forgotten. */
-export function refuseForgottenKey(error: unknown): never {
-  const { code, constraint } = error as { code?: string; constraint?: string };
-  if (code !== "23503" || !constraint?.endsWith("key_id_foreign")) throw error;
-  throw unavailable("The encryption key of this server is not in use any more.");
-}
+const forgotten = () => unavailable("The encryption key of this server is no longer registered.");
+
+/** Turns the foreign-key violation of a write with an unregistered key into UNAVAILABLE. */
+export const refuseForgottenKey = onViolation(
+  Object.fromEntries(encryptedColumns.map(({ table, keyId }) => [`${table}_${keyId}_foreign`, forgotten])),
+);

@@ -2,25 +2,25 @@ import type { Services } from "../kernel/context.js";
 import { conflict } from "../kernel/errors.js";
 import { SealBroken } from "../outside/vault.js";
 import { type EncryptedColumn, encryptedColumns, type SealedRow } from "./columns.js";
-import { readRegisteredKeys, refuseWrongKeys } from "./keys.js";
+import { readRegisteredKeys, rejectWrongKeys } from "./keys.js";
 import { encryptionStatus } from "./status.js";
 
-/** What a rotation did. */
+/** The result of a rotation. */
 export interface Rotation {
   activeKeyId: string;
-  /** Values that are encrypted with the active key now and were not before. */
+  /** Values that were re-encrypted with the active key. */
   rotated: number;
-  /** Rows that are still under another key: of a missing key, broken, or written meanwhile by an older server. */
+  /** Rows still under another key: the key is missing, the value is corrupt, or an older server wrote it meanwhile. */
   left: number;
 }
 
 const batchSize = 500;
-/** Values that somebody is just writing are left out: they get a second chance. */
+/** Rows that were locked in the first pass are retried in the second. */
 const passes = 2;
 
 /**
- * Encrypts every value with the active key, in batches that are a transaction each: it may run beside the service, be
- * killed and be started again. For whoever runs the server.
+ * Re-encrypts every value with the active key, in batches of one transaction each. May run while servers are running,
+ * and may be interrupted and restarted. For operators: checks no permission.
  */
 export async function rotateEncryption(
   services: Services,
@@ -43,11 +43,11 @@ export async function rotateEncryption(
   return { activeKeyId, rotated, left: await countOutdated(services) };
 }
 
-/** The keys that can be rotated away from. Refuses to write with a key that no server would know. */
+/** The ids of the keys to replace. Throws CONFLICT if the active key is not registered. */
 async function outdatedKeys(services: Services): Promise<string[]> {
   const { vault } = services;
   const registered = await readRegisteredKeys(services);
-  refuseWrongKeys(services, registered);
+  rejectWrongKeys(services, registered);
   if (!registered.some(({ id }) => id === vault.activeKeyId))
     throw conflict(`No server has started with the key ${vault.activeKeyId} yet. Give it to all of them first.`);
   return registered.map(({ id }) => id).filter((id) => id !== vault.activeKeyId && vault.has(id));
@@ -70,7 +70,7 @@ async function* batches({ database }: Services, column: EncryptedColumn, keyId: 
   }
 }
 
-/** Encrypts a batch anew, and says how many of its values it replaced. */
+/** Re-encrypts a batch. Returns the number of values replaced. */
 async function reseal(services: Services, column: EncryptedColumn, keyId: string, rows: SealedRow[]): Promise<number> {
   const fresh = rows.flatMap((row) => resealed(services, column, row) ?? []);
   const { length } = await services.database.query(column.replace, [
@@ -84,14 +84,14 @@ async function reseal(services: Services, column: EncryptedColumn, keyId: string
   return length;
 }
 
-/** The value of a row under the active key; nothing where it does not open, which is logged and stays as it is. */
+/** The value of a row under the active key. Logs a value that cannot be decrypted and returns `undefined`. */
 function resealed({ vault, log }: Services, column: EncryptedColumn, row: SealedRow) {
   const place = column.place(row);
   try {
     return { id: row.id, read: row.ciphertext, ...vault.seal(place, vault.open(place, row)) };
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error;
-    log.warn({ table: column.table, id: row.id }, "A value does not open and was not encrypted anew.");
+    log.warn({ table: column.table, id: row.id }, "A value cannot be decrypted and was not re-encrypted.");
     return undefined;
   }
 }

@@ -4,13 +4,13 @@ import { statement } from "../kernel/database.js";
 import { encryptedColumns } from "./columns.js";
 import { readRegisteredKeys } from "./keys.js";
 
-/** How many rows of a table are encrypted with a key. */
+/** The number of rows of a table that are encrypted with a key. */
 export interface EncryptedRows {
   table: string;
   count: number;
 }
 
-/** A key that this server has or that something is encrypted with. */
+/** A key that this server has or that is registered. */
 export interface EncryptionKeyStatus {
   id: string;
   /** Whether this server has it. */
@@ -19,7 +19,7 @@ export interface EncryptionKeyStatus {
 }
 
 export interface EncryptionStatus {
-  /** The key that writes; none where the command line finds no key. */
+  /** The key that encrypts; null if the command line finds no key. */
   activeKeyId: string | null;
   keys: EncryptionKeyStatus[];
 }
@@ -34,13 +34,13 @@ const rowsByKey = statement<EncryptedRows & { keyId: string }>(
     .join(" union all "),
 );
 
-/** What is encrypted with which key: for those who administer the site. */
+/** Reads the number of rows per key and table, for site administrators. */
 export function readEncryptionStatus(ctx: Context): Promise<EncryptionStatus> {
   authorize(ctx.actor, "system:read");
   return encryptionStatus(ctx.services);
 }
 
-/** What is encrypted with which key: for whoever runs the server. */
+/** Reads the number of rows per key and table. For operators: checks no permission. */
 export async function encryptionStatus(services: Pick<Services, "database" | "vault">): Promise<EncryptionStatus> {
   const { database, vault } = services;
   const counts = Map.groupBy(await database.query(rowsByKey, []), ({ keyId }) => keyId);
@@ -50,7 +50,7 @@ export async function encryptionStatus(services: Pick<Services, "database" | "va
   return { activeKeyId: vault.keyIds[0] ?? null, keys };
 }
 
-/** Every table with encrypted columns, in the order of the registry. */
+/** The counts of every table with encrypted columns, in the order of `encryptedColumns`. */
 function byTable(counts: EncryptedRows[]): EncryptedRows[] {
   const tables = [...new Set(encryptedColumns.map(({ table }) => table))];
   return tables.map((table) => ({

@@ -16,26 +16,26 @@ export interface EntitlementsOptions {
   log: Logger;
 }
 
-/** Tells all replicas that licences, or what they are compared with, may have changed. */
+/** Signals all replicas that licenses or the usage to compare them with may have changed. */
 export const licensesHint = { topic: "licenses", id: "all" } as const;
 
-/** Milliseconds from one computation to the next where nothing happens, and after one that failed. */
-const usual = 600_000;
-const retry = 30_000;
+/** Milliseconds to the next computation: without changes, and after a failure. */
+const interval = 600_000;
+const retryInterval = 30_000;
 
 /**
- * What the deployment may use, kept at hand: computed at start, as time passes, and whenever licences change anywhere.
- * What was computed last counts until the next computation succeeds. One per replica.
+ * The entitlements of the deployment, cached in memory. Recomputed periodically, when a license changes its level, and
+ * when any replica changes licenses. The last result stays in effect until a computation succeeds. One per replica.
  */
 export class Entitlements {
   readonly #options: EntitlementsOptions;
-  /** None where licences are not asked for. */
+  /** Absent if the deployment needs no licenses. */
   readonly #stored: StoredLicenses | undefined;
   #current: EntitlementSet | undefined;
   #granted: ReadonlySet<FeatureName> = new Set();
   #hints: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** The computation under way, or the last one; and the one that begins after it. */
+  /** The computation in progress or the last one, and the one that starts after it. */
   #computing: Promise<unknown> = Promise.resolve();
   #waiting: Promise<void> | undefined;
 
@@ -44,25 +44,25 @@ export class Entitlements {
     this.#stored = config.licenseKeys && new StoredLicenses(database, config.licenseKeys);
   }
 
-  /** Computes for the first time, and from then on by itself. */
+  /** Computes the entitlements and starts to keep them up to date. */
   async start(): Promise<void> {
-    const again = () => this.#refreshAlone();
-    this.#hints = this.#options.events.subscribeAll("licenses", again, again);
+    const refresh = () => this.#refreshInBackground();
+    this.#hints = this.#options.events.subscribeAll("licenses", refresh, refresh);
     await this.refresh();
   }
 
-  /** Whether licences grant the feature, grace included. */
+  /** Reports whether licenses grant the feature, grace period included. */
   grants(feature: Feature): boolean {
     return this.#granted.has(feature);
   }
 
-  /** What was computed last. */
+  /** The result of the last computation. */
   get current(): EntitlementSet {
     if (!this.#current) throw new Error("Entitlements were not started.");
     return this.#current;
   }
 
-  /** Computes from what is stored by now. Calls that come while another computation is under way share the next one. */
+  /** Recomputes from the stored licenses. Calls during a computation share the next one. */
   refresh(): Promise<void> {
     return (this.#waiting ??= this.#computing.then(() => {
       this.#waiting = undefined;
@@ -72,7 +72,7 @@ export class Entitlements {
     }));
   }
 
-  /** Ends what it does by itself, and waits for what it is at. */
+  /** Stops the updates and waits for computations in progress. */
   async close(): Promise<void> {
     this.#hints?.close();
     await this.#waiting?.catch(() => {});
@@ -81,32 +81,35 @@ export class Entitlements {
   }
 
   async #compute(): Promise<void> {
-    let next = Date.now() + retry;
+    let next = Date.now() + retryInterval;
     try {
       const { database, config } = this.#options;
       const usage = await readUsage(database);
       const now = Date.now();
       const { licenses, errors } = (await this.#stored?.read(usage.deploymentId, now)) ?? { errors: [] };
       const count = (period: Period) => countManagedAgents(database, period);
-      const facts = { licenses, errors, usage, countManagedAgents: count, connectionLog: config.connectionLog, now };
-      this.#current = await entitlementsFrom(facts);
+      const inputs = { licenses, errors, usage, countManagedAgents: count, connectionLog: config.connectionLog, now };
+      this.#current = await entitlementsFrom(inputs);
       this.#granted = new Set(
         this.#current.features
           .filter(({ entitlement }) => entitlement !== Entitlement.NOT_ENTITLED)
           .map(({ name }) => name),
       );
-      next = Math.min(now + usual, nextChange(licenses ?? [], now));
+      next = Math.min(now + interval, nextChange(licenses ?? [], now));
     } finally {
       clearTimeout(this.#timer);
-      // Timers may come a moment early: a millisecond later is late enough.
-      this.#timer = setTimeout(() => this.#refreshAlone(), next - Date.now() + 1).unref();
+      // A timer may fire up to a millisecond early.
+      this.#timer = setTimeout(() => this.#refreshInBackground(), next - Date.now() + 1).unref();
     }
   }
 
-  /** Where nobody waits for it. */
-  #refreshAlone(): void {
+  /** Refreshes without a caller: logs a failure. */
+  #refreshInBackground(): void {
     this.refresh().catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, "Entitlements stay as they were computed last; they are tried again.");
+      this.#options.log.warn(
+        { err: error },
+        "Entitlements could not be computed; the last ones stay in effect until a retry succeeds.",
+      );
     });
   }
 }

@@ -1,7 +1,7 @@
-/** What a licence can limit: Steward warns beyond the limit, and refuses nothing. */
+/** Features with a limit. Usage beyond the limit causes a warning, not an error. */
 export const limitFeatures = ["user_limit", "managed_agent_limit"] as const;
 
-/** What a licence can switch on. */
+/** Features that a license enables. */
 export const switchFeatures = [
   "audit_log",
   "connection_log",
@@ -20,7 +20,7 @@ export const switchFeatures = [
 
 export type LimitFeature = (typeof limitFeatures)[number];
 
-/** A feature that is there or refused, by its name in licences. */
+/** A feature that is either available or rejected, by its name in licenses. */
 export type Feature = (typeof switchFeatures)[number];
 
 export type FeatureName = LimitFeature | Feature;

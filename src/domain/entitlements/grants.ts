@@ -1,7 +1,7 @@
 import type { LicenseClaims } from "../licenses/claims.js";
 import { type Feature, type FeatureName, limitFeatures, switchFeatures } from "./features.js";
 
-/** How far a feature is paid for. */
+/** The level at which a feature is licensed. */
 export const Entitlement = {
   ENTITLED: "entitled",
   GRACE_PERIOD: "grace_period",
@@ -9,17 +9,17 @@ export const Entitlement = {
 } as const;
 export type Entitlement = (typeof Entitlement)[keyof typeof Entitlement];
 
-/** What the best of the licences gives of one feature. */
+/** The best grant of a feature among the licenses. */
 export interface Grant {
   level: "entitled" | "grace_period";
-  /** 1 for what is only switched on. */
+  /** The limit; 1 for features without one. */
   amount: number;
   claims: LicenseClaims;
 }
 
 export type Grants = ReadonlyMap<FeatureName, Grant>;
 
-/** What the licences grant together at a time, in milliseconds since the epoch: of each feature the best there is. */
+/** The best grant of each feature among the licenses at a time, in milliseconds since the epoch. */
 export function grantsAt(licenses: readonly LicenseClaims[], at: number): Grants {
   const best = new Map<FeatureName, Grant>();
   for (const claims of licenses) {
@@ -34,14 +34,14 @@ export function grantsAt(licenses: readonly LicenseClaims[], at: number): Grants
   return best;
 }
 
-/** What a licence is good for at a time; nothing before it begins and after its grace period. */
+/** The level of a license at a time; `undefined` before its start and after its grace period. */
 export function levelAt({ nbf, exp, license_expires: end }: LicenseClaims, at: number): Grant["level"] | undefined {
   const second = at / 1000;
   if (second < nbf || second >= exp) return undefined;
   return second < end ? "entitled" : "grace_period";
 }
 
-/** The first time after this one at which a licence changes its level; `Infinity` if none ever does. */
+/** The next time after `at` at which a license changes its level, in milliseconds since the epoch, or `Infinity`. */
 export const nextChange = (licenses: readonly LicenseClaims[], at: number): number =>
   Math.min(
     ...licenses
@@ -58,7 +58,7 @@ const sets: Record<string, readonly Feature[]> = {
   premium: switchFeatures,
 };
 
-/** The features of the set, and what the licence says of single ones: a limit, granted, or 0 for left out. */
+/** The features of a license: its set, with single features added, limited, or removed by 0. */
 function grantedBy({ feature_set: set = "", features = {} }: LicenseClaims): Map<FeatureName, number> {
   const granted = new Map<FeatureName, number>(sets[set.toLowerCase()]!.map((feature) => [feature, 1]));
   for (const feature of limitFeatures) if (features[feature]! >= 0) granted.set(feature, features[feature]!);

@@ -7,16 +7,16 @@ export type { Feature } from "./features.js";
 export { Entitlement } from "./grants.js";
 export type { EntitlementSet } from "./state.js";
 
-/** A `Context` is one, and so are the services of a background job. */
+/** A `Context`, or the services of a background job. */
 type Licensed = { services: Pick<Services, "entitlements"> };
 
-/** Whether the licences of the deployment grant the feature, grace included. Costs nothing: the set is at hand. */
+/** Reports whether the licenses grant the feature, grace period included. Reads from memory. */
 export const hasFeature = ({ services }: Licensed, feature: Feature): boolean => services.entitlements.grants(feature);
 
-/** Throws unless the licences grant the feature. Verbs call it after their permission check; deletions never do. */
+/** Throws FORBIDDEN unless the licenses grant the feature. Called after the permission check; never by deletions. */
 export function requireFeature(ctx: Licensed, feature: Feature): void {
   if (!hasFeature(ctx, feature)) throw forbidden(`${feature} is not licensed on this deployment.`, { feature });
 }
 
-/** What the deployment may use, as computed last: for everybody who is signed in. */
+/** Returns the entitlements as last computed, for all signed-in callers. */
 export const readEntitlements = ({ services }: Licensed): EntitlementSet => services.entitlements.current;

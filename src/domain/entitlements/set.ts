@@ -5,48 +5,48 @@ import { Entitlement, type Grants, grantsAt, levelAt } from "./grants.js";
 import { monthOf, type Period, type Usage } from "./usage.js";
 import { warningsOf } from "./warnings.js";
 
-/** What a set is computed from. */
-export interface Facts {
-  /** The genuine licences, whatever their times; without any keys to tell them by, none is asked for. */
+/** The input of the computation. */
+export interface EntitlementInputs {
+  /** The valid licenses, future and expired ones included; `undefined` if no keys are configured and none is needed. */
   licenses: readonly LicenseClaims[] | undefined;
-  /** Why others are not genuine. */
+  /** The faults of the invalid licenses. */
   errors: readonly string[];
   usage: Usage;
   countManagedAgents: (period: Period) => Promise<number>;
-  /** Whether connections are recorded at all. */
+  /** Whether the settings enable the connection log. */
   connectionLog: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 }
 
-/** Computes what the deployment may use. */
-export async function entitlementsFrom(facts: Facts): Promise<EntitlementSet> {
-  const { licenses, errors, now } = facts;
+/** Computes the entitlements of the deployment. */
+export async function entitlementsFrom(inputs: EntitlementInputs): Promise<EntitlementSet> {
+  const { licenses, errors, now } = inputs;
   const grants = licenses ? grantsAt(licenses, now) : undefined;
-  const features = await featureStates(facts, grants);
-  const counting = (licenses ?? []).filter((claims) => levelAt(claims, now));
+  const features = await featureStates(inputs, grants);
+  const effective = (licenses ?? []).filter((claims) => levelAt(claims, now));
   return {
     features,
     errors,
-    warnings: licenses ? warningsOf(licenses, features, facts.usage.inUse, now) : [],
-    hasLicense: counting.length > 0,
-    trial: counting.length > 0 && counting.every(({ trial }) => trial),
-    requireTelemetry: counting.some(({ require_telemetry: isRequired }) => isRequired),
+    warnings: licenses ? warningsOf(licenses, features, inputs.usage.inUse, now) : [],
+    hasLicense: effective.length > 0,
+    trial: effective.length > 0 && effective.every(({ trial }) => trial),
+    requireTelemetry: effective.some(({ require_telemetry: isRequired }) => isRequired),
     refreshedAt: text(now),
   };
 }
 
-/** Without grants, as they are where licences are not asked for, everything is on. */
-async function featureStates(facts: Facts, grants: Grants | undefined): Promise<FeatureState[]> {
-  const period = periodOf(grants, facts.now);
+/** The state of every feature. Without `grants` (no license is needed), all features are entitled. */
+async function featureStates(inputs: EntitlementInputs, grants: Grants | undefined): Promise<FeatureState[]> {
+  const period = periodOf(grants, inputs.now);
   const actual: Partial<Record<FeatureName, number>> = {
-    user_limit: facts.usage.activeUsers,
-    managed_agent_limit: await facts.countManagedAgents(period),
+    user_limit: inputs.usage.activeUsers,
+    managed_agent_limit: await inputs.countManagedAgents(period),
   };
   return featureNames.map((name) => {
     const grant = grants?.get(name);
     const entitlement = grants ? (grant?.level ?? Entitlement.NOT_ENTITLED) : Entitlement.ENTITLED;
-    const isOn = name !== "connection_log" || facts.connectionLog;
+    const isOn = name !== "connection_log" || inputs.connectionLog;
     return {
       name,
       entitlement,
@@ -60,7 +60,7 @@ async function featureStates(facts: Facts, grants: Grants | undefined): Promise<
 
 type LicensedPeriod = Period & { issuedAt?: number };
 
-/** The term of the licence that limits managed agents, else the calendar month. */
+/** The term of the license that limits managed agents, else the calendar month. */
 function periodOf(grants: Grants | undefined, now: number): LicensedPeriod {
   const claims = grants?.get("managed_agent_limit")?.claims;
   if (!claims) return monthOf(now);

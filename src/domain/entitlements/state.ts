@@ -1,35 +1,35 @@
 import type { FeatureName } from "./features.js";
 import type { Entitlement } from "./grants.js";
 
-/** When the use of a limited feature counts. Times are RFC 3339, as below. */
+/** The period in which usage of a limited feature is counted. Times are RFC 3339. */
 export interface UsagePeriod {
-  /** Without a licence, none. */
+  /** Null without a license. */
   issuedAt: string | null;
   start: string;
   end: string;
 }
 
-/** What the deployment may do with a feature, and does. */
+/** The entitlement to a feature and its actual usage. */
 export interface FeatureState {
   name: FeatureName;
   entitlement: Entitlement;
-  /** Whether it works: granted, grace included, and not switched off. */
+  /** Whether it is available: entitled or in its grace period, and not disabled by a setting. */
   enabled: boolean;
-  /** Null is unlimited. */
+  /** Null if unlimited. */
   limit: number | null;
   actual: number | null;
   usagePeriod: UsagePeriod | null;
 }
 
-/** What the deployment may use, as of one moment. */
+/** The entitlements of the deployment at one time. */
 export interface EntitlementSet {
-  /** Each feature there is, always in the same order. */
+  /** All features, in a fixed order. */
   features: readonly FeatureState[];
   errors: readonly string[];
   warnings: readonly string[];
-  /** Whether any licence counts. */
+  /** Whether any license is in effect. */
   hasLicense: boolean;
-  /** Whether there are licences that count, and all of them are trials. */
+  /** Whether licenses are in effect and all of them are trials. */
   trial: boolean;
   requireTelemetry: boolean;
   refreshedAt: string;

@@ -7,16 +7,16 @@ export interface Period {
   end: number;
 }
 
-/** What the deployment uses of its features. */
+/** The usage to compare with the licenses. */
 export interface Usage {
   deploymentId: string;
-  /** Without the system's identities and service accounts. */
+  /** Excludes system users and service accounts. */
   activeUsers: number;
-  /** Those that something is set up with. */
+  /** Features for which stored configuration exists. */
   inUse: Feature[];
 }
 
-/** How to tell, for each feature that leaves traces, whether something is set up with it. */
+/** SQL conditions that detect stored configuration of a feature. */
 const traces: Partial<Record<Feature, string>> = {
   template_rbac: "exists (select from groups where id <> organization_id)",
   aibridge: "exists (select from group_ai_budgets)",
@@ -37,11 +37,11 @@ const usage = statement<Usage>(`
 
 export async function readUsage(database: Database): Promise<Usage> {
   const [row] = await database.query(usage, []);
-  if (!row) throw new Error("The deployment has no id: it was never booted.");
+  if (!row) throw new Error("The deployment has no id: the database was never initialized.");
   return row;
 }
 
-/** How many starts of tasks succeeded in the period. There are no tasks yet. */
+/** The number of successful task starts in the period. Always 0: there are no tasks yet. */
 export const countManagedAgents = async (_database: Database, _period: Period): Promise<number> => 0;
 
 /** The calendar month around a time, in UTC. */

@@ -5,10 +5,10 @@ import type { FeatureState } from "./state.js";
 
 const day = 86_400_000;
 
-/** Milliseconds before the end of a term from which on it is announced. */
-const notice = ({ trial }: LicenseClaims) => (trial ? 7 : 30) * day;
+/** Milliseconds before the end of a term at which warnings start. */
+const noticePeriod = ({ trial }: LicenseClaims) => (trial ? 7 : 30) * day;
 
-/** What an operator should look at, each once. */
+/** The warnings for operators, without duplicates. */
 export function warningsOf(
   licenses: readonly LicenseClaims[],
   features: readonly FeatureState[],
@@ -18,7 +18,7 @@ export function warningsOf(
   return [
     ...new Set([
       ...termsEnding(licenses, now),
-      ...graces(licenses, now),
+      ...gracePeriods(licenses, now),
       ...excesses(features),
       ...features
         .filter(({ name, entitlement }) => entitlement === Entitlement.NOT_ENTITLED && isUsed(inUse, name))
@@ -29,20 +29,20 @@ export function warningsOf(
 
 const isUsed = (inUse: readonly string[], name: FeatureName) => inUse.includes(name);
 
-/** Of terms that end soon, unless other licences go on with all of their features. */
+/** Warnings about terms that end soon, unless other licenses continue all of their features. */
 function termsEnding(licenses: readonly LicenseClaims[], now: number): string[] {
   const present = licenses.filter((claims) => levelAt(claims, now) === "entitled");
   return present.flatMap((claims) => {
     const end = claims.license_expires * 1000;
-    if (end - now > notice(claims)) return [];
+    if (end - now > noticePeriod(claims)) return [];
     const then = grantsAt(licenses, end);
     const ending = [...grantsAt([claims], now).keys()].filter((name) => then.get(name)?.level !== "entitled");
     return ending.length > 0 ? [`The license term ends at ${text(end)}: ${ending.join(", ")}.`] : [];
   });
 }
 
-/** Of features whose term is over and whose grace lasts. */
-function graces(licenses: readonly LicenseClaims[], now: number): string[] {
+/** Warnings about features in their grace period. */
+function gracePeriods(licenses: readonly LicenseClaims[], now: number): string[] {
   const byEnd = Map.groupBy(
     [...grantsAt(licenses, now)].filter(([, { level }]) => level === "grace_period"),
     ([, { claims }]) => claims.exp * 1000,

@@ -1,22 +1,38 @@
 import type { Context } from "../kernel/context.js";
+import { auditedAs } from "../audit/audit.js";
+import { GroupAiBudget as StoredBudget } from "../../entities/groups.js";
 import { may } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { lookup, statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { wholeNumber } from "../kernel/text.js";
-import { budgetColumns, findGroup, lockGroup } from "./groups.js";
-import type { GroupAiBudgetRow, GroupRow } from "./row.js";
+import { findGroup, type GroupRow, lockGroup } from "./groups.js";
 
-/** A budget and whose it is. */
-export type GroupAiBudget = GroupAiBudgetRow & { group: GroupRow };
+const columns = columnsOf(StoredBudget, "b", ["groupId", "spendLimitMicros", "createdAt", "updatedAt"]);
+type BudgetRow = RowOf<typeof columns>;
 
-/** The budget of a group, for those who may read it; others see none. */
-export const aiBudgetOf = (ctx: Context, group: GroupRow): GroupAiBudget | null =>
-  group.aiBudget && may(ctx.actor, "group_ai_budget:read", group) ? { ...group.aiBudget, group } : null;
+/** The AI budget of every member of a group per calendar month, in millionths of the deployment's currency. */
+export interface GroupAiBudget extends BudgetRow {
+  group: GroupRow;
+}
 
-/** The budget of a group. Throws where there is none, or none for the caller. */
+const budgets = lookup<BudgetRow>(`select ${columns} from group_ai_budgets b where b.group_id = any($1::uuid[])`);
+
+async function budgetsByGroup(ctx: Context, ids: readonly string[]): Promise<Array<BudgetRow | undefined>> {
+  const found = new Map((await ctx.rows(budgets, ids)).map((budget) => [budget.groupId, budget]));
+  return ids.map((id) => found.get(id));
+}
+
+/** Reads the budget of a group; null if there is none or if the caller may not read it. */
+export async function aiBudgetOf(ctx: Context, group: GroupRow): Promise<GroupAiBudget | null> {
+  const budget = may(ctx.actor, "group_ai_budget:read", group) && (await ctx.load(budgetsByGroup, group.id));
+  return budget ? { ...budget, group } : null;
+}
+
+/** Reads the budget of a group. Throws NOT_FOUND if there is none or if the caller may not read it. */
 export async function readGroupAiBudget(ctx: Context, ref: string): Promise<GroupAiBudget> {
-  const budget = aiBudgetOf(ctx, await findGroup(ctx, ref));
+  const budget = await aiBudgetOf(ctx, await findGroup(ctx, ref));
   if (!budget) throw notFound();
   return budget;
 }
@@ -26,7 +42,7 @@ export interface SetGroupAiBudget {
   spendLimitMicros?: number | null;
 }
 
-const putBudget = statement<GroupAiBudgetRow & { former: number | null }>(`
+const putBudget = statement<BudgetRow & { former: number | null }>(`
   with former as (select spend_limit_micros as micros from group_ai_budgets where group_id = $1),
   b as (
     insert into group_ai_budgets (group_id, spend_limit_micros, created_at, updated_at) values ($1, $2, now(), now())
@@ -36,11 +52,11 @@ const putBudget = statement<GroupAiBudgetRow & { former: number | null }>(`
         then group_ai_budgets.updated_at else now() end
     returning *
   )
-  select ${budgetColumns}, (select micros from former) as former from b`);
+  select ${columns}, (select micros from former) as former from b`);
 
-/** Gives a group a budget, or another one. */
 export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
+/** Sets or replaces the budget of a group. */
 export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, input.group, "group_ai_budget:update");
   requireFeature(ctx, "aibridge");
@@ -58,11 +74,9 @@ export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): P
   return { ...budget, group };
 }
 
-const dropBudget = statement<GroupAiBudgetRow>(
-  `delete from group_ai_budgets b where b.group_id = $1 returning ${budgetColumns}`,
-);
+const dropBudget = statement<BudgetRow>(`delete from group_ai_budgets b where b.group_id = $1 returning ${columns}`);
 
-/** Takes the budget from a group, and gives it as it was. */
+/** Deletes the budget of a group. Returns the budget before the deletion. */
 export async function deleteGroupAiBudget(ctx: Context, ref: string): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, ref, "group_ai_budget:delete");
   const budget = await ctx.row(dropBudget, group.id);
@@ -72,9 +86,4 @@ export async function deleteGroupAiBudget(ctx: Context, ref: string): Promise<Gr
   return { ...budget, group };
 }
 
-const ofBudget = ({ id, name, organizationId }: GroupRow) => ({
-  resourceType: "group_ai_budget",
-  resourceId: id,
-  resourceLabel: name,
-  organizationId,
-});
+const ofBudget = ({ id, name, organizationId }: GroupRow) => auditedAs("group_ai_budget", id, name, organizationId);

@@ -1,16 +1,16 @@
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { type Diff, diffOf } from "../audit/audit.js";
+import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { badInput, conflict, DomainError, forbidden, Problems, violatedUnique } from "../kernel/errors.js";
+import { badInput, conflict, DomainError, forbidden, Problems, onViolation } from "../kernel/errors.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
-import { findGroup, lockGroup } from "./groups.js";
-import type { GroupRow } from "./row.js";
-import { isEveryone, keepPages, type MembersQuery } from "./members.js";
+import { aiBudgetOf } from "./budgets.js";
+import { findGroup, type GroupRow, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
+import type { MembersQuery } from "./members.js";
 
-/** What people may say about a group. */
+/** The fields of a group that callers can set. */
 export interface GroupFields {
   name?: string | null;
   displayName?: string | null;
@@ -32,7 +32,7 @@ const insertGroup = statement<{ id: string | null; others: number }>(`
   )
   select (select id from created) as id, number as others from others`);
 
-/** Creates a group without members. Gives its id. */
+/** Creates a group without members. Returns its id. */
 export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "group:create");
   requireFeature(ctx, "template_rbac");
@@ -47,7 +47,7 @@ export async function createGroup(ctx: Context, { organization: ref, ...fields }
   const { id, others } = (await ctx.row(insertGroup, ...values))!;
   if (id === null && others >= most)
     throw badInput([
-      { field: "name", detail: `The organisation already has ${most} groups, which is the most it may have.` },
+      { field: "name", detail: `The organization already has ${most} groups, which is the most it may have.` },
     ]);
   if (id === null) throw nameTaken();
   const group = { id, name: name!, organizationId: organization.id };
@@ -61,14 +61,14 @@ export interface UpdateGroup extends GroupFields {
   removeUsers?: string[] | null;
 }
 
-/** Changes a group and its membership: first the additions, then the removals. All of it happens or none of it. */
+/** Changes a group and its members: first additions, then removals. Any fault rolls back all of it. */
 export async function updateGroup(ctx: Context, { group: ref, ...input }: UpdateGroup): Promise<string> {
-  const group = await lockGroup(ctx, ref, "group:update");
-  requireFeature(ctx, "template_rbac");
   const add = input.addUsers ?? [];
   const remove = input.removeUsers ?? [];
+  const group = await lockGroup(ctx, ref, "group:update", add.length > mostUsers ? [] : add);
+  requireFeature(ctx, "template_rbac");
   if (isEveryone(group) && add.length + remove.length > 0)
-    throw forbidden("Members of the Everyone group are managed by the organisation.");
+    throw forbidden("Members of the Everyone group are managed by the organization.");
 
   const diff = diffOf<GroupFields>(group, { ...fieldsOf(input), name: input.name || null });
   const problems = new Problems();
@@ -106,7 +106,7 @@ function addFieldProblems(problems: Problems, { name, displayName, avatarUrl, qu
   if (quotaAllowance != null && quotaAllowance < 0) problems.add("quotaAllowance", quotaAllowanceRule);
 }
 
-/** Everyone keeps its names; the rest is as with any group. */
+/** Adds the faults of new values. Everyone cannot be renamed. */
 function addEveryoneProblems(problems: Problems, diff: Diff): void {
   if (diff.name) problems.add("name", "The Everyone group cannot be renamed.");
   if (diff.displayName?.new) problems.add("displayName", "The Everyone group cannot be renamed.");
@@ -121,17 +121,12 @@ interface Membership {
   remove: string[];
 }
 
-// The snapshot is taken after the group was locked. Waits for those who leave the organization at this moment.
-const changeGroup = statement<{ eligible: string[]; present: string[]; added: string[]; removed: string[] }>(`
-  with eligible as materialized (
-    select m.user_id from organization_members m
-    where m.organization_id = $2 and m.user_id = any($3::uuid[])
-    order by m.user_id for key share of m
-  ), present as (
-    select user_id from group_members where group_id = $1 and user_id = any($3)
+const changeGroup = statement<{ present: string[]; added: string[]; removed: string[] }>(`
+  with present as (
+    select user_id from group_members where group_id = $1 and user_id = any($3::uuid[])
   ), added as (
     insert into group_members (group_id, organization_id, user_id)
-    select $1, $2, user_id from eligible where user_id <> all($4::uuid[])
+    select $1, $2, user_id from unnest($3::uuid[]) user_id where user_id <> all($4::uuid[])
     on conflict do nothing
     returning user_id
   ), removed as (
@@ -142,13 +137,13 @@ const changeGroup = statement<{ eligible: string[]; present: string[]; added: st
     where id = $1 and (num_nonnulls($5::text, $6::text, $7::text, $8::int) > 0
       or exists (select from added) or exists (select from removed))
   )
-  select array(select user_id from eligible) as eligible, array(select user_id from present) as present,
-    array(select user_id from added) as added, array(select user_id from removed) as removed`);
+  select array(select user_id from present) as present, array(select user_id from added) as added,
+    array(select user_id from removed) as removed`);
 
-/** Writes the change in one statement and notes what is wrong with the users it names; a fault undoes it with all else. */
+/** Writes the change in one statement, then adds the faults of its users, which roll it back. */
 async function change(
   ctx: Context,
-  { id, organizationId }: GroupRow,
+  { id, organizationId, eligible }: LockedGroup,
   fields: GroupFields,
   users: Membership,
   problems: Problems,
@@ -162,12 +157,12 @@ async function change(
 
   const { name = null, displayName = null, avatarUrl = null, quotaAllowance = null } = fields;
   const values = [name, displayName, avatarUrl, quotaAllowance];
-  const done = await ctx.row(changeGroup, id, organizationId, users.add, users.remove, ...values).catch(nameViolated);
-  const [eligible, present, named] = [new Set(done!.eligible), new Set(done!.present), new Set<string>()];
+  const done = await ctx.row(changeGroup, id, organizationId, eligible, users.remove, ...values).catch(nameViolated);
+  const [members, present, named] = [new Set(eligible), new Set(done!.present), new Set<string>()];
   for (const [index, user] of users.add.entries()) {
     const field = `addUsers[${index}]`;
-    if (named.has(user)) problems.add(field, "Must be named once.");
-    else if (!eligible.has(user)) problems.add(field, "Must be a member of the organisation.");
+    if (named.has(user)) problems.add(field, "Must occur only once.");
+    else if (!members.has(user)) problems.add(field, "Must be a member of the organization.");
     else if (present.has(user)) problems.add(field, "Must not be in the group yet.");
     named.add(user);
   }
@@ -176,13 +171,13 @@ async function change(
 
 const deleteRow = statement("delete from groups where id = $1");
 
-/** Deletes a group with its memberships and budget. Gives it as it was, with the members that are asked for. */
-export async function deleteGroup(ctx: Context, ref: string, members: MembersQuery[]): Promise<GroupRow> {
+/** Deletes a group with its memberships and budget. Returns the group before the deletion, with pages of members. */
+export async function deleteGroup(ctx: Context, ref: string, members: readonly MembersQuery[]): Promise<GroupRow> {
   const { id } = await lockGroup(ctx, ref, "group:delete");
-  // Read again: the lock may have waited for a change of the members.
-  const group = await findGroup(ctx, id, { members });
+  const group = await findGroup(ctx, id, members);
   if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
-  const deleted = await keepPages(ctx, group, members);
+  // Caches the budget for the response.
+  await aiBudgetOf(ctx, group);
   await ctx.rows(deleteRow, id);
   const { name, displayName, avatarUrl, quotaAllowance, source } = group;
   const diff = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source }).map(([field, old]) => [
@@ -190,21 +185,15 @@ export async function deleteGroup(ctx: Context, ref: string, members: MembersQue
     { old },
   ]);
   ctx.audit({ action: "delete", ...ofGroup(group), diff: Object.fromEntries(diff) as Diff });
-  return deleted;
+  return group;
 }
 
 const nameTaken = () =>
-  conflict("A group of this name already exists in the organisation.", [
-    { field: "name", detail: "Is the name of another group of the organisation." },
+  conflict("A group of this name already exists in the organization.", [
+    { field: "name", detail: "Is the name of another group of the organization." },
   ]);
 
-function nameViolated(error: unknown): never {
-  throw violatedUnique(error) === "groups_name_unique" ? nameTaken() : error;
-}
+const nameViolated = onViolation({ groups_name_unique: nameTaken });
 
-const ofGroup = ({ id, name, organizationId }: Pick<GroupRow, "id" | "name" | "organizationId">) => ({
-  resourceType: "group",
-  resourceId: id,
-  resourceLabel: name,
-  organizationId,
-});
+const ofGroup = ({ id, name, organizationId }: Pick<GroupRow, "id" | "name" | "organizationId">) =>
+  auditedAs("group", id, name, organizationId);

@@ -1,145 +1,135 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
+import { Group } from "../../entities/groups.js";
 import { authorize, reach, sight } from "../authorization/authorization.js";
-import { type Statement, statement } from "../kernel/database.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { lookup, statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
-import { jsonOf } from "../kernel/json.js";
-import { findOrganization, organizationColumns } from "../organizations/organizations.js";
+import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
+import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
-import { plainById } from "./plain.js";
-import { firstMembers, isIn, type MembersQuery, memberCount, membersAtOnce, membersToReadAlong } from "./members.js";
-import type { GroupRow } from "./row.js";
+import { type GroupOfMembers, membersAtOnce, type MembersQuery, pagesColumn } from "./members.js";
+import { memberships } from "./memberships.js";
 
-/** The columns of a `GroupAiBudgetRow`, for statements that call the table `b`. */
-export const budgetColumns = `b.spend_limit_micros as "spendLimitMicros", b.created_at as "createdAt",
-  b.updated_at as "updatedAt"`;
+/** The origin of a group: created by a user, or by an identity provider. */
+export const GroupSource = { USER: "user", OIDC: "oidc" } as const;
+export type GroupSource = (typeof GroupSource)[keyof typeof GroupSource];
 
-const isMember = isIn("$1");
+const columns = columnsOf(Group, "g", [
+  "id",
+  "createdAt",
+  "updatedAt",
+  "organizationId",
+  "name",
+  "displayName",
+  "avatarUrl",
+  "quotaAllowance",
+  "source",
+]);
 
-const readable = `
-  from groups g
-  join organizations o on o.id = g.organization_id and o.deleted_at is null
-  left join group_ai_budgets b on b.group_id = g.id
-  where ($2 or g.organization_id = any($3::uuid[]) or ($4 and ${isMember}))`;
+/** A group with the fields that all of its readers may read. */
+export interface GroupRow extends RowOf<typeof columns>, GroupOfMembers {
+  organizationId: string;
+  organizationName: string;
+  organizationDisplayName: string;
+}
 
-const selectGroups = (membersAtOnceHere: number, more: string, condition: string): string => `
-  select g.id, g.created_at as "createdAt", g.updated_at as "updatedAt", g.organization_id as "organizationId",
-    ${jsonOf(organizationColumns)} as organization,
-    g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl", g.quota_allowance as "quotaAllowance", g.source,
-    ${isMember} as "isMember",
-    ${memberCount} as "totalMemberCount",
-    case when b.group_id is not null then ${jsonOf(budgetColumns)} end as "aiBudget",
-    ${membersAtOnceHere} as "membersAtOnce"${more}
-  ${readable} and ${condition}`;
+/** The columns of a group `g` and its organization `o`. Groups are deleted with their organization. */
+export const groupColumns = `${columns}, g.member_count as "totalMemberCount", o.name as "organizationName",
+  o.display_name as "organizationDisplayName"`;
+export const groupsWithOrganization = "groups g join organizations o on o.id = g.organization_id";
 
-/** Groups that the caller may read, with the first members whom the caller sees. Takes `readWithMembers`, then others. */
-export const selectGroupsWithMembers = (atOnce: number, condition: string): string =>
-  selectGroups(atOnce, `, ${firstMembers(atOnce)} as "firstMembers"`, condition);
+/** Whether the group is Everyone, which has all members of its organization. */
+export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organizationId">): boolean =>
+  id === organizationId;
 
-/** Columns of the groups `g`, of organizations `o`, that the caller may read: for statements that look for some first. */
-export const selectFromGroups = (columns: string, condition: string): string =>
-  `select ${columns} ${readable} and ${condition}`;
-
-/** How many groups that would be. */
-export const countGroups = (condition: string): string => `select count(*) as count ${readable} and ${condition}`;
-
-/** `$1` to `$4` of statements that read groups. */
-function readBy({ actor }: Context): unknown[] {
+/** The condition that the caller may read the group `g`; absent if the caller may read all groups. */
+export function isReadableGroup({ actor }: Context): Sql | undefined {
   const { everywhere, organizations, inGroup } = sight(actor, "group:read");
-  return [actor.userId ?? null, everywhere, organizations, inGroup];
+  if (everywhere) return undefined;
+  const isTheirs = sql`g.organization_id = any(${organizations}::uuid[])`;
+  if (!inGroup) return isTheirs;
+  return organizations.length > 0 ? sql`(${isTheirs} or ${isIn(userIdOf(actor))})` : isIn(userIdOf(actor));
 }
 
-/** `$1` to `$7` of statements that read members, too. */
-export function readWithMembers(ctx: Context, members: readonly MembersQuery[] = []): unknown[] {
-  const full = reach(ctx.actor, "group_member:read");
-  return [...readBy(ctx), full.everywhere, membersToReadAlong(members), full.organizations];
+/** The condition that a user is in the group `g`. Evaluates the groups of the user once. */
+export const isIn = (userId: string | undefined): Sql =>
+  sql`g.id = any(array(select group_id from ${raw(memberships)} m where user_id = ${userId ?? null}))`;
+
+/** Selects groups that the caller may read, with pages of members. */
+const select = (ctx: Context, members: readonly MembersQuery[], condition: Sql): Sql => sql`
+  select ${raw(groupColumns)}${pagesColumn(ctx, members, membersAtOnce.alone)}
+  from ${raw(groupsWithOrganization)} where ${allOf(isReadableGroup(ctx), condition)}`;
+
+const anyById = lookup<GroupRow>(`select ${groupColumns} from ${groupsWithOrganization} where g.id = $1`);
+
+function byId(ctx: Context, id: string, members: readonly MembersQuery[]): Promise<GroupRow[]> {
+  const isPlain = members.length === 0 && sight(ctx.actor, "group:read").everywhere;
+  return isPlain ? ctx.rows(anyById, id) : ctx.select(select(ctx, members, sql`g.id = ${id}`));
 }
-
-/** What else will be asked of a group, so that it is read together with it. */
-export interface GroupParts {
-  /** Members that will be asked for. */
-  members?: readonly MembersQuery[];
-  /** False if nobody will ask for its times, its budget, or more of its organization than id and names. */
-  detailed?: boolean;
-}
-
-interface Reading {
-  /** Without members: Postgres plans it in no time, and it is asked for most. */
-  plain: (ctx: Context, detailed: boolean, ...values: unknown[]) => Promise<GroupRow[]>;
-  withMembers: Statement<GroupRow>;
-}
-
-/** `condition` gets the places of the values that it compares with. */
-const readingOf = (condition: (...places: string[]) => string, plain = plainOf(condition)): Reading => ({
-  plain,
-  withMembers: statement(selectGroupsWithMembers(membersAtOnce.alone, condition("$8", "$9"))),
-});
-
-function plainOf(condition: (...places: string[]) => string): Reading["plain"] {
-  const plain = statement<GroupRow>(selectGroups(membersAtOnce.alone, "", condition("$5", "$6")));
-  return (ctx, _, ...values) => ctx.rows(plain, ...readBy(ctx), ...values);
-}
-
-const read = (
-  ctx: Context,
-  { plain, withMembers }: Reading,
-  { members = [], detailed = true }: GroupParts,
-  ...values: unknown[]
-) =>
-  membersToReadAlong(members) === null
-    ? plain(ctx, detailed, ...values)
-    : ctx.rows(withMembers, ...readWithMembers(ctx, members), ...values);
-
-const byId = (id: string) => `g.id = ${id}`;
-const byName = (name: string) => `g.name = ${name} order by g.id limit 2`;
-
-const reading = {
-  byId: readingOf((id) => byId(id), plainById("")),
-  byName: readingOf((name) => byName(name)),
-};
 
 /**
- * The group that `ref` means to the caller: an id, or a name that is unambiguous among the groups the caller sees.
- * Throws if it is not readable.
+ * Finds a group by id, or by a name that is unambiguous among the groups that the caller may read. Reads pages of
+ * members in the same snapshot. Throws NOT_FOUND if the group is not readable, CONFLICT if the name is ambiguous.
  */
-export async function findGroup(ctx: Context, ref: string, parts: GroupParts = {}): Promise<GroupRow> {
-  const [group, another] = await read(ctx, isUuid(ref) ? reading.byId : reading.byName, parts, ref);
+export async function findGroup(ctx: Context, ref: string, members: readonly MembersQuery[] = []): Promise<GroupRow> {
+  const [group, another] = isUuid(ref)
+    ? await byId(ctx, ref, members)
+    : await ctx.select<GroupRow>(sql`${select(ctx, members, sql`g.name = ${ref}`)} order by g.id limit 2`);
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;
 }
 
-// Not `for update`: rows that refer to the group may be read and added by those who hold this lock.
-const lockById = plainById("and ($3 or g.organization_id = any($4::uuid[])) for no key update of g");
+/** Finds a group of an organization by its exact name, Everyone included. Does not interpret the name as an id. */
+export async function findGroupByName(
+  ctx: Context,
+  organizationRef: string,
+  name: string,
+  members: readonly MembersQuery[] = [],
+): Promise<GroupRow> {
+  const { id } = await findOrganization(ctx, organizationRef);
+  const isNamed = sql`g.organization_id = ${id} and g.name = ${name}`;
+  const [group] = await ctx.select<GroupRow>(select(ctx, members, isNamed));
+  if (!group) throw notFound();
+  return group;
+}
+
+/** The organization of a group that the caller may read. */
+export const organizationOf = (ctx: Context, group: GroupRow): Promise<OrganizationRow | undefined> =>
+  ctx.load(organizationsById, group.organizationId);
+
+/** A locked group, with the users to be added that are members of its organization, whose memberships are locked. */
+export interface LockedGroup extends GroupRow {
+  eligible: string[];
+}
+
+// Locks memberships before the group, in the order of `lockMemberships`. Not `for update`, which would block inserts of
+// rows that refer to the group.
+const isLockable = "g.id = $1 and ($2 or g.organization_id = any($3::uuid[]))";
+const lockById = statement<LockedGroup>(`
+  with eligible as materialized (
+    select m.user_id from groups g join organization_members m on m.organization_id = g.organization_id
+    where ${isLockable} and m.user_id = any($4::uuid[]) order by m.user_id for key share of m
+  )
+  select ${groupColumns}, array(select user_id from eligible) as eligible
+  from ${groupsWithOrganization} where ${isLockable} and (select count(*) from eligible) >= 0 for no key update of g`);
 
 /**
- * The same for a caller who has a permission on the group, which no other transaction changes, nor its members, until
- * this one ends. Throws for all other callers, and locks nothing for them.
+ * Locks a group until the transaction ends: no other transaction changes the group or its members, or removes the users
+ * `joining` from the organization. Throws for callers without `permission`, and locks nothing for them.
  */
 export async function lockGroup(
   ctx: Context,
   ref: string,
   permission: `${"group" | "group_ai_budget"}:${"update" | "delete"}`,
-): Promise<GroupRow> {
+  joining: readonly string[] = [],
+): Promise<LockedGroup> {
   const id = isUuid(ref) ? ref : (await findGroup(ctx, ref)).id;
   const { everywhere, organizations } = reach(ctx.actor, permission);
   const mayHold = everywhere || organizations.length > 0;
-  const [group] = mayHold ? await lockById(ctx, true, id, everywhere, organizations) : [];
+  const group = mayHold && (await ctx.row(lockById, id, everywhere, organizations, joining));
   if (group) return group;
   authorize(ctx.actor, permission, await findGroup(ctx, id));
   throw notFound();
-}
-
-const inOrganization = readingOf((organization, name) => `g.organization_id = ${organization} and g.name = ${name}`);
-
-/** The group of that exact name in an organization, `Everyone` included; a name is never read as an id. */
-export async function findGroupByName(
-  ctx: Context,
-  organizationRef: string,
-  name: string,
-  parts: GroupParts = {},
-): Promise<GroupRow> {
-  const organization = await findOrganization(ctx, organizationRef);
-  const [group] = await read(ctx, inOrganization, parts, organization.id, name);
-  if (!group) throw notFound();
-  return group;
 }

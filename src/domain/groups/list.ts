@@ -1,16 +1,25 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { plannedEachTime } from "../kernel/database.js";
+import { reach } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
+import { type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
-import { isUuid } from "../kernel/text.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import { idNamed } from "../kernel/references.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findUser } from "../users/users.js";
-import { countGroups, readWithMembers, selectFromGroups, selectGroupsWithMembers } from "./groups.js";
-import type { GroupRow, GroupSource } from "./row.js";
-import { isSeen, membersAtOnce, type MembersQuery, memberships } from "./members.js";
+import {
+  groupColumns,
+  groupsWithOrganization,
+  type GroupRow,
+  type GroupSource,
+  isIn,
+  isReadableGroup,
+} from "./groups.js";
+import { membersAtOnce, type MembersQuery, pagesColumn } from "./members.js";
 
-/** Which groups are meant. What is absent does not narrow. */
+/** Filters of groups. An absent filter does not narrow. */
 export interface GroupFilter {
   /** Id, name or `default`. */
   organization?: string | null;
@@ -30,89 +39,103 @@ export interface GroupsQuery extends PageArguments {
 
 const mostIds = 200;
 
-/** Groups of a complete list, at most. */
+/** Maximum number of groups in a complete list. */
 const mostGroups = 1_000_000;
 
-const matching = `
-  ($8::uuid is null or g.organization_id = $8)
-  and ($9::uuid is null or exists (
-    select from ${memberships} m where m.group_id = g.id and m.user_id = $9 and ${isSeen}))
-  and ($10::uuid[] is null or g.id = any($10))
-  and ($11::text is null or g.source = $11)
-  and ($12::text is null or position(lower($12) in lower(g.name)) > 0 or position(lower($12) in lower(g.display_name)) > 0)`;
+/** Lists the groups that the caller may read, by name of their organization, name and id. */
+export async function listGroups(
+  ctx: Context,
+  { filter, complete, ...page }: GroupsQuery,
+  members: readonly MembersQuery[] = [],
+): Promise<Page<GroupRow>> {
+  const problems = new Problems();
+  const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
+  const inOrganization = given(organization, (id) => sql`g.organization_id = ${id}`);
+  const matches = await matching(ctx, filter ?? {}, problems);
+  const range = complete
+    ? { limit: mostGroups, offset: 0, backward: false }
+    : readRange(page, ["text", "text"], problems);
+  problems.throwIfAny(invalidQuery);
+  const { listed } = membersAtOnce;
+  const pages = pagesColumn(ctx, members, listed);
+  const isNarrow = complete || filter?.hasMember || filter?.ids || isReadableGroup(ctx);
+  const from = (condition: Sql) =>
+    isNarrow
+      ? sql`${raw(groupsWithOrganization)} where ${allOf(inOrganization, condition)}`
+      : byOrganization(organization, range, condition);
+  const select = (beyond?: Sql) => sql`
+    select ${raw(groupColumns)}, ${raw(String(listed))} as "membersAtOnce"${pages} from ${from(allOf(matches, beyond))}`;
+  return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, byName(ctx), select)), {
+    cursor: ({ id, organizationName, name }) => cursor(id, organizationName, name),
+    count: () => ctx.count(sql`select count(*) from groups g where ${allOf(inOrganization, matches)}`),
+  });
+}
 
-/** What orders the group `$13`, if the caller may read it: else it would tell where its name is. */
-const ofPlace = (column: string): string => `(${selectFromGroups(column, "g.id = $13")})`;
-
-/** Finds a page and only then reads it: else Postgres would read all groups with what hangs on them, and then sort. */
-function groupsInOrder(beyond: "<" | ">", order: "asc" | "desc") {
-  const inOrder = `order by o.name ${order}, g.name ${order}, g.id ${order}`;
-  const page = selectFromGroups(
-    "g.id",
-    `${matching}
-    and ($13::uuid is null or (o.name, g.name, g.id) ${beyond} (
-      coalesce($14, ${ofPlace("o.name")}), coalesce($15, ${ofPlace("g.name")}), $13))
-    ${inOrder} limit $16 offset $17`,
+/**
+ * Selects groups by organization: for each, only as many as the range can need, by the index of names. A join would
+ * sort all groups.
+ */
+function byOrganization(organization: string | null, { limit, offset, backward }: Range, condition: Sql): Sql {
+  const order = { keys: [{ column: sql`g.name`, ofPlace: () => sql`null` }], id: sql`g.id` };
+  const ofEach = rowsIn(
+    { limit: limit + offset, offset: 0, backward },
+    order,
+    () => sql`
+    select * from groups g where g.organization_id = o.id and ${condition}`,
   );
-  return plannedEachTime<GroupRow>(`${selectGroupsWithMembers(membersAtOnce.listed, `g.id in (${page})`)} ${inOrder}`);
+  const isSelected = allOf(
+    sql`deleted_at is null`,
+    given(organization, (id) => sql`id = ${id}`),
+  );
+  return sql`(select * from organizations where ${isSelected} order by name${raw(backward ? " desc" : "")}) o
+    cross join lateral (${ofEach}) g`;
 }
 
-const groupsForward = groupsInOrder(">", "asc");
-const groupsBackward = groupsInOrder("<", "desc");
-// `$6` is typed where members are read; here nobody asks for them.
-const groupCount = plannedEachTime<{ count: number }>(countGroups(`${matching} and $6::int is null`));
-
-/** The groups that the caller may read, by name of their organization, name and id. */
-export function listGroups(ctx: Context, query: GroupsQuery, members: MembersQuery[] = []): Promise<Page<GroupRow>> {
-  return list(ctx, query, members);
-}
-
-/** The same of one organization, which the caller must be able to read. */
+/** Lists the groups of one organization, which the caller must be able to read. */
 export async function listOrganizationGroups(
   ctx: Context,
   organizationRef: string,
   query: GroupsQuery,
-  members: MembersQuery[] = [],
+  members: readonly MembersQuery[] = [],
 ): Promise<Page<GroupRow>> {
   const { id } = await findOrganization(ctx, organizationRef);
-  return list(ctx, { ...query, filter: { ...query.filter, organization: id } }, members);
+  return listGroups(ctx, { ...query, filter: { ...query.filter, organization: id } }, members);
 }
 
-async function list(
-  ctx: Context,
-  { filter, complete, ...stretch }: GroupsQuery,
-  members: MembersQuery[],
-): Promise<Page<GroupRow>> {
-  const problems = new Problems();
-  const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
-  const member = await idOf(ctx, filter?.hasMember, findUser, "filter.hasMember", problems);
-  const ids = filter?.ids ?? null;
-  problems.add("filter.ids", ids && ids.length > mostIds ? `Must be at most ${mostIds} ids.` : undefined);
-  const range = complete
-    ? { limit: mostGroups, offset: 0, backward: false }
-    : readRange(stretch, ["text", "text"], problems);
-  problems.throwIfAny(invalidQuery);
-
-  const wanted = [organization, member, ids, filter?.source ?? null, filter?.search ?? null];
-  const { place, limit, offset, backward } = range;
-  const [organizationName = null, name = null] = place?.keys ?? [];
-  const groups = await ctx.rows(
-    backward ? groupsBackward : groupsForward,
-    ...readWithMembers(ctx, members),
-    ...wanted,
-    place?.id ?? null,
-    organizationName,
-    name,
-    limit + 1,
-    offset,
-  );
-  return pageOf(range, groups, {
-    cursor: (group) => cursor(group.id, group.organization.name, group.name),
-    count: async () => (await ctx.row(groupCount, ...readWithMembers(ctx), ...wanted))!.count,
+/** Orders by name of the organization, name and id. A page may begin only at a group that the caller may read. */
+function byName(ctx: Context): Order {
+  const key = (column: Sql) => ({
+    column,
+    ofPlace: (id: string) => sql`(
+      select ${column} from ${raw(groupsWithOrganization)} where ${allOf(sql`g.id = ${id}`, isReadableGroup(ctx))})`,
   });
+  return { keys: [key(sql`o.name`), key(sql`g.name`)], id: sql`g.id` };
 }
 
-/** An id stands for itself, known or not; a name has to be one that the caller can see. */
+async function matching(ctx: Context, filter: GroupFilter, problems: Problems): Promise<Sql> {
+  const { ids, source, search } = filter;
+  const member = await idOf(ctx, filter.hasMember, findUser, "filter.hasMember", problems);
+  problems.add("filter.ids", ids && ids.length > mostIds ? `Must be at most ${mostIds} ids.` : undefined);
+  return allOf(
+    isReadableGroup(ctx),
+    given(member, (id) => allOf(isIn(id), isReadableMembership(ctx, id))),
+    given(ids, (some) => sql`g.id = any(${some}::uuid[])`),
+    given(source, (made) => sql`g.source = ${made}`),
+    given(
+      search,
+      (part) => sql`(position(lower(${part}) in lower(g.name)) > 0
+        or position(lower(${part}) in lower(g.display_name)) > 0)`,
+    ),
+  );
+}
+
+/** The condition that the caller may read the membership of a user in the group `g`; absent if it always holds. */
+function isReadableMembership({ actor }: Context, userId: string): Sql | undefined {
+  const { everywhere, organizations } = reach(actor, "group_member:read");
+  return everywhere || userId === userIdOf(actor) ? undefined : sql`g.organization_id = any(${organizations}::uuid[])`;
+}
+
+/** Returns the id of the object that a filter names. Adds a problem for a name that the caller cannot see. */
 async function idOf(
   ctx: Context,
   ref: string | null | undefined,
@@ -121,12 +144,11 @@ async function idOf(
   problems: Problems,
 ): Promise<string | null> {
   if (!ref) return null;
-  if (isUuid(ref)) return ref;
   try {
-    return (await find(ctx, ref)).id;
+    return await idNamed(ctx, ref, find);
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "NOT_FOUND") throw error;
-    problems.add(field, "Is neither an id nor a name that you can see.");
+    problems.add(field, "Must be an id or a name that you can see.");
     return null;
   }
 }

@@ -3,9 +3,9 @@ import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { findUser, type FoundUser } from "../users/users.js";
-import { memberships } from "./members.js";
+import { memberships } from "./memberships.js";
 
-/** What a user may use for workspaces in an organization, and does use. */
+/** The workspace quota of a user in an organization, in credits. */
 export interface WorkspaceQuota {
   budget: number;
   creditsConsumed: number;
@@ -16,7 +16,7 @@ const budgetOf = statement<{ budget: number }>(`
   from ${memberships} m join groups g on g.id = m.group_id
   where m.user_id = $1 and g.organization_id = $2`);
 
-/** The quota of a user: what all its groups in the organization allow together, Everyone included. */
+/** Reads the quota of a user: the sum of the allowances of its groups in the organization, Everyone included. */
 export async function readWorkspaceQuota(
   ctx: Context,
   userRef: string,
@@ -27,7 +27,7 @@ export async function readWorkspaceQuota(
   return { budget, creditsConsumed: 0 };
 }
 
-/** A user and an organization that it belongs to. Throws if it does not, or if the caller cannot read both. */
+/** Finds a member of an organization. Throws NOT_FOUND if there is none or if the caller may not read both. */
 export async function findMembership(
   ctx: Context,
   userRef: string,

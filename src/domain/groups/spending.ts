@@ -1,15 +1,16 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { wholeNumber } from "../kernel/text.js";
-import { memberships } from "./members.js";
+import { memberships } from "./memberships.js";
 import { findMembership } from "./quota.js";
 
-/** What a user may spend on AI in the current calendar month (UTC) in an organization, and has spent. */
+/** The AI spending of a user in an organization in the current calendar month (UTC). */
 export interface AiSpend {
-  /** Millionths of the deployment's currency: the highest budget of the user's groups; null is unlimited. */
+  /** The highest budget among the user's groups, in millionths of the deployment's currency; null for no limit. */
   limitMicros: number | null;
   spentMicros: number;
   periodStart: string;
@@ -27,16 +28,17 @@ const spendOf = statement<AiSpend>(`
     month.first as "periodStart", month.next as "periodEnd"
   from (select date_trunc('month', now()) as first, date_trunc('month', now()) + interval '1 month' as next) month`);
 
-/** The AI spending of a user, for the user and for readers of the budgets. */
+/** Reads the AI spending of a user, for the user and for readers of AI budgets. */
 export async function readAiSpend(ctx: Context, userRef: string, organizationRef: string): Promise<AiSpend> {
   const { user, organization } = await findMembership(ctx, userRef, organizationRef);
-  if (user.id !== ctx.actor.userId) authorize(ctx.actor, "group_ai_budget:read", { organizationId: organization.id });
+  if (user.id !== userIdOf(ctx.actor))
+    authorize(ctx.actor, "group_ai_budget:read", { organizationId: organization.id });
   return (await ctx.row(spendOf, user.id, organization.id))!;
 }
 
-/** An amount that somebody's task spent. */
+/** An amount spent by a task of a user. */
 export interface AiUsageEntry {
-  /** Chosen by the reporter, so that a repeated report does no harm. */
+  /** Chosen by the reporter. Makes reports idempotent. */
   id: string;
   userId: string;
   taskId?: string | null;
@@ -68,8 +70,8 @@ const insertUsage = statement<{ known: string[]; recorded: number }>(`
 export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /**
- * Notes what an AI gateway reports of members of an organization; ids that are known are skipped. Gives how many entries
- * were new. Users beyond the organization are refused like those who do not exist.
+ * Records spending of members of an organization, reported by an AI gateway. Returns the number of new entries. Ignores
+ * entries with known ids. Throws BAD_USER_INPUT for users that are not members.
  */
 export async function recordAiUsage(ctx: Context, { organization: ref, entries }: RecordAiUsage): Promise<number> {
   const organization = await findOrganization(ctx, ref);
@@ -90,7 +92,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
     );
     problems.add(`entries[${index}].amountMicros`, amountMicros > 0 ? undefined : amountRule);
   }
-  // A fault undoes what was inserted.
+  // A fault rolls back the insert.
   problems.throwIfAny();
   return recorded;
 }

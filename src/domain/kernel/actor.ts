@@ -1,37 +1,88 @@
 import type { OrganizationRole, SiteRole } from "../authorization/roles.js";
+import { forbidden } from "./errors.js";
 
-/** Who acts. Roles and scopes are as of at most a second ago. */
-export interface Actor {
-  kind: "anonymous" | "user" | "agent" | "provisioner" | "proxy" | "scim_key" | "oauth_client" | "system";
-  /** The user behind the credential: users only. */
-  userId?: string;
-  /** The machine behind the credential: the id of an agent or a proxy. */
-  machineId?: string;
-  /** Which token the machine showed: the SHA-256 of its secret as base64. */
-  machineToken?: string;
-  /** The workspace that an agent speaks for. */
-  workspaceId?: string;
-  /** A system identity (`is_system`): no sign-in, no changes of its own account, no notifications. */
-  isSystem?: boolean;
-  siteRoles: readonly SiteRole[];
-  /** The organisations of the user with the roles held there, without the implied member role. */
-  organizations: ReadonlyMap<string, readonly OrganizationRole[]>;
-  /** What the credential may be used for; `all` does not narrow. */
-  scopes: readonly string[];
-  /** Whether administrators may enter other people's workspaces in this deployment. */
-  entersWorkspaces?: boolean;
-  credential?: Credential;
+/** The caller of a request. A new kind of caller needs a member here and a row in the policy. */
+export type Actor = UserActor | MachineActor | SystemActor | AnonymousActor;
+
+/** A user or a service account. Roles and scopes are at most one second old. */
+export interface UserActor {
+  readonly kind: "user";
+  readonly userId: string;
+  readonly siteRoles: readonly SiteRole[];
+  /** The user's organizations with the roles held there, without the implied member role. */
+  readonly organizations: ReadonlyMap<string, readonly OrganizationRole[]>;
+  /** The scopes of the credential; `all` sets no limit. */
+  readonly scopes: readonly string[];
+  /** Whether the deployment allows administrators to enter workspaces of other users. */
+  readonly entersWorkspaces: boolean;
+  readonly credential: Credential;
 }
 
-/** The key that a request came with. */
+/** The key that authenticated a request of a user. */
 export interface Credential {
   /** Public part of the token. */
-  id: string;
-  kind: "session" | "token" | "oauth" | "application";
+  readonly id: string;
+  readonly kind: "session" | "token" | "oauth" | "application";
   /** RFC 3339. */
-  expiresAt: string;
-  /** The key that asked for this one, if any: they end together. */
-  parentId: string | null;
+  readonly expiresAt: string;
+  /** The key that created this one, if any. This key ends with it. */
+  readonly parentId: string | null;
 }
 
-export const anonymous: Actor = { kind: "anonymous", siteRoles: [], organizations: new Map(), scopes: [] };
+/** A component of the platform, authenticated by its own token. Machines have no roles and no scopes. */
+export type MachineActor = AgentActor | ProxyActor;
+
+interface Machine {
+  readonly id: string;
+  /** SHA-256 of the secret of its token, base64. */
+  readonly tokenHash: string;
+}
+
+/** The agent of a workspace. */
+export interface AgentActor extends Machine {
+  readonly kind: "agent";
+  readonly workspaceId: string;
+}
+
+/** A workspace proxy. */
+export interface ProxyActor extends Machine {
+  readonly kind: "proxy";
+}
+
+/** The server itself: at startup, in commands, and in fire-and-forget work. */
+export interface SystemActor {
+  readonly kind: "system";
+}
+
+/** A request without a credential. */
+export interface AnonymousActor {
+  readonly kind: "anonymous";
+}
+
+export const systemActor: SystemActor = { kind: "system" };
+export const anonymous: AnonymousActor = { kind: "anonymous" };
+
+/** The user behind the request. Throws FORBIDDEN for all other callers. */
+export function requireUser(actor: Actor): UserActor {
+  if (actor.kind !== "user") throw forbidden();
+  return actor;
+}
+
+/** The id of the user behind the request; `undefined` for all other callers. */
+export const userIdOf = (actor: Actor): string | undefined => (actor.kind === "user" ? actor.userId : undefined);
+
+/** The id of the user or machine; `undefined` for callers without one. */
+export function idOf(actor: Actor): string | undefined {
+  switch (actor.kind) {
+    case "user":
+      return actor.userId;
+    case "agent":
+    case "proxy":
+      return actor.id;
+    case "system":
+    case "anonymous":
+      return undefined;
+    default:
+      return actor satisfies never;
+  }
+}

@@ -1,36 +1,39 @@
-/** Runs jobs, some at a time. */
+/** Runs a limited number of jobs at a time. */
 export interface BoundedPool {
   <Result>(job: () => Promise<Result>): Promise<Result>;
-  /** Throws the refusal if a job would be refused now. */
+  /** Throws if a job would be rejected now. */
   requireRoom(): void;
 }
 
-/** Runs at most `atOnce` jobs at a time. The rest wait in line, `waiting` of them at most; more are refused. */
+/** Runs at most `concurrency` jobs at a time and queues at most `waiting`. Further jobs fail with `rejection`. */
 export const boundedPool = (
-  atOnce: number,
+  concurrency: number,
   waiting = Infinity,
-  refusal = () => new Error("Too many jobs wait."),
-): BoundedPool => boundedPools(atOnce, [waiting], refusal)[0]!;
+  rejection = () => new Error("Too many jobs are waiting."),
+): BoundedPool => boundedPools(concurrency, [waiting], rejection)[0]!;
 
 /**
- * Pools that run at most `atOnce` jobs at a time together. Each has a line of its own, with room for as many jobs as
- * `lines` says; a job waits only for those at work, for those before it in its line, and for the lines before its own.
+ * Creates pools that together run at most `concurrency` jobs at a time. `capacities` are the capacities of their
+ * queues, in order of priority: a free slot goes to the oldest job of the first queue that is not empty.
  */
-export function boundedPools(atOnce: number, lines: readonly number[], refusal: () => Error): BoundedPool[] {
-  let free = atOnce;
-  const queues = lines.map((): Array<() => void> => []);
+export function boundedPools(
+  concurrency: number,
+  capacities: readonly number[],
+  rejection: () => Error,
+): BoundedPool[] {
+  let free = concurrency;
+  const queues = capacities.map((): Array<() => void> => []);
 
-  /** Gives the slot of a finished job to the one that waits longest in the first line where one waits. */
   function next(): void {
     const turn = queues.find(({ length }) => length > 0)?.shift();
     if (turn) turn();
     else free++;
   }
 
-  return lines.map((waiting, line) => {
-    const queue = queues[line]!;
+  return capacities.map((waiting, index) => {
+    const queue = queues[index]!;
     const requireRoom = () => {
-      if (free === 0 && queue.length >= waiting) throw refusal();
+      if (free === 0 && queue.length >= waiting) throw rejection();
     };
     const run = async <Result>(job: () => Promise<Result>): Promise<Result> => {
       requireRoom();

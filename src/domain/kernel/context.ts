@@ -3,12 +3,13 @@ import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditStatement } from "../audit/audit.js";
 import type { Actor } from "./actor.js";
-import type { Database, Statement, Transaction } from "./database.js";
+import { type Database, shaped, type Statement, type Transaction } from "./database.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
-import type { RequestFacts } from "./request.js";
+import type { RequestDetails } from "./request.js";
+import type { Sql } from "./sql.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
 import type { Passwords } from "../outside/passwords.js";
@@ -18,12 +19,12 @@ import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { Credentials } from "../tokens/credentials.js";
 import type { ProxyHealth } from "../workspace-proxies/health.js";
 
-/** What the process offers to every request, wired together in `app.ts`. */
+/** The services of the process, created in `app.ts` and shared by all requests. */
 export interface Services {
   config: Config;
   database: Database;
   events: Events;
-  /** Calls URLs that others chose. */
+  /** Calls URLs that users configure. */
   fetch: Fetch;
   passwords: Passwords;
   vault: Vault;
@@ -31,7 +32,7 @@ export interface Services {
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;
-  /** Where a mail server is configured. */
+  /** Absent if no mail server is configured. */
   mailer?: Mailer;
   errands: Errands;
   proxyHealth: ProxyHealth;
@@ -43,8 +44,8 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
 const first = <Row>(rows: Row[]): Row | undefined => rows[0];
 
 /**
- * One request: who acts, what it may use, and the transaction while a mutation runs.
- * Apollo copies it field by field onto the same prototype: getters work, `#private` fields would be lost.
+ * A request: its caller, the services, and the transaction while a mutation runs. Apollo copies a context field by
+ * field onto the same prototype: getters work, `#private` fields would be lost.
  */
 export class Context {
   private transaction: Transaction | undefined;
@@ -54,11 +55,11 @@ export class Context {
   constructor(
     readonly services: Services,
     readonly actor: Actor,
-    readonly request: RequestFacts,
+    readonly request: RequestDetails,
     private readonly lifetime: () => AbortController,
   ) {}
 
-  /** Aborted when the caller is gone, its session ends or the server drains. Every wait of a stream takes it. */
+  /** Aborted when the client disconnects, its session ends or the server drains. Pass it to every wait of a stream. */
   get signal(): AbortSignal {
     return this.lifetime().signal;
   }
@@ -71,25 +72,34 @@ export class Context {
     return this.services.log;
   }
 
-  /** All rows of a prepared statement. Inside a mutation it runs in the mutation's transaction. */
+  /** Returns the rows of a prepared statement. Inside a mutation, runs it in the transaction. */
   rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
     return (this.transaction ?? this.services.database).query(prepared, values);
   }
 
-  /** The first row of a prepared statement. */
+  /** Returns the first row of a prepared statement. */
   row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
     return this.rows(prepared, ...values).then(first);
   }
 
-  /** Writes an audit event in the mutation's transaction: without the event there is no mutation. */
+  /** Returns the rows of SQL composed of the conditions in use. Prepares each combination once. */
+  select<Row>({ text, values }: Sql): Promise<Row[]> {
+    return this.rows(shaped<Row>(text), ...values);
+  }
+
+  /** Returns the count that SQL of the form `select count(*) from …` selects. */
+  count(counting: Sql): Promise<number> {
+    return this.select<{ count: number }>(counting).then(([row]) => row!.count);
+  }
+
+  /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
   audit(entry: AuditEntry): void {
-    if (!this.transaction) throw new Error("Audit events belong to a transaction.");
+    if (!this.transaction) throw new Error("Audit events require a transaction.");
     this.transaction.beforeCommit(auditStatement(this, entry));
   }
 
   /**
-   * Runs `action` once the mutation is committed and before its response; never if it is rolled back. Hints are sent
-   * here. A failure of `action` is logged and does not fail the response.
+   * Runs `action` between the commit of the mutation and its response. Its failure is logged and fails nothing else.
    */
   afterCommit(action: () => void | Promise<void>): void {
     this.committed.push(action);
@@ -99,7 +109,7 @@ export class Context {
     this.afterCommit(() => this.services.events.publish(...hints));
   }
 
-  /** Reads `key` together with all others asked for in this turn: one statement for a whole page. */
+  /** Reads the value of `key`, in one batch with all keys of the same turn of the event loop. Caches it. */
   load<Key, Value>(batch: BatchRead<Key, Value>, key: Key): Promise<Value> {
     this.loaders ??= new Map();
     let loader = this.loaders.get(batch);
@@ -110,20 +120,17 @@ export class Context {
     return loader.load(key) as Promise<Value>;
   }
 
-  /** The same caller with nothing remembered: for each event of a stream. */
+  /** Returns a context of the same request without transaction and cached values. */
   afresh(): Context {
     return new Context(this.services, this.actor, this.request, this.lifetime);
   }
 
-  /** Drops what `load` has read, so that later reads see what was written since. */
+  /** Clears the cache of `load`. */
   private forgetLoaded(): void {
     this.loaders = undefined;
   }
 
-  /**
-   * Runs `work` in one transaction and commits it: all of it happens or none of it. Actions of `afterCommit` run
-   * before this resolves, and their failures are logged: what is committed is never reported as failed.
-   */
+  /** Runs `work` in a transaction, commits it, and runs the actions of `afterCommit`. */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
     const transaction = (this.transaction = this.services.database.transaction());
     const result = await this.committing(transaction, work);
@@ -133,11 +140,11 @@ export class Context {
     return result;
   }
 
-  /** After a failure the context keeps the transaction, which rejects statements that come late. */
+  /** After a failure, the context keeps the transaction, which rejects late statements. */
   private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      if (this.request.fate === "given up") throw unavailable("The request was given up.");
+      if (this.request.fate === "given up") throw unavailable("The request timed out.");
       this.request.fate = "commits";
       await transaction.commit();
       return result;

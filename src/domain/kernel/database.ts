@@ -1,3 +1,4 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
@@ -5,37 +6,56 @@ import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
 import { Slots } from "./slots.js";
 
-/** SQL with `$1…` parameters. `Row` is the shape of its rows. */
+/** SQL with parameters `$1…`. `Row` is the type of its rows. */
 export interface Statement<Row> {
-  /** Under which every connection prepares it once; without a name it is planned anew each time. */
+  /** Prepared once per connection under this name. Statements without a name are planned for each use. */
   readonly name?: string;
   readonly text: string;
-  /** Whether it finds what it wants by a key, in no time. */
+  /** Set by `lookup`. */
   readonly isLookup?: boolean;
-  /** Only for the compiler. */
+  /** Never set: carries the type. */
   readonly row?: Row;
 }
 
 let statements = 0;
 
-/** Declares a prepared statement. Declare it once, at module level: each one stays prepared on each connection. */
+/** Declares a prepared statement, which stays prepared on each connection. To be called at module level. */
 export function statement<Row = never>(text: string): Statement<Row> {
   return { name: `s${++statements}`, text };
 }
 
 /**
- * Declares a prepared statement that finds few rows by their keys: those that are asked for in the same turn travel
- * together. Never one that may take longer or wait for a lock.
+ * Declares a prepared statement that reads few rows by key. Lookups of the same turn of the event loop share a
+ * connection: a lookup must be fast and must not wait for locks.
  */
 export const lookup = <Row = never>(text: string): Statement<Row> => ({ ...statement<Row>(text), isLookup: true });
 
 /**
- * Declares a statement that is planned for its values each time: where conditions come and go with the values, one plan
- * for all of them would use no index.
+ * Maximum number of composed statements that are prepared, about 50 kB each per connection. More are planned per use.
  */
-export const plannedEachTime = <Row = never>(text: string): Statement<Row> => ({ text });
+const mostShapes = 250;
 
-/** `2026-11-21 08:15:30.12+00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds. */
+const shapes = new Map<string, Statement<unknown>>();
+
+/** Returns the prepared statement for SQL composed of the conditions in use. */
+export function shaped<Row>(text: string): Statement<Row> {
+  const known = shapes.get(text);
+  if (known) return known as Statement<Row>;
+  if (shapes.size >= mostShapes) return { text };
+  const prepared = statement<Row>(text);
+  shapes.set(text, prepared);
+  return prepared;
+}
+
+/** Publishes statements without their values: `start` when one is sent, `asyncEnd` with its rows as `result`. */
+const channel = tracingChannel<unknown, { text: string; result?: unknown[] }>("steward.statement");
+
+const traced = <Row>({ text }: Statement<Row>, run: () => Promise<Row[]>): Promise<Row[]> =>
+  channel.hasSubscribers ? channel.tracePromise(run, { text }) : run();
+
+/**
+ * `2026-11-21 08:15:30.12+00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds.
+ */
 const rfc3339 = (text: string) =>
   `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.length > 22 ? text.slice(20, -3).padEnd(3, "0") : "000"}Z`;
 
@@ -52,13 +72,13 @@ const types = {
 
 const prepared = ({ name, text }: Statement<unknown>, values: unknown[]) => ({ name, text, values, types });
 
-/** The one way to Postgres: prepared statements on MikroORM's own pool, alone or in a transaction. */
+/** Sends statements to Postgres on the pool of MikroORM, outside or inside of a transaction. */
 export class Database {
-  /** Statements sent so far. */
+  /** The number of statements sent. */
   executed = 0;
   readonly availability: Availability;
   readonly lookups: Lookups;
-  /** Transactions may wait for locks: a quarter of the connections is left to reads and probes. */
+  /** Reserves a quarter of the connections for reads and probes, since transactions may wait for locks. */
   readonly #transactions: Slots;
 
   constructor(
@@ -73,10 +93,11 @@ export class Database {
 
   query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     this.executed++;
-    const query = prepared(wanted, values);
-    return (
-      wanted.isLookup ? this.lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail)
-    ) as Promise<Row[]>;
+    return traced(wanted, () => {
+      const query = prepared(wanted, values);
+      const rows = wanted.isLookup ? this.lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail);
+      return rows as Promise<Row[]>;
+    });
   }
 
   readonly #rowsOf = ({ rows }: QueryResult) => {
@@ -89,16 +110,11 @@ export class Database {
     throw error;
   };
 
-  /** Repeats a statement that works off some rows at a time, and returns them, until there are none left. */
-  async exhaust(step: Statement<unknown>, ...values: unknown[]): Promise<void> {
-    while ((await this.query(step, values)).length > 0);
-  }
-
   transaction(): Transaction {
     return new Transaction(this);
   }
 
-  /** A connection for a transaction, which gives it back by `release`. */
+  /** Takes a connection for a transaction, to be returned by `release`. */
   async connect(): Promise<PoolClient> {
     await this.#transactions.take();
     try {
@@ -109,14 +125,13 @@ export class Database {
     }
   }
 
-  /** Gives a connection back. */
   release(client: PoolClient): void {
     client.release();
     this.#transactions.give();
   }
 }
 
-/** A transaction that begins with its first statement, in the same round trip, and that ends once. */
+/** A transaction. It begins in the same round trip as its first statement. */
 export class Transaction {
   #client: Promise<PoolClient> | undefined;
   readonly #last: Array<[Statement<unknown>, unknown[]]> = [];
@@ -126,14 +141,21 @@ export class Transaction {
 
   async query<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
     const client = await this.#connection();
-    this.database.executed++;
-    const query = prepared(wanted, values);
-    if (wanted.isLookup) return (await this.database.lookups.rowsOn(client, query)) as Row[];
-    const { rows } = await client.query(query).catch(this.#fail);
-    return rows as Row[];
+    return this.#send(client, wanted, values);
   }
 
-  /** Adds a statement that is sent together with the commit. If it fails, nothing is committed. */
+  #send<Row>(client: PoolClient, wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
+    this.database.executed++;
+    return traced(wanted, () => {
+      const query = prepared(wanted, values);
+      const rows = wanted.isLookup
+        ? this.database.lookups.rowsOn(client, query)
+        : client.query(query).then((result) => result.rows as object[], this.#fail);
+      return rows as Promise<Row[]>;
+    });
+  }
+
+  /** Adds a statement that is sent with the commit. If it fails, the transaction is rolled back. */
   beforeCommit([wanted, values]: [Statement<unknown>, unknown[]]): void {
     this.#last.push([wanted, values]);
   }
@@ -141,11 +163,10 @@ export class Transaction {
   async commit(): Promise<void> {
     if (!this.#client && this.#last.length === 0) return;
     const client = await this.#connection();
-    this.database.executed += this.#last.length;
-    // Postgres turns the commit of a failed transaction into a rollback, so all of it may travel at once.
+    // One write is safe: Postgres turns the commit of a failed transaction into a rollback.
     const results = await Promise.allSettled(
       inOneWrite(client, () => [
-        ...this.#last.map(([wanted, values]) => client.query(prepared(wanted, values))),
+        ...this.#last.map(([wanted, values]) => this.#send(client, wanted, values)),
         client.query("commit"),
       ]),
     );
@@ -154,13 +175,13 @@ export class Transaction {
     this.#release(client);
   }
 
-  /** Undoes everything. Safe after a failed commit and when nothing was begun. */
+  /** Rolls back. Has no effect on a transaction that has not begun. Safe after a failed commit. */
   async rollback(): Promise<void> {
     this.#isOver = true;
     if (!this.#client) return;
     const client = await this.#client.catch(() => undefined);
     if (!client) return;
-    // It fails where the connection is lost; the pool drops such a connection when it comes back.
+    // Fails if the connection is lost. The pool drops such a connection on release.
     await client.query("rollback").catch(() => {});
     this.#release(client);
   }
@@ -169,10 +190,10 @@ export class Transaction {
     if (this.#isOver) throw new Error("The transaction is over.");
     this.#client ??= this.database.connect().then((client) => {
       const { stream } = client.connection;
-      // The first statement follows before the next tick. They share a write: each one wakes a process of Postgres.
+      // `begin` shares a write with the first statement, which follows before the next tick: each write wakes Postgres.
       stream.cork();
       process.nextTick(() => stream.uncork());
-      // Not awaited: the failure of the first statement says enough.
+      // Not awaited: if it fails, so does the first statement.
       client.query("begin").catch(() => {});
       return client;
     });
@@ -191,7 +212,7 @@ export class Transaction {
   }
 }
 
-/** Sends the statements that `send` queues on a connection together. */
+/** Sends the statements that `send` queues on a connection in one write. */
 function inOneWrite<Result>({ connection: { stream } }: PoolClient, send: () => Result): Result {
   stream.cork();
   try {

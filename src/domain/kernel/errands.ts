@@ -1,19 +1,19 @@
 import type { Logger } from "pino";
 import { unavailable } from "./errors.js";
 
-/** Errands under way at most. */
+/** Maximum number of running errands. */
 const limit = 1_000;
 
-/** Work that requests leave behind: nobody waits for it, so that no answer tells by its time what the work was. */
+/** Fire-and-forget work of requests. Responses do not wait for it, so that their timing is no side channel. */
 export class Errands {
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
   constructor(private readonly log: Logger) {}
 
-  /** Begins the work, with a signal that ends its waits when the server stops. Throws UNAVAILABLE if too much is going on. */
+  /** Starts `work`, with a signal that is aborted when the server stops. Throws UNAVAILABLE at the limit. */
   run(name: string, work: (signal: AbortSignal) => Promise<void>): void {
-    if (this.#running.size >= limit) throw unavailable("Too much is being done in the background.");
+    if (this.#running.size >= limit) throw unavailable("Too many background tasks are running.");
     const running = Promise.resolve(this.#stopping.signal)
       .then(work)
       .catch((error: unknown) => {
@@ -23,7 +23,7 @@ export class Errands {
     this.#running.add(running);
   }
 
-  /** Ends the waits of errands, and waits for what they are at. */
+  /** Aborts all errands and waits for their end. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);

@@ -1,4 +1,4 @@
-/** The few ways in which a request can fail. Every surface translates these codes into its own spelling. */
+/** Error codes, which each interface translates into its own. */
 export type ErrorCode =
   | "BAD_USER_INPUT"
   | "UNAUTHENTICATED"
@@ -9,43 +9,43 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "INTERNAL_SERVER_ERROR";
 
-/** One fault of one field: `field` is a path in domain spelling (`addUsers[2]`), `detail` a sentence that says the rule. */
+/** A fault of a field. `field` is its path in the domain (`addUsers[2]`); `detail` states the violated rule. */
 export interface Validation {
   field: string;
   detail: string;
 }
 
-export interface ErrorFacts {
-  /** A sentence more about this very case, for `detail` of the REST body. */
+export interface ErrorDetails {
+  /** An additional sentence, the `detail` of REST responses. */
   detail?: string;
   validations?: Validation[];
-  /** Seconds after which a retry may succeed, at least 1. */
+  /** Seconds to wait before a retry, at least 1. */
   retryAfter?: number;
-  /** Scopes that would have allowed the request. */
+  /** The scopes that the request requires. */
   requiredScopes?: string[];
-  /** The licence feature that is missing. */
+  /** The license feature that is missing. */
   feature?: string;
-  /** The failure lies in a service beyond ours (agent app, git or identity provider). */
+  /** Whether another service failed: an application of an agent, a Git or identity provider. */
   upstream?: boolean;
   cause?: unknown;
 }
 
-/** A failure with a meaning to the caller. Anything else that is thrown is a defect and answers INTERNAL_SERVER_ERROR. */
+/** An error that is reported to the caller. All other errors are defects and become INTERNAL_SERVER_ERROR. */
 export class DomainError extends Error {
-  readonly facts: Omit<ErrorFacts, "cause">;
+  readonly details: Omit<ErrorDetails, "cause">;
 
   constructor(
     readonly code: ErrorCode,
     message: string,
-    { cause, ...facts }: ErrorFacts = {},
+    { cause, ...details }: ErrorDetails = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "DomainError";
-    this.facts = facts;
+    this.details = details;
   }
 }
 
-/** A reason why the server does not start, told to the person who starts it. */
+/** The reason why the server does not start, for the operator. */
 export class StartRefused extends Error {
   override readonly name = "StartRefused";
 }
@@ -58,33 +58,33 @@ export const unauthenticated = (detail: string) =>
     detail,
   });
 
-export const forbidden = (message = "Forbidden.", facts: ErrorFacts = {}) =>
-  new DomainError("FORBIDDEN", message, facts);
+export const forbidden = (message = "Forbidden.", details: ErrorDetails = {}) =>
+  new DomainError("FORBIDDEN", message, details);
 
-/** The same for missing, deleted and unreadable objects, so that nobody can tell them apart. */
+/** The error for missing, deleted and unreadable objects, which callers must not be able to distinguish. */
 export const notFound = () => new DomainError("NOT_FOUND", "Resource not found or you do not have access to it.");
 
 export const conflict = (message: string, validations?: Validation[]) =>
   new DomainError("CONFLICT", message, validations && { validations });
 
-/** `retryAfter` in seconds. */
+/** `retryAfter` is in seconds. */
 export const rateLimited = (retryAfter: number, detail?: string) =>
   new DomainError("RATE_LIMITED", "Too many requests.", { detail, retryAfter: Math.max(1, Math.ceil(retryAfter)) });
 
 export const unavailable = (detail?: string, retryAfter = 1) =>
   new DomainError("UNAVAILABLE", "The service is temporarily unavailable.", { detail, retryAfter });
 
-/** Faults that are told at most: as many as the longest list may have items. A request has room for many more. */
+/** Maximum number of reported faults, equal to the length of the longest list. */
 const mostFaults = 1000;
 
-/** Characters of a field at most: callers choose the keys of maps. */
+/** Maximum length of `field` in characters: it may contain map keys that callers chose. */
 const longestField = 300;
 
-/** Collects the faults of a request, so that all are reported at once and in field order. */
+/** Collects the faults of a request, to report all of them in the order of its fields. */
 export class Problems {
   readonly #found: Validation[] = [];
 
-  /** Notes a fault; a rule that holds gives `undefined` and adds nothing. */
+  /** Adds a fault, unless `detail` is `undefined`. */
   add(field: string, detail: string | undefined): void {
     if (detail !== undefined && !this.isFull) this.#found.push({ field: cut(field, longestField), detail });
   }
@@ -93,24 +93,31 @@ export class Problems {
     return this.#found.length === 0;
   }
 
-  /** Whether no more of them would be told: there is no need to look further. */
+  /** Whether further faults are dropped. */
   get isFull(): boolean {
     return this.#found.length === mostFaults;
   }
 
   throwIfAny(message?: string): void {
-    const detail = this.isFull ? `No more than ${mostFaults} faults are told.` : undefined;
+    const detail = this.isFull ? `At most ${mostFaults} faults are reported.` : undefined;
     if (!this.isEmpty) throw badInput(this.#found, message, detail);
   }
 }
 
 const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
 
-/** Quotes what a caller sent, cut to 64 characters. Never for passwords, tokens, passcodes or secret values. */
+/**
+ * Quotes input of a caller, cut to 64 characters. Not to be used for passwords, tokens, passcodes and other secrets.
+ */
 export const quote = (input: string) => JSON.stringify(cut(input, 64));
 
-/** The name of the unique constraint that `error` reports as violated, if it does. */
-export function violatedUnique(error: unknown): string | undefined {
-  const { code, constraint } = error as { code?: string; constraint?: string };
-  return code === "23505" ? constraint : undefined;
-}
+/** Returns CONFLICT for the value of one field. */
+export const conflictOn = (field: string, message: string) => conflict(message, [{ field, detail: message }]);
+
+/** Returns a handler of failed writes, which throws the error for the violated constraint, otherwise the failure. */
+export const onViolation =
+  (errors: Record<string, () => DomainError>) =>
+  (failure: unknown): never => {
+    const { constraint = "" } = failure as { constraint?: string };
+    throw errors[constraint]?.() ?? failure;
+  };

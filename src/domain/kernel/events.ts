@@ -1,12 +1,9 @@
-/**
- * The bus carries hints: "something changed about this id, look again". Contents come from tables, so a lost hint
- * delays and never loses. Topics are named by the areas.
- */
+/** The topics of hints. A hint says that an object changed; subscribers read the tables, so a lost hint only delays. */
 export type Topic = "auth" | "inbox" | "licenses";
 
 export interface Hint {
   topic: Topic;
-  /** What to look at again, an id with a prefix of the area (`n:<user id>`). At most 128 characters. */
+  /** The id of the changed object with a prefix of the area (`n:<user id>`), at most 128 characters. */
   id: string;
 }
 
@@ -16,23 +13,20 @@ export interface Subscription {
 
 export interface Events {
   /**
-   * Tells all replicas; subscribers of this one before it returns. Call after the commit only (`ctx.publish`).
-   * Never throws, never waits.
+   * Sends hints to all replicas, to subscribers of this one before it returns. To be called after the commit, by
+   * `ctx.publish`. Never throws or waits.
    */
   publish(...hints: Hint[]): void;
 
-  /**
-   * Calls `onHint` for each hint of the topic and id, and whenever hints may have been missed, which for a single id
-   * means the same: look again. Cheap for ten thousand ids.
-   */
+  /** Calls `onHint` for each hint of the topic and id, and when hints may have been lost. Scales to 10,000 ids. */
   subscribe(topic: Topic, id: string, onHint: () => void): Subscription;
 
-  /** Calls `onHint` for every id of the topic, and `onGap` when any of them may have been missed. */
+  /** Calls `onHint` for each hint of the topic, and `onGap` when hints may have been lost. */
   subscribeAll(topic: Topic, onHint: (id: string) => void, onGap: () => void): Subscription;
 
-  /** How many subscriptions are open. */
+  /** Number of open subscriptions. */
   readonly subscriptions: number;
 
-  /** Sends what is not sent yet, for a second at most, and forgets the subscriptions. */
+  /** Sends pending hints, for at most one second, and closes all subscriptions. */
   close(): Promise<void>;
 }

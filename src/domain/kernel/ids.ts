@@ -1,4 +1,4 @@
 import { v7 } from "uuid";
 
-/** Returns the id of a new row or request: a UUIDv7, so that ids sort by time of creation, within a millisecond too. */
+/** Returns a new UUIDv7. Ids of a process sort by creation, also within a millisecond. */
 export const newId = (): string => v7();

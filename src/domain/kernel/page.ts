@@ -1,10 +1,10 @@
-/** A stretch of a longer list, read by key. What costs a statement of its own is asked for by calling. */
+/** A page of a list. Methods are evaluated on demand; `count` executes a statement. */
 export interface Page<Node> {
   nodes: Node[];
   hasNextPage: boolean;
   hasPreviousPage: boolean;
-  /** An opaque text that marks the place of a node, for `after` and `before`. */
+  /** The opaque cursor of a node, for `after` and `before`. */
   cursor(node: Node): string;
-  /** How many rows the caller may see that match, whatever the page. */
+  /** The number of matching rows that the caller may read, on all pages. */
   count(): Promise<number>;
 }

@@ -2,37 +2,36 @@ import type { Problems } from "./errors.js";
 import type { Page } from "./page.js";
 import { isStorable, isUuid, utcMoment, wholeNumber } from "./text.js";
 
-/** How a surface asks for a stretch of a list. Absent and null are the same. */
+/** The paging arguments of lists. Null is the same as absent. */
 export interface PageArguments {
   first?: number | null;
   after?: string | null;
   last?: number | null;
   before?: string | null;
-  /** Rows to leave out, counted from where the page would begin. */
+  /** Number of rows to skip from the start of the page. */
   offset?: number | null;
 }
 
-/** The kinds of the values that order a list, before the id. Times are RFC 3339. */
+/** The type of an order key. Times are RFC 3339. */
 export type OrderKey = "text" | "time";
 
-/** The place of a row in its list. */
+/** The position of a row in its list. */
 export interface Place {
   id: string;
-  /** The values that order the list; unknown when the row was named by its id alone. */
+  /** The order keys; absent if the row is given by its id. */
   keys?: string[];
 }
 
-/** A stretch of a list that is asked for. Statements read it by key: they fetch `limit + 1` rows behind `place`. */
+/** The rows of a page: the first `limit` after `place` and `offset`. Statements fetch one more, if there is one. */
 export interface Range {
   limit: number;
   offset: number;
-  /** Rows are read from the end, those before `place`. */
+  /** Reads the last rows before `place` instead. */
   backward: boolean;
-  /** The row that the stretch lies behind, or before if `backward`. */
   place?: Place;
 }
 
-/** The message under which REST reports faults of the query string. */
+/** The message of faults in the query string of REST requests. */
 export const invalidQuery = "Query parameters have invalid values.";
 
 const usualSize = 100;
@@ -43,8 +42,8 @@ export const pageSizeRule = wholeNumber(0, largestSize);
 export const offsetRule = wholeNumber(0, largestOffset);
 
 /**
- * Reads which stretch of a list is wanted: up to 1000 rows, 100 if none are given or 0. `after` and `before` take a
- * cursor of a list with this order or just the id of a row.
+ * Parses paging arguments and adds their faults to `problems`. Pages have up to 1000 rows, by default and for 0, 100.
+ * `after` and `before` take a cursor of a list of this order, or the id of a row.
  */
 export function readRange(args: PageArguments, order: readonly OrderKey[], problems: Problems): Range {
   const sized = (name: "first" | "last") =>
@@ -73,7 +72,7 @@ export function readRange(args: PageArguments, order: readonly OrderKey[], probl
 const isWithin = (value: number | null | undefined, most: number) =>
   value == null || (Number.isInteger(value) && value >= 0 && value <= most);
 
-/** The opaque text for the place of a row: its id and the values that order it. */
+/** Encodes the position of a row, its id and order keys, as an opaque cursor. */
 export const cursor = (id: string, ...keys: string[]): string =>
   Buffer.from(JSON.stringify([id, ...keys])).toString("base64url");
 
@@ -86,7 +85,7 @@ function readPlace(text: string, order: readonly OrderKey[]): Place | undefined 
   return id !== undefined && isUuid(id) && fits ? { id, keys } : undefined;
 }
 
-/** What a cursor holds; nothing if it is none of ours. */
+/** Decodes a cursor; returns an empty list for any other text. */
 function decode(text: string): string[] {
   if (text.length > longestCursor || !/^[\w-]+$/.test(text)) return [];
   try {
@@ -98,7 +97,7 @@ function decode(text: string): string[] {
   }
 }
 
-/** The page that a statement read for `range`: `fetched` holds up to `limit + 1` rows in the order they were read. */
+/** Returns the page of a range. `fetched` has up to `limit + 1` rows, in the order of the statement. */
 export function pageOf<Node>(
   { limit, offset, backward, place }: Range,
   fetched: readonly Node[],

@@ -1,15 +1,15 @@
 import type { Quota } from "../rate-limits/window.js";
 
-/** What is known of a request besides who sent it. */
-export interface RequestFacts {
+/** The metadata of a request. */
+export interface RequestDetails {
   id: string;
   ip?: string;
   userAgent?: string;
-  /** The limits that it counted under so far. */
+  /** The rate limits that have counted the request. */
   quotas?: Quota[];
   /**
-   * Which came first, the commit or the end of the server's patience: a request that is given up has had its 503 and
-   * must not commit any more; one that commits must not be given up.
+   * `commits` from the start of the commit, after which the request must not time out; `given up` after the 503 of a
+   * timeout, after which it must not commit.
    */
   fate?: "commits" | "given up";
 }

@@ -1,7 +1,7 @@
 import { badInput, Problems, quote } from "./errors.js";
 import { isUuid, textProblem, truthOf, utcMoment } from "./text.js";
 
-/** What the values of a key may be: how one is read, and the rule it breaks when it cannot be. */
+/** The type of the values of a key: a parser, which returns `undefined` for invalid text, and the rule to report. */
 export interface Kind<Value> {
   read(text: string): Value | undefined;
   rule: string;
@@ -9,7 +9,7 @@ export interface Kind<Value> {
 
 export const anyText: Kind<string> = { read: (text) => text, rule: "" };
 
-/** One of a few words, in any letter case. */
+/** One of several words, in any letter case. */
 export const oneOf = <const Word extends string>(...words: Word[]): Kind<Word> => ({
   read: (text) => words.find((word) => word.toLowerCase() === text.toLowerCase()),
   rule: `must be one of ${words.join(", ")}`,
@@ -23,7 +23,7 @@ export const uuid: Kind<string> = {
   rule: "must be a UUID",
 };
 
-/** RFC 3339, or a day: its first moment in UTC. */
+/** An RFC 3339 time, or a date, which is its midnight in UTC. */
 export const moment: Kind<string> = {
   read: (text) => utcMoment(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text),
   rule: "must be a date and time in RFC 3339 form, or YYYY-MM-DD",
@@ -32,10 +32,7 @@ export const moment: Kind<string> = {
 type Kinds = Record<string, Kind<unknown>>;
 type ValueOf<K> = K extends Kind<infer Value> ? Value : never;
 
-/**
- * What a search asks for: all of several terms, each of which is met by any of its values. Words stand without a key;
- * a key that does not occur has no terms.
- */
+/** A parsed search. All terms must match, each by any of its values. `words` are the terms without a key. */
 export interface Search<Keys extends Kinds> {
   words: string[][];
   terms: { [Key in keyof Keys]: Array<Array<ValueOf<Keys[Key]>>> };
@@ -44,16 +41,16 @@ export interface Search<Keys extends Kinds> {
 const longest = 1024;
 const mostTerms = 20;
 
-/** What an area may ask of searches besides. */
+/** Additional rules of an area. */
 export interface SearchRules {
-  /** Each term has a key, and each key stands once. */
+  /** Each term must have a key, and each key must occur only once. */
   isKeyed?: boolean;
 }
 
 /**
- * Reads a search text: terms between white space, `word` or `key:value`, values also as a list by comma; double quotes
- * keep together what they hold, and `\"` and `\\` in them stand for `"` and `\`. `keys` are the keys of the area, in
- * lower case. All faults are thrown at once, as faults of `q` under the area's message.
+ * Parses a search text: terms `word` or `key:value`, separated by white space. Values may be lists separated by commas.
+ * Double quotes quote special characters; inside of them, `\"` and `\\` stand for `"` and `\`. `keys` are the keys of
+ * the area, in lower case. Throws BAD_USER_INPUT with `message` and all faults, each of the field `q`.
  */
 export function parseSearch<Keys extends Kinds>(
   text = "",
@@ -72,37 +69,37 @@ export function parseSearch<Keys extends Kinds>(
   problems.add("q", found.length > mostTerms ? `Must be at most ${mostTerms} terms.` : undefined);
   for (const { key, values, isOpen } of found.slice(0, mostTerms)) {
     const name = key?.toLowerCase();
-    const refuse = (fault: string) =>
+    const addFault = (fault: string) =>
       problems.add("q", name === undefined ? `A word ${fault}.` : `The value of ${name} ${fault}.`);
     const isRepeated = name !== undefined && isKeyed && seen.has(name);
     if (name === undefined && isKeyed) problems.add("q", `The word ${quote(values.join())} must have a key.`);
     else if (name !== undefined && !Object.hasOwn(keys, name))
       problems.add("q", `There is no search key ${quote(name)}.`);
-    else if (isRepeated) problems.add("q", `The key ${name} must stand once.`);
-    else if (isOpen) refuse("lacks its closing quote");
-    else if (values.includes("")) refuse("must not be empty");
+    else if (isRepeated) problems.add("q", `The key ${name} must occur only once.`);
+    else if (isOpen) addFault("lacks its closing quote");
+    else if (values.includes("")) addFault("must not be empty");
     else if (name === undefined) words.push(values);
-    else terms[name]?.push(values.map((value) => read(keys[name], value, refuse)));
+    else terms[name]?.push(values.map((value) => read(keys[name], value, addFault)));
     if (name !== undefined) seen.add(name);
   }
   problems.throwIfAny(message);
   return { words, terms: terms as Search<Keys>["terms"] };
 }
 
-function read(kind: Kind<unknown> | undefined, text: string, refuse: (fault: string) => void): unknown {
+function read(kind: Kind<unknown> | undefined, text: string, addFault: (fault: string) => void): unknown {
   const value = kind?.read(text);
-  if (value === undefined) refuse(kind?.rule ?? "");
+  if (value === undefined) addFault(kind?.rule ?? "");
   return value;
 }
 
 interface Token {
   key?: string;
   values: string[];
-  /** Whether its last double quote has no partner. */
+  /** Whether a double quote is not closed. */
   isOpen: boolean;
 }
 
-// A part of a term: something in quotes, a quote that is never closed, a colon or comma, or plain characters.
+// A part of a term: quoted text, an unclosed quote, a colon or comma, or plain characters.
 const part = /"(?<quoted>(?:[^"\\]|\\.)*)"|(?<open>"[^]*$)|(?<mark>[:,])|(?<plain>[^\s",:]+)/suy;
 
 function* tokens(text: string): Generator<Token> {
@@ -117,7 +114,7 @@ function* tokens(text: string): Generator<Token> {
   }
 }
 
-/** A colon behind plain characters ends the key; commas part the values. Quoted, both are characters like others. */
+/** The first unquoted colon, after plain characters or none, ends the key. Unquoted commas separate values. */
 function token(parts: Array<Partial<Record<string, string>>>): Token {
   const [first, second] = parts;
   const keyed = first?.mark === ":" ? 1 : first?.plain !== undefined && second?.mark === ":" ? 2 : 0;

@@ -1,9 +1,9 @@
 import { unavailable } from "./errors.js";
 
-/** Milliseconds to wait for a slot. */
+/** Maximum wait for a slot, in milliseconds. */
 const patience = 5_000;
 
-/** A number of places of which each is held by one at a time. Those who wait get theirs in the order of asking. */
+/** A counting semaphore with a fair queue. */
 export class Slots {
   readonly #waiting = new Set<() => void>();
 
@@ -18,7 +18,7 @@ export class Slots {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(next);
-        reject(unavailable("Too many changes wait for the database."));
+        reject(unavailable("Too many transactions are waiting for the database."));
       }, patience);
       const next = () => {
         clearTimeout(timer);
@@ -28,7 +28,7 @@ export class Slots {
     });
   }
 
-  /** Gives a slot back. */
+  /** Releases a slot. */
   give(): void {
     const [next] = this.#waiting;
     if (!next) this.free++;

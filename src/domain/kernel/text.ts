@@ -1,23 +1,20 @@
-/**
- * The forms that text may have. A function named `…Problem` gives the rule that the text breaks, as a sentence, or
- * `undefined` if it breaks none.
- */
+/** Formats of text. Functions named `…Problem` return the violated rule as a sentence, `undefined` for valid text. */
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether `text` is an id: 36 characters, in any letter case. */
+/** Whether `text` is a UUID of 36 characters, in any letter case. */
 export const isUuid = (text: string): boolean => uuidPattern.test(text);
 
 const momentPattern = /^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339 with any offset → UTC, cut to milliseconds; `undefined` if it is no such time. */
+/** Converts an RFC 3339 time to UTC, truncated to milliseconds; returns `undefined` for any other text. */
 export function utcMoment(text: string): string | undefined {
   if (!momentPattern.test(text)) return undefined;
   const daysInMonth = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   const time = new Date(text.toUpperCase());
   if (Number(text.slice(8, 10)) > daysInMonth || Number.isNaN(time.getTime())) return undefined;
   const utc = time.toISOString();
-  // An offset may lead out of the years 0001 to 9999; Postgres has no year 0.
+  // The conversion to UTC may leave the years 0001 to 9999. Postgres has no year 0.
   return utc.length === 24 && !utc.startsWith("0000") ? utc : undefined;
 }
 
@@ -30,7 +27,7 @@ const truths = new Map([
   ["f", false],
 ]);
 
-/** What a text says of yes or no, in any letter case; undefined if it says neither. */
+/** Parses a boolean, in any letter case; returns `undefined` for any other text. */
 export const truthOf = (text: string): boolean | undefined => truths.get(text.toLowerCase());
 
 /** Whether Postgres and JSON can hold the text: valid Unicode without NUL. */
@@ -39,7 +36,7 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 export const textProblem = (text: string): string | undefined =>
   isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
 
-/** The rule of a number, for people. */
+/** The rule of integers within limits. */
 export const wholeNumber = (least: number, most: number): string => `Must be a whole number from ${least} to ${most}.`;
 
 const namePattern = /^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$/;
@@ -54,7 +51,7 @@ function nameOfLengthProblem(text: string, longest: number): string | undefined 
 /** Names of users, organizations, templates, workspaces and tasks. */
 export const nameProblem = (text: string): string | undefined => nameOfLengthProblem(text, 32);
 
-/** Names of groups that people make. */
+/** Names of groups other than Everyone. */
 export const groupNameProblem = (text: string): string | undefined =>
   text.toLowerCase() === "everyone" ? "The name Everyone is reserved." : nameOfLengthProblem(text, 36);
 
@@ -68,26 +65,26 @@ const labelProblem = (text: string, longest: number): string | undefined =>
 
 export const displayNameProblem = (text: string): string | undefined => labelProblem(text, 64);
 
-/** The name of a person. */
+/** Real names of users. */
 export const realNameProblem = (text: string): string | undefined => labelProblem(text, 128);
 
-/** Free text such as a description. */
+/** Free text, such as descriptions. */
 export const proseProblem = (text: string, longest: number): string | undefined =>
   textProblem(text) ?? atMost(text, longest);
 
-// RFC 5321 addresses as people have them: a dot-atom and a host name, both also beyond ASCII; nothing quoted.
+// RFC 5321 addresses without quoted strings and address literals, Unicode included.
 const emailPattern =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?!-)[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
-/** An absent address counts as "". */
+/** To be called with "" for an absent address. */
 export const emailProblem = (text: string): string | undefined => {
   if (text === "") return "Is required.";
   return Buffer.byteLength(text) <= 254 && emailPattern.test(text)
     ? undefined
-    : "Must be one e-mail address of at most 254 bytes.";
+    : "Must be one email address of at most 254 bytes.";
 };
 
-/** An absolute address that every reader takes for the same: nothing stands before its host. */
+/** Whether `text` is an HTTP URL that all parsers read alike: without user information, backslashes and white space. */
 const isUrl = (text: string): boolean =>
   /^https?:\/\/(?!\/|[^/?#]*@)[^\s\\\p{Cc}]+$/iu.test(text) &&
   Buffer.byteLength(text) <= 2048 &&

@@ -1,20 +1,20 @@
 import type { Events, Subscription, Topic } from "./events.js";
 
-/** Where a watcher lives: a `Context` is one. */
+/** The part of a `Context` that a watcher needs. */
 export interface Watcher {
   signal: AbortSignal;
   services: { events: Events };
 }
 
 /**
- * When to look at the ids: at once, after each hint or gap, and every 30 seconds in case a hint was lost. Hints that
- * arrive while the watcher is at work give one more wake-up. Ends when the watcher's signal is aborted.
+ * Yields when a watcher must read what belongs to the ids: immediately, after each hint or gap, and every 30 seconds in
+ * case a hint was lost. Coalesces hints that arrive between calls of `next`. Ends when the signal is aborted.
  */
 export const wakeups = (watcher: Watcher, topic: Topic, ...ids: string[]): AsyncIterable<void> => ({
   [Symbol.asyncIterator]: () => new Wakeups(watcher, topic, ids),
 });
 
-/** By hand, because `return()` of a waiting generator takes effect only when the wait is over. */
+/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
 class Wakeups implements AsyncIterator<void, void> {
   readonly #signal: AbortSignal;
   readonly #subscriptions: Subscription[];
@@ -43,13 +43,13 @@ class Wakeups implements AsyncIterator<void, void> {
     return { done: true, value: undefined };
   }
 
-  /** The signal was aborted. */
+  /** Handles the abort of the signal. */
   handleEvent(): void {
     this.#end();
   }
 
   #wake(): void {
-    if (this.#waiting) this.#answer(false);
+    if (this.#waiting) this.#settle(false);
     else this.#isDue = true;
   }
 
@@ -58,25 +58,25 @@ class Wakeups implements AsyncIterator<void, void> {
     for (const subscription of this.#subscriptions) subscription.close();
     this.#leaveRounds();
     this.#signal.removeEventListener("abort", this);
-    this.#answer(true);
+    this.#settle(true);
   }
 
-  #answer(done: boolean): void {
+  #settle(done: boolean): void {
     this.#waiting?.resolve({ done, value: undefined });
     this.#waiting = undefined;
   }
 }
 
-/** One timer for all watchers, which wakes a thirtieth of them each second: each every 30 seconds, never all at once. */
+/** Wakes each watcher every 30 seconds by a common timer, a thirtieth of the watchers each second. */
 class Rounds {
   readonly #groups = Array.from({ length: 30 }, () => new Set<() => void>());
   #current = 0;
   #members = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls `wake` every 30 seconds until the result is called. */
+  /** Calls `wake` every 30 seconds. Returns the function that stops it. */
   join(wake: () => void): () => void {
-    // Not the current group: those who come back at once after a restart must not look again at once ever after.
+    // In turn, so that watchers that reconnect together after a restart are spread over the groups.
     const group = this.#groups[this.#members++ % this.#groups.length]!.add(wake);
     this.#timer ??= setInterval(() => this.#tick(), 1_000).unref();
     return () => {

@@ -1,7 +1,7 @@
 import { quote } from "../kernel/errors.js";
 import { emailProblem } from "../kernel/text.js";
 
-/** What a licence says. Times are seconds since the epoch. */
+/** The claims of a license. Times are in seconds since the epoch. */
 export interface LicenseClaims {
   iss: "steward";
   version: 1;
@@ -14,36 +14,36 @@ export interface LicenseClaims {
   account_type: string;
   account_id: string;
   jti?: string;
-  /** An e-mail. */
+  /** An email address. */
   sub?: string;
-  /** The deployments that may use it; all, if there are none. */
+  /** The deployments that may use it; any if absent or empty. */
   deployment_ids?: string[];
   feature_set?: string;
-  /** By the name of the feature: a limit, or above 0 for granted. */
+  /** By feature name: a limit, or a number above 0 if granted. */
   features?: Record<string, number>;
   trial?: boolean;
   require_telemetry?: boolean;
 }
 
-/** The sets of features there are, in lower case. */
+/** The supported feature sets, in lower case. */
 export const featureSets = ["", "enterprise", "premium"] as const;
 
-const longestTermInYears = 5;
+const maxTermYears = 5;
 
-/** What is wrong with the claims, one sentence per fault; nothing if they are `LicenseClaims`. */
+/** Lists the faults of claims, one sentence each; empty if they are valid `LicenseClaims`. */
 export function claimFaults(claims: Record<string, unknown>): string[] {
-  const ofForm = Object.entries(forms).filter(([name, { holds }]) => !holds(claims[name]));
-  const faults = ofForm.map(([name, { rule }]) => `${name} must be ${rule}.`);
+  const malformed = Object.entries(forms).filter(([name, { holds }]) => !holds(claims[name]));
+  const faults = malformed.map(([name, { rule }]) => `${name} must be ${rule}.`);
   return [...faults, ...orderFaults(claims)];
 }
 
 interface Form {
   holds: (value: unknown) => boolean;
-  /** Follows "must be". */
+  /** Completes "must be". */
   rule: string;
 }
 
-/** The last second of the year 9999: what comes later has no RFC 3339 form. */
+/** The last second of the year 9999, the maximum of RFC 3339. */
 const lastSecond = 253_402_300_799;
 
 export const isTime = (value: unknown): value is number =>
@@ -77,7 +77,7 @@ const forms: Record<keyof LicenseClaims, Form> = {
   account_type: name,
   account_id: name,
   jti: optional(text(() => true, "text")),
-  sub: optional(text((value) => emailProblem(value) === undefined, "an e-mail address")),
+  sub: optional(text((value) => emailProblem(value) === undefined, "an email address")),
   deployment_ids: optional({
     holds: (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
     rule: "a list of deployment ids",
@@ -93,7 +93,7 @@ const forms: Record<keyof LicenseClaims, Form> = {
   require_telemetry: optional(truth),
 };
 
-/** Faults of times against each other. What is no time has its own fault: as NaN it is neither before nor after. */
+/** Lists times in the wrong order. Malformed times, reported elsewhere, become NaN and compare as false. */
 function orderFaults(claims: Record<string, unknown>): string[] {
   const timeOf = (claim: keyof LicenseClaims) => (isTime(claims[claim]) ? claims[claim] : NaN);
   const [iat, nbf, exp, end] = [timeOf("iat"), timeOf("nbf"), timeOf("exp"), timeOf("license_expires")];
@@ -101,11 +101,11 @@ function orderFaults(claims: Record<string, unknown>): string[] {
   if (nbf >= exp) faults.push("nbf must be before exp.");
   if (end <= nbf) faults.push("license_expires must be after nbf.");
   if (end > exp) faults.push("license_expires must not be after exp.");
-  if (end > longestTerm(iat)) faults.push(`license_expires must be at most ${longestTermInYears} years after iat.`);
+  if (end > latestEnd(iat)) faults.push(`license_expires must be at most ${maxTermYears} years after iat.`);
   return faults;
 }
 
-function longestTerm(iat: number): number {
+function latestEnd(iat: number): number {
   const end = new Date(iat * 1000);
-  return end.setUTCFullYear(end.getUTCFullYear() + longestTermInYears) / 1000;
+  return end.setUTCFullYear(end.getUTCFullYear() + maxTermYears) / 1000;
 }

@@ -3,7 +3,7 @@ import { CompactSign } from "jose";
 import type { LicenseClaims } from "./claims.js";
 import { licenseType } from "./verification.js";
 
-/** A new key to sign licences with: the private one as PKCS#8, the public one as a member of a JWKS. */
+/** Generates a key pair to sign licenses: the private key as PKCS#8 PEM, the public key as a JWK. */
 export function newLicenseKey(kid: string): { pem: string; jwk: Record<string, unknown> } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return {
@@ -12,7 +12,7 @@ export function newLicenseKey(kid: string): { pem: string; jwk: Record<string, u
   };
 }
 
-/** Signs the claims as a licence (RFC 7515 §7.1). */
+/** Signs the claims as a license (RFC 7515 §7.1). */
 export const signLicense = (claims: LicenseClaims, kid: string, key: KeyObject): Promise<string> =>
   new CompactSign(Buffer.from(JSON.stringify(claims)))
     .setProtectedHeader({ alg: "EdDSA", typ: licenseType, kid })

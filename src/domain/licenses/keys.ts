@@ -1,12 +1,12 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 
-/** The Ed25519 keys that may have signed a licence, by `kid`. */
+/** The trusted Ed25519 public keys, by `kid`. */
 export type LicenseKeys = ReadonlyMap<string, KeyObject>;
 
 export const licenseKeysRule =
   "a JWKS of Ed25519 public keys with different `kid`s, as `steward license keygen` writes it";
 
-/** Reads a JWK Set (RFC 7517 §5) of OKP keys (RFC 8037 §2). A private key is refused: it has no business on a server. */
+/** Parses a JWK Set (RFC 7517 §5) of OKP public keys (RFC 8037 §2); `undefined` if any is invalid or private. */
 export function readLicenseKeys(text: string): LicenseKeys | undefined {
   try {
     const { keys } = JSON.parse(text) as { keys: Array<Record<string, unknown>> };

@@ -5,7 +5,7 @@ import { isFor, type Verdict, verifyLicense } from "./verification.js";
 
 interface StoredToken {
   id: number;
-  /** Null for those that are known. */
+  /** Null if already verified. */
   token: string | null;
 }
 
@@ -14,7 +14,7 @@ const unexpired = statement<StoredToken>(`
   from licenses where expires_at is null or expires_at > $1
   order by id`);
 
-/** The stored licences, each of which is read and verified once: neither it nor the keys ever change. */
+/** Caches the verification of stored licenses. Neither a license nor the keys change while the server runs. */
 export class StoredLicenses {
   #verdicts: ReadonlyMap<number, Verdict> = new Map();
 
@@ -23,7 +23,7 @@ export class StoredLicenses {
     private readonly keys: LicenseKeys,
   ) {}
 
-  /** The genuine licences for this deployment that are not over at `now`, and why others do not count. */
+  /** Reads the valid licenses of this deployment that have not expired at `now`, and the faults of the invalid ones. */
   async read(deploymentId: string, now: number): Promise<{ licenses: LicenseClaims[]; errors: string[] }> {
     const rows = await this.database.query(unexpired, [new Date(now), [...this.#verdicts.keys()]]);
     const verdicts = new Map<number, Verdict>();

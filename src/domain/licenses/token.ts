@@ -1,4 +1,4 @@
-/** A licence as it reads, whoever signed it. */
+/** A decoded license. Its signature is not verified. */
 export interface LicenseToken {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;
@@ -6,13 +6,14 @@ export interface LicenseToken {
 
 const maxBytes = 16_384;
 
-/** Objects and lists in each other at most: what is nested deeper cannot be written as JSON again. */
+/** Maximum nesting of objects and lists; very deep values would overflow `JSON.stringify`. */
 const maxDepth = 32;
 
+/** The format that `readToken` accepts. Completes "must be". */
 export const tokenRule =
   "a license as a JWT: three parts in base64url, of which the first two are JSON objects, at most 16 KiB";
 
-/** Reads a JWS in compact form (RFC 7515 §3.1), without a look at its signature. */
+/** Decodes a JWS in compact serialization (RFC 7515 §3.1) without verifying its signature. */
 export function readToken(text: string): LicenseToken | undefined {
   if (text.length > maxBytes) return undefined;
   const parts = text.split(".").map(bytesOf);
@@ -21,7 +22,7 @@ export function readToken(text: string): LicenseToken | undefined {
   return header && claims && { header, claims };
 }
 
-/** Exact, so that nobody can write the same licence in two ways. */
+/** Decodes strictly: only one encoding of a license is accepted. */
 function bytesOf(part: string): Buffer | undefined {
   const bytes = Buffer.from(part, "base64url");
   return bytes.length > 0 && bytes.toString("base64url") === part ? bytes : undefined;

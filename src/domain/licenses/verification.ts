@@ -4,14 +4,14 @@ import { claimFaults, isTime, type LicenseClaims } from "./claims.js";
 import type { LicenseKeys } from "./keys.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 
-/** What there is to a licence: its claims, or why it does not count. */
+/** The result of a verification: the claims, or the faults. */
 export type Verdict = { claims: LicenseClaims; faults?: undefined } | { claims?: undefined; faults: string[] };
 
-/** Of the header: EdDSA is the older name of Ed25519 (RFC 9864 §2.2). */
+/** Accepted values of `alg`: EdDSA is the older name of Ed25519 (RFC 9864 §2.2). */
 const algorithms = ["EdDSA", "Ed25519"];
 export const licenseType = "steward-license+jwt";
 
-/** Checks the form, the signature, the end and the claims at this time, in milliseconds since the epoch. */
+/** Verifies format, signature, expiry, and claims at a time in milliseconds since the epoch. */
 export async function verifyLicense(text: string, keys: LicenseKeys, at: number): Promise<Verdict> {
   const token = readToken(text);
   if (!token) return { faults: [`Must be ${tokenRule}.`] };
@@ -21,7 +21,7 @@ export async function verifyLicense(text: string, keys: LicenseKeys, at: number)
   return faults.length > 0 ? { faults } : { claims: token.claims as unknown as LicenseClaims };
 }
 
-/** What is wrong with the header, whoever signed it. */
+/** Lists the faults of the header, independent of the signature. */
 export function headerFaults({ header: { alg, typ } }: LicenseToken): string[] {
   const faults: string[] = [];
   if (!algorithms.includes(alg as string)) faults.push(`The algorithm must be ${algorithms.join(" or ")}.`);
@@ -34,7 +34,7 @@ function keyFaults({ header: { kid } }: LicenseToken, keys: LicenseKeys): string
   return keys.has(kid) ? [] : [`The key ${quote(kid)} is not one that this deployment trusts.`];
 }
 
-/** What is wrong with the claims, whoever signed them. */
+/** Lists the faults of expiry and claims, independent of the signature. */
 export const contentFaults = (token: LicenseToken, at: number): string[] =>
   isOver(token, at) ? ["The license has expired."] : claimFaults(token.claims);
 
@@ -44,11 +44,11 @@ const isSigned = (text: string, { header }: LicenseToken, keys: LicenseKeys): Pr
     () => false,
   );
 
-/** Whether the licence is for this deployment. */
+/** Reports whether the license covers the deployment. */
 export const isFor = (deploymentId: string, { deployment_ids: ids = [] }: LicenseClaims): boolean =>
   ids.length === 0 || ids.some((id) => id.toLowerCase() === deploymentId);
 
-/** When even the grace period is over, in milliseconds since the epoch; nothing if the licence does not say. */
+/** The end of the grace period in milliseconds since the epoch; `undefined` if `exp` is absent or malformed. */
 export const endOf = ({ claims: { exp } }: LicenseToken): number | undefined => (isTime(exp) ? exp * 1000 : undefined);
 
 export const isOver = (token: LicenseToken, at: number): boolean => (endOf(token) ?? Infinity) <= at;

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import type { Context, Services } from "../kernel/context.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
-import { conflict, DomainError, forbidden, Problems } from "../kernel/errors.js";
+import { conflict, Problems, rateLimited } from "../kernel/errors.js";
+import { day, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
 import { addToInbox } from "./inbox.js";
 
-/** What a user wants to be told. One of the two is enough. */
+/** The texts of a custom notification; one of the two is required. */
 export interface CustomContent {
   /** Markdown, one line. */
   title?: string | null;
@@ -21,17 +23,17 @@ const template = {
 };
 
 /**
- * Notifies the caller of a text of its own. Requests with the same key within 24 hours are carried out once. Gives the
- * id of the new inbox item; none for a repeat.
+ * Sends a notification with custom text to the caller. Returns its id; `undefined` for a repeated request: within 24
+ * hours, only one request with the same idempotency key and content takes effect. Throws CONFLICT if the key was used
+ * for other content, RATE_LIMITED above 20 per minute.
  */
 export async function sendCustomNotification(
   ctx: Context,
   content: CustomContent | null | undefined,
   idempotencyKey?: string | null,
 ): Promise<string | undefined> {
-  const { userId, isSystem } = ctx.actor;
-  authorize(ctx.actor, "notification_message:create", { ownerId: userId ?? null });
-  if (!userId || isSystem) throw forbidden();
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "notification_message:create", { ownerId: userId });
   const { title, message } = checked(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
@@ -82,7 +84,7 @@ const selectRequestHash = statement<{ requestHash: Buffer }>(
   `select request_hash as "requestHash" from idempotency_keys where user_id = $1 and key = $2`,
 );
 
-/** Whether this very request was carried out under the key before. Of parallel ones, one goes first and the rest wait. */
+/** Whether the request repeats an earlier one with the same key. Waits for concurrent requests with the key. */
 async function isRepeat(ctx: Context, userId: string, key: string, texts: string[]): Promise<boolean> {
   const hash = createHash("sha256").update(JSON.stringify(texts)).digest();
   if (await ctx.row(claimKey, userId, key, hash)) return false;
@@ -93,8 +95,8 @@ async function isRepeat(ctx: Context, userId: string, key: string, texts: string
   ]);
 }
 
-// The times of the last 20, newest first: there is room again when the oldest of them is a minute old. The time is that
-// at which a turn is taken, not that of its transaction, which may have waited for others with a later one.
+// Stores the times of the last 20, newest first: another is allowed once the oldest is a minute old. Uses the time of the
+// statement, because the transaction may have waited for others that began later.
 const claimTurn = statement<{ claimed: true }>(`
   insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at) values ($1, 0, 0, array[clock_timestamp()])
   on conflict (user_id) do update set custom_sent_at = (clock_timestamp() || mine.custom_sent_at)[1:20]
@@ -102,26 +104,15 @@ const claimTurn = statement<{ claimed: true }>(`
   returning true as claimed`);
 
 const selectNextTurn = statement<{ seconds: number }>(`
-  select greatest(1, ceil(extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())))::int as seconds
+  select extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8 as seconds
   from inbox_cursors where user_id = $1`);
 
-/** Throws if the user has sent 20 within a minute. */
+/** Throws RATE_LIMITED if the user has sent 20 custom notifications in the last minute. */
 async function keepPace(ctx: Context, userId: string): Promise<void> {
   if (await ctx.row(claimTurn, userId)) return;
-  throw new DomainError("RATE_LIMITED", "Too many requests.", {
-    detail: "At most 20 custom notifications may be sent in a minute.",
-    retryAfter: (await ctx.row(selectNextTurn, userId))?.seconds ?? 1,
-  });
+  const { seconds = 1 } = (await ctx.row(selectNextTurn, userId)) ?? {};
+  throw rateLimited(seconds, "At most 20 custom notifications may be sent in a minute.");
 }
 
-const deleteOldKeys = statement<{ key: string }>(`
-  delete from idempotency_keys where (user_id, key) in (
-    select user_id, key from idempotency_keys where created_at <= now() - interval '24 hours' limit 1000
-    for update skip locked
-  )
-  returning key`);
-
-/** Forgets requests whose key may be used again, in small steps. */
-export async function deleteOldIdempotencyKeys({ database }: Pick<Services, "database">): Promise<void> {
-  await database.exhaust(deleteOldKeys);
-}
+/** Deletes expired idempotency keys. */
+export const idempotencyKeyPurge = purge("idempotency_keys", { by: "created_at", keptFor: day });

@@ -1,30 +1,35 @@
+import { InboxNotification as Stored } from "../../entities/notifications.js";
+import { requireUser } from "../kernel/actor.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
 import { statement } from "../kernel/database.js";
-import { badInput, forbidden, notFound, Problems } from "../kernel/errors.js";
+import { badInput, notFound, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 
-/** A notification as its owner finds it in the inbox. */
-export interface InboxNotification {
-  id: string;
-  userId: string;
-  /** Its place in the owner's inbox, in the order of commits; above every place given before a restore, too. */
-  seq: number;
-  templateId: string;
-  /** Ids of what it is about. */
-  targets: string[];
-  /** Markdown, one line. */
-  title: string;
-  /** Markdown. */
-  content: string;
-  icon: string;
+const columns = columnsOf(Stored, "item", [
+  "id",
+  "userId",
+  "seq",
+  "templateId",
+  "targets",
+  "title",
+  "content",
+  "icon",
+  "actions",
+  "createdAt",
+]);
+
+/** A notification in the inbox of its user. Titles and contents are Markdown. */
+export interface InboxNotification extends RowOf<typeof columns> {
   actions: InboxAction[];
-  createdAt: string;
   readAt: string | null;
 }
 
-/** A link that the notification offers. */
+/** A link of a notification. */
 export interface InboxAction {
   label: string;
   url: string;
@@ -36,63 +41,73 @@ export enum ReadStatus {
   UNREAD = "unread",
 }
 
-/** Which notifications of an inbox are meant. What is absent does not narrow. */
+/** Filters of notifications. An absent filter does not narrow. */
 export interface InboxFilter {
-  /** Has all of these targets. */
+  /** Ids that must all be targets of the notification. */
   targets?: string[] | null;
-  /** Is of one of these templates. */
+  /** Ids of templates, one of which must be that of the notification. */
   templates?: string[] | null;
   readStatus?: ReadStatus | null;
 }
 
-export const inboxColumns = `id, user_id as "userId", seq, template_id as "templateId", targets, title, content, icon, actions,
-  created_at as "createdAt", read_at as "readAt"`;
+// Marking all notifications as read ends the epoch of the inbox. Notifications of an ended epoch are read since its end.
+const selected = `${columns}, coalesce(
+  item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch)
+) as "readAt"`;
 
-/** The condition of a filter whose values (`filterValues`) are the parameters from `first` on. */
-export const filterCondition = (first: number) => `
-  ($${first}::uuid[] is null or targets @> $${first})
-  and ($${first + 1}::uuid[] is null or template_id = any($${first + 1}))
-  and ($${first + 2}::boolean is null or (read_at is not null) = $${first + 2})`;
+/** The columns of a notification `item`. */
+export const inboxColumns = raw(selected);
 
-const idsAtMost = 100;
+const currentEpoch = (userId: string): Sql => sql`(select epoch from inbox_cursors where user_id = ${userId})`;
 
-/** The values of a filter's condition. */
-export function filterValues({ targets, templates, readStatus }: InboxFilter, problems: Problems): unknown[] {
-  const rule = `Must hold at most ${idsAtMost} ids.`;
-  if (targets && targets.length > idsAtMost) problems.add("filter.targets", rule);
-  if (templates && templates.length > idsAtMost) problems.add("filter.templates", rule);
-  const isRead = readStatus == null || readStatus === ReadStatus.ALL ? null : readStatus === ReadStatus.READ;
-  return [targets ?? null, templates ?? null, isRead];
+/** The condition under which a notification `item` of the user is unread. */
+export const isUnread = (userId: string): Sql => sql`(item.read_at is null and item.epoch = ${currentEpoch(userId)})`;
+
+const isRead = (userId: string): Sql => sql`(item.read_at is not null or item.epoch < ${currentEpoch(userId)})`;
+
+/** The conditions under which a notification `item` is in the user's inbox and matches a filter. */
+export const matching = (userId: string, { targets, templates, readStatus }: InboxFilter): Sql =>
+  allOf(
+    sql`item.user_id = ${userId}`,
+    given(targets, (ids) => sql`item.targets @> ${ids}::uuid[]`),
+    given(templates, (ids) => sql`item.template_id = any(${ids}::uuid[])`),
+    readStatus === ReadStatus.READ ? isRead(userId) : undefined,
+    readStatus === ReadStatus.UNREAD ? isUnread(userId) : undefined,
+  );
+
+const mostIds = 100;
+
+/** Adds the faults of a filter to `problems`. */
+export function checkFilter({ targets, templates }: InboxFilter, problems: Problems): void {
+  const rule = `Must contain at most ${mostIds} ids.`;
+  if (targets && targets.length > mostIds) problems.add("filter.targets", rule);
+  if (templates && templates.length > mostIds) problems.add("filter.templates", rule);
 }
 
-/** The user whose inbox it is: the caller. No role opens another's, and credentials without a user have none. */
-export function inboxOwner(ctx: Context): string {
-  if (!ctx.actor.userId) throw forbidden();
-  return ctx.actor.userId;
-}
+/** Returns the id of the caller, who may read its own inbox. Throws FORBIDDEN for machines, which have no inbox. */
+export const inboxOwner = (ctx: Context): string => requireUser(ctx.actor).userId;
 
-// The owner's cursor row is the lock of the inbox: each change of the inbox takes it first, so that none deadlock.
-// `seq` follows the clock (milliseconds): after a restore of an older backup no value is given a second time, so a
-// client that resumes after a value of before the restore misses nothing.
+// The cursor row is the lock of the inbox: every change of the inbox locks it first, which prevents deadlocks. `seq` is at
+// least the time in milliseconds, so that no value is reused after the restore of a backup, and clients can resume after
+// a value from before the restore.
 const insertNotification = statement(`
   with clock as (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now),
   place as (
     insert into inbox_cursors as mine (user_id, last_seq, unread_count) select $2, now, 1 from clock
     on conflict (user_id) do update
       set last_seq = greatest(mine.last_seq + 1, excluded.last_seq), unread_count = mine.unread_count + 1
-    returning last_seq
+    returning last_seq, epoch
   )
-  insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
-  select $1, $2, last_seq, $3, $4, $5, $6, $7, $8, now() from place`);
+  insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at, epoch)
+  select $1, $2, last_seq, $3, $4, $5, $6, $7, $8, now(), epoch from place`);
 
-/** What a new notification says. */
 export type NewInboxNotification = Pick<
   InboxNotification,
   "userId" | "templateId" | "targets" | "title" | "content" | "icon" | "actions"
 >;
 
 /**
- * Puts a notification into an inbox and gives its id. The inbox stays locked until the commit, so that `seq` follows
+ * Adds a notification to an inbox and returns its id. The inbox stays locked until the commit, so that `seq` follows
  * the order of commits: call it last in a transaction, and for several users in ascending order of their ids.
  */
 export async function addToInbox(ctx: Context, item: NewInboxNotification): Promise<string> {
@@ -104,10 +119,10 @@ export async function addToInbox(ctx: Context, item: NewInboxNotification): Prom
 }
 
 const selectNotification = statement<InboxNotification>(
-  `select ${inboxColumns} from inbox_notifications where id = $1 and user_id = $2`,
+  `select ${selected} from inbox_notifications item where item.id = $1 and item.user_id = $2`,
 );
 
-/** One notification of the caller. */
+/** Reads a notification of the caller. Throws NOT_FOUND. */
 export async function readInboxNotification(ctx: Context, id: string): Promise<InboxNotification> {
   const found = await ctx.row(selectNotification, id, inboxOwner(ctx));
   if (!found) throw notFound();
@@ -118,25 +133,37 @@ const selectUnreadCount = statement<{ unreadCount: number }>(
   `select unread_count as "unreadCount" from inbox_cursors where user_id = $1`,
 );
 
-/** How many notifications the caller has not read, whatever the filter. */
+/** Returns the exact number of the caller's unread notifications. */
 export async function countUnread(ctx: Context): Promise<number> {
   return (await ctx.row(selectUnreadCount, inboxOwner(ctx)))?.unreadCount ?? 0;
 }
 
-const pageStatement = (direction: "<" | ">", order: "desc" | "asc") =>
-  statement<InboxNotification>(`
-    select ${inboxColumns} from inbox_notifications
-    where user_id = $1 and (created_at, id) ${direction} ($2, $3) and ${filterCondition(6)}
-    order by created_at ${order}, id ${order} limit $4 offset $5`);
+const newestFirst = (userId: string): Order => ({
+  keys: [
+    {
+      column: sql`item.created_at`,
+      ofPlace: (id) => sql`(select created_at from inbox_notifications where id = ${id} and user_id = ${userId})`,
+    },
+  ],
+  id: sql`item.id`,
+  isDescending: true,
+});
 
-const selectOlder = pageStatement("<", "desc");
-const selectNewer = pageStatement(">", "asc");
+/**
+ * The source `item` of filtered notifications. Finds targets by their index first, which has the user and the targets:
+ * for a rare target, Postgres would otherwise read the whole inbox in order.
+ */
+const source = (userId: string, { targets }: InboxFilter): Sql =>
+  targets
+    ? sql`(
+        with found as materialized (
+          select * from inbox_notifications where (targets || user_id) @> (${targets}::uuid[] || ${userId}::uuid)
+        )
+        select * from found
+      ) item`
+    : sql`inbox_notifications item`;
 
-const countMatching = statement<{ count: number }>(
-  `select count(*) as count from inbox_notifications where user_id = $1 and ${filterCondition(2)}`,
-);
-
-/** A page of the caller's inbox, newest first. */
+/** Lists the inbox of the caller, newest first. Counts up to `mostCounted`. */
 export async function listInboxNotifications(
   ctx: Context,
   filter: InboxFilter,
@@ -144,38 +171,26 @@ export async function listInboxNotifications(
 ): Promise<Page<InboxNotification>> {
   const userId = inboxOwner(ctx);
   const problems = new Problems();
-  const values = filterValues(filter, problems);
+  checkFilter(filter, problems);
   const range = readRange(wanted, ["time"], problems);
   problems.throwIfAny(invalidQuery);
 
-  const { backward, limit, offset } = range;
-  const [createdAt, id] = await placeIn(ctx, range);
-  const rows = await ctx.rows(
-    backward ? selectNewer : selectOlder,
-    userId,
-    createdAt,
-    id,
-    limit + 1,
-    offset,
-    ...values,
-  );
+  const matches = matching(userId, filter);
+  const from = source(userId, filter);
+  const select = (beyond?: Sql) => sql`select ${inboxColumns} from ${from} where ${allOf(matches, beyond)}`;
+  const [rows] = await Promise.all([
+    ctx.select<InboxNotification>(rowsIn(range, newestFirst(userId), select)),
+    requirePlace(ctx, range),
+  ]);
   return pageOf(range, rows, {
     cursor: (each) => cursor(each.id, each.createdAt),
-    count: async () => (await ctx.row(countMatching, userId, ...values))!.count,
+    count: () => ctx.count(countUpTo(mostCounted, sql`select from ${from} where ${matches}`)),
   });
 }
 
-const nil = "00000000-0000-0000-0000-000000000000";
-
-/** Time and id that the range lies behind; without a place all rows do. */
-async function placeIn(ctx: Context, { place, backward }: Range): Promise<[createdAt: string, id: string]> {
-  if (!place) return [backward ? "-infinity" : "infinity", nil];
-  if (place.keys) return [place.keys[0]!, place.id];
-  const named = await ctx.row(selectNotification, place.id, inboxOwner(ctx));
-  if (!named)
-    throw badInput(
-      [{ field: backward ? "before" : "after", detail: "Must be a notification in your inbox." }],
-      invalidQuery,
-    );
-  return [named.createdAt, named.id];
+/** Throws BAD_USER_INPUT if the range begins at an id that is not in the inbox of the caller. */
+async function requirePlace(ctx: Context, { place, backward }: Range): Promise<void> {
+  if (!place || place.keys || (await ctx.row(selectNotification, place.id, inboxOwner(ctx)))) return;
+  const detail = "Must be a notification in your inbox.";
+  throw badInput([{ field: backward ? "before" : "after", detail }], invalidQuery);
 }

@@ -3,22 +3,22 @@ import type { Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { isRefusedForGood, type Mail } from "../outside/smtp.js";
 
-/** The code with which somebody gets a new password. */
+/** A one-time passcode for a password reset, and its recipient. */
 export interface PasscodeMessage {
   email: string;
   username: string;
   code: string;
-  /** For how long it is valid, in milliseconds. */
+  /** The lifetime in milliseconds. */
   lifetime: number;
 }
 
-/** Milliseconds before a mail that did not go out is tried again: at first, and at most. */
+/** The first and the longest delay before a retry, in milliseconds. Delays double. */
 const firstPause = 5_000;
 const longestPause = 60_000;
 
 /**
- * Sends a passcode by mail, and tries until the mail server takes it or `isValid` says no more. It goes nowhere else:
- * whoever can read an inbox is signed in already. The signal ends the waits.
+ * Sends a passcode by mail. Retries until the mail server accepts or permanently rejects it, or `isValid` returns
+ * false. The inbox is unsuitable, since only signed-in users can read it. The signal ends the retries.
  */
 export async function deliverPasscode(
   { mailer, log }: Services,
@@ -26,7 +26,7 @@ export async function deliverPasscode(
   isValid: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!mailer) return log.warn("A one-time passcode was asked for, but there is no mail server to send it by.");
+  if (!mailer) return log.warn("A one-time passcode was requested, but no mail server is configured.");
   const mail = mailOf(message);
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
@@ -36,14 +36,14 @@ export async function deliverPasscode(
       if (isRefusedForGood(error)) return;
     }
     await sleep(pause, undefined, { signal });
-    if (!(await isValid())) return log.warn({ messageId: mail.id }, "A one-time passcode ended before it was sent.");
+    if (!(await isValid())) return log.warn({ messageId: mail.id }, "A one-time passcode expired before it was sent.");
   }
 }
 
-/** The code stands on a line of its own. Nothing in it needs escaping: names have letters, digits and hyphens. */
+/** Returns the mail, with the code on a line of its own. Usernames need no escaping: letters, digits and hyphens. */
 function mailOf({ email, username, code, lifetime }: PasscodeMessage): Mail {
   const ends = `It can be used once, within ${Math.round(lifetime / 60_000)} minutes.`;
-  const ignore = "If you did not ask for it, ignore this message: your password stays as it is.";
+  const ignore = "If you did not request it, ignore this message: your password remains unchanged.";
   return {
     id: newId(),
     to: email,

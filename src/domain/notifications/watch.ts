@@ -3,24 +3,26 @@ import { boundedPool } from "../kernel/bounded-pool.js";
 import { statement } from "../kernel/database.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { wakeups } from "../kernel/wakeups.js";
 import {
-  filterCondition,
-  filterValues,
+  checkFilter,
   inboxColumns,
   type InboxFilter,
   type InboxNotification,
   inboxOwner,
+  isUnread,
+  matching,
 } from "./inbox.js";
-import { plainText } from "./plaintext.js";
+import { plainText } from "./markdown.js";
 
 export enum TextFormat {
   MARKDOWN = "markdown",
   PLAINTEXT = "plaintext",
 }
 
-/** What a watcher is told. */
+/** An event of a watched inbox. */
 export type InboxEvent =
   | { __typename: "InboxNotificationAdded"; notification: InboxNotification; unreadCount: number; cursor: string }
   | { __typename: "InboxUnreadCountChanged"; unreadCount: number }
@@ -29,23 +31,24 @@ export type InboxEvent =
 export interface WatchInbox {
   filter?: InboxFilter | null;
   format?: TextFormat | null;
-  /** The id or the `seq` of the last notification seen; 0 for everything. */
+  /** The id or `seq` of the last received notification; 0 for all notifications. */
   since?: string | null;
 }
 
-/** Which events a watcher wants. */
+/** Validated arguments of a watch. */
 interface Wanted {
   userId: string;
-  filter: unknown[];
+  /** The conditions of the filter. */
+  matches: Sql;
   plain: boolean;
 }
 
-/** How far a watcher has read, and which count it was told last. */
+/** The position of a watcher, and the last unread count that was sent. */
 interface Position {
   cursor: number;
-  /** What lies above the cursor up to here is sent only if it is unread. */
+  /** Up to this `seq`, only unread notifications are sent. */
   seen: number;
-  /** Whether the place to resume after was not known. */
+  /** Whether the `seq` to resume after is unknown. */
   isRestart: boolean;
   unreadCount: number;
 }
@@ -53,11 +56,11 @@ interface Position {
 const pageSize = 100;
 
 /**
- * New notifications of the caller, each with the unread count after it, and that count whenever it changes otherwise.
- * With `since` everything after that comes first; without it, only what is committed from now on. A `seq` that no
- * notification of the inbox has, because the database was restored or the notification was purged, restarts the watch:
- * it says so, and sends the unread notifications up to that `seq` as well. Throws before it returns if the watch is
- * rejected.
+ * Streams new notifications of the caller, each with the unread count, and the unread count when it changes otherwise.
+ * With `since`, all notifications after it come first; without, only those committed from now on are sent. A `seq` that
+ * no notification of the inbox has, because the database was restored or the notification was purged, restarts the
+ * watch: the first event says so, and the unread notifications up to that `seq` are sent, too. A rejected watch throws
+ * before this resolves.
  */
 export async function watchInbox(
   ctx: Context,
@@ -65,18 +68,19 @@ export async function watchInbox(
 ): Promise<AsyncIterable<InboxEvent>> {
   const userId = inboxOwner(ctx);
   const problems = new Problems();
-  const wanted = { userId, filter: filterValues(filter ?? {}, problems), plain: format === TextFormat.PLAINTEXT };
+  checkFilter(filter ?? {}, problems);
   problems.throwIfAny(invalidQuery);
+  const wanted = { userId, matches: matching(userId, filter ?? {}), plain: format === TextFormat.PLAINTEXT };
   return new InboxWatch(ctx, wanted, await startingPosition(ctx, userId, since));
 }
 
-/** By hand, because `return()` of a waiting generator takes effect only when the wait is over. */
+/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
 class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
   readonly #ctx: Context;
   readonly #wanted: Wanted;
   readonly #position: Position;
   readonly #wakes: AsyncIterator<void, void>;
-  /** What was read and not yet taken: a page at most. */
+  /** Events not yet consumed, at most one page. */
   #ready: InboxEvent[];
   #isPageFull = false;
   #isOver = false;
@@ -87,7 +91,7 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
     this.#position = position;
     this.#ready = [unreadCountChanged(position.unreadCount)];
     if (position.isRestart) this.#ready.unshift(watchRestarted(position.unreadCount));
-    takePlace(ctx.services, wanted.userId);
+    startCounting(ctx.services, wanted.userId);
     this.#wakes = wakeups(ctx, "inbox", `n:${wanted.userId}`, `r:${wanted.userId}`)[Symbol.asyncIterator]();
     ctx.signal.addEventListener("abort", this);
     if (ctx.signal.aborted) this.#end();
@@ -117,12 +121,12 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
     return this;
   }
 
-  /** The signal was aborted. */
+  /** Handles the abort of the signal. */
   handleEvent(): void {
     this.#end();
   }
 
-  /** Reads the next page; what a slow consumer has not come to yet stays in the table. */
+  /** Reads the next page, after the former one was consumed: the backlog of slow consumers stays in the table. */
   async #read(): Promise<void> {
     const position = this.#position;
     const { items, lastSeq, unreadCount } = await readAbove(this.#ctx, this.#wanted, position);
@@ -139,7 +143,7 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
     this.#ready = [];
     void this.#wakes.return?.();
     this.#ctx.signal.removeEventListener("abort", this);
-    leavePlace(this.#ctx.services, this.#wanted.userId);
+    stopCounting(this.#ctx.services, this.#wanted.userId);
   }
 }
 
@@ -157,25 +161,27 @@ const notificationAdded = (notification: InboxNotification, unreadCount: number)
   cursor: String(notification.seq),
 });
 
-// One snapshot of the page and of the cursor row: what lies up to `lastSeq` and is not in the page does not match.
-const selectAbove = statement<InboxNotification & { lastSeq: number; unreadCount: number }>(`
+type Above = InboxNotification & { lastSeq: number; unreadCount: number };
+
+/** Reads a page and the cursor row in one snapshot: notifications up to `lastSeq` that the page lacks do not match. */
+const above = ({ userId, matches }: Wanted, { cursor, seen }: Position): Sql => sql`
   select mine.last_seq as "lastSeq", mine.unread_count as "unreadCount", item.*
   from inbox_cursors mine left join lateral (
-    select ${inboxColumns} from inbox_notifications
-    where user_id = mine.user_id and seq > $2 and (seq > $3 or read_at is null) and ${filterCondition(4)}
-    order by seq limit ${pageSize}
+    select ${inboxColumns} from inbox_notifications item
+    where ${matches} and item.seq > ${cursor} and (item.seq > ${seen} or ${isUnread(userId)})
+    order by item.seq limit ${raw(String(pageSize))}
   ) item on true
-  where mine.user_id = $1
-  order by item.seq`);
+  where mine.user_id = ${userId}
+  order by item.seq`;
 
-/** After a gap in the bus all watchers look again together. They queue here, so that requests find connections free. */
+/** Limits the connections of watchers, all of which read after a gap in the bus. */
 const inTurn = boundedPool(4);
 
-async function readAbove(ctx: Context, { userId, filter, plain }: Wanted, { cursor, seen }: Position) {
-  const rows = await inTurn(() => ctx.rows(selectAbove, userId, cursor, seen, ...filter));
+async function readAbove(ctx: Context, wanted: Wanted, position: Position) {
+  const rows = await inTurn(() => ctx.select<Above>(above(wanted, position)));
   const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
   const found = rows.filter(({ id }) => id !== null);
-  return { lastSeq, unreadCount, items: plain ? found.map(inPlainText) : found };
+  return { lastSeq, unreadCount, items: wanted.plain ? found.map(inPlainText) : found };
 }
 
 const inPlainText = (item: InboxNotification): InboxNotification => ({
@@ -187,7 +193,7 @@ const inPlainText = (item: InboxNotification): InboxNotification => ({
 interface Place {
   lastSeq: number;
   unreadCount: number;
-  /** The `seq` of the notification with the wanted id or `seq`. */
+  /** The `seq` of the notification with the given id or `seq`. */
   found: number | null;
 }
 
@@ -198,7 +204,7 @@ const selectPlace = statement<Place>(`
   ) as found
   from inbox_cursors where user_id = $1`);
 
-/** `since` as a place in the inbox; without it the place after everything committed so far. */
+/** Resolves `since` to a position in the inbox; without it, to the position after all committed notifications. */
 async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
   const id = since && isUuid(since) ? since : null;
   const seq = since && /^\d{1,15}$/.test(since) ? Number(since) : null;
@@ -209,29 +215,29 @@ async function startingPosition(ctx: Context, userId: string, since: string | nu
   if (known !== null) return at(known);
   if (seq !== null) return { cursor: 0, seen: Math.min(seq, lastSeq), isRestart: true, unreadCount };
   throw badInput(
-    [{ field: "since", detail: "Must be the id or the place of a notification in your inbox." }],
+    [{ field: "since", detail: "Must be the id or the cursor of a notification in your inbox." }],
     invalidQuery,
   );
 }
 
 const watchesAtMost = 20;
 
-/** How many watches each user has open, by server: tests run several in one process. */
-const places = new WeakMap<Services, Map<string, number>>();
+/** The number of open watches of each user, by server: tests run several in a process. */
+const openWatches = new WeakMap<Services, Map<string, number>>();
 
-function takePlace(services: Services, userId: string): void {
-  const taken = places.get(services) ?? new Map<string, number>();
-  places.set(services, taken);
+function startCounting(services: Services, userId: string): void {
+  const taken = openWatches.get(services) ?? new Map<string, number>();
+  openWatches.set(services, taken);
   const count = taken.get(userId) ?? 0;
   if (count >= watchesAtMost) {
-    const detail = `At most ${watchesAtMost} watches of an inbox may be open at once.`;
+    const detail = `An inbox can have at most ${watchesAtMost} open watches.`;
     throw new DomainError("RATE_LIMITED", "Too many requests.", { detail, retryAfter: 1 });
   }
   taken.set(userId, count + 1);
 }
 
-function leavePlace(services: Services, userId: string): void {
-  const taken = places.get(services)!;
+function stopCounting(services: Services, userId: string): void {
+  const taken = openWatches.get(services)!;
   const count = taken.get(userId)! - 1;
   if (count > 0) taken.set(userId, count);
   else taken.delete(userId);

@@ -1,15 +1,16 @@
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { diffOf } from "../audit/audit.js";
+import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { conflict, DomainError, Problems, violatedUnique } from "../kernel/errors.js";
+import { conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
+import { lockMemberships } from "../groups/memberships.js";
 import { lockOrganization, type OrganizationRow } from "./organizations.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 
-/** What people write about an organisation. What is left out stays, or is empty at first; the name is required then. */
+/** New values of an organization. An update keeps those that are absent; a creation requires the name. */
 export type OrganizationChange = {
   [Field in "name" | "displayName" | "description" | "icon"]?: string | null;
 };
@@ -21,7 +22,7 @@ const insertOrganization = statement(`
   )
   insert into groups (id, created_at, updated_at, organization_id, name) values ($1, now(), now(), $1, 'Everyone')`);
 
-/** Creates an organisation and its group of all members. */
+/** Creates an organization and its group Everyone. Returns its id. */
 export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
   authorize(ctx.actor, "organization:create");
   requireFeature(ctx, "multiple_organizations");
@@ -49,18 +50,14 @@ function requireWellFormed({ name, displayName, description, icon }: Organizatio
   problems.throwIfAny();
 }
 
-function throwTaken(error: unknown): never {
-  if (violatedUnique(error) !== "organizations_name_unique") throw error;
-  const detail = "This name is in use.";
-  throw conflict(detail, [{ field: "name", detail }]);
-}
+const throwTaken = onViolation({ organizations_name_unique: () => conflictOn("name", "This name is in use.") });
 
 const update = statement(`
   update organizations set name = coalesce($2, name), display_name = coalesce($3, display_name),
     description = coalesce($4, description), icon = coalesce($5, icon), updated_at = now()
   where id = $1`);
 
-/** Changes what people read about an organisation. */
+/** Changes the names, description and icon of an organization. Returns its id. */
 export async function updateOrganization(
   ctx: Context,
   { organization: ref, ...change }: OrganizationChange & { organization: string },
@@ -81,21 +78,16 @@ const markDeleted = statement<{ userId: string }>(`
     deleted_groups as (delete from groups where organization_id = $1)
   delete from organization_members where organization_id = $1 returning user_id as "userId"`);
 
-/** Deletes an organisation with its groups and memberships. Gives it as it was. */
+/** Deletes an organization with its groups and memberships. Returns the organization before the deletion. */
 export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
   const organization = await lockOrganization(ctx, ref, "organization:delete");
-  if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organisation cannot be deleted.");
+  if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organization cannot be deleted.");
 
+  await lockMemberships(ctx, { organizationId: organization.id });
   const members = await ctx.rows(markDeleted, organization.id);
   ctx.audit({ action: "delete", ...identified(organization) });
   ctx.publish(...members.map(({ userId }) => userHint(userId)));
   return organization;
 }
 
-/** What the audit log calls an organisation. */
-const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => ({
-  resourceType: "organization",
-  resourceId: id,
-  resourceLabel: name,
-  organizationId: id,
-});
+const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => auditedAs("organization", id, name, id);

@@ -1,4 +1,6 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
+import { auditedAs } from "../audit/audit.js";
 import {
   authorize,
   mayAssign,
@@ -7,62 +9,50 @@ import {
   reach,
   sees,
 } from "../authorization/authorization.js";
-import { plannedEachTime, statement } from "../kernel/database.js";
+import { statement } from "../kernel/database.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
+import { lockMemberships } from "../groups/memberships.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
 import { type PageArguments, readRange } from "../kernel/paging.js";
+import { anyOf, given, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import {
   type FoundUser,
   lockUser,
   membershipsNow,
-  refuseSystemIdentity,
+  rejectSystemIdentity,
   userColumns,
   type UserRow,
   userTarget,
 } from "../users/users.js";
-import { inOrderOfNames, pageByName, searchProblem } from "../users/listing.js";
+import { membersOf, pageByName } from "../users/listing.js";
+import { isReadable } from "../users/readable.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
+import { searchOf, searchProblem } from "../users/search.js";
 
-/** A member of an organisation. Those who may not read the user learn no more than id, names and avatar. */
+/** A member of an organization. The optional fields are present if the caller may read the user. */
 export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
   user?: UserRow;
   roles?: HeldRole[];
   joinedAt?: string;
 }
 
-type MemberRow = UserRow & { organizationId: string; roles: OrganizationRole[]; joinedAt: string };
-
 const memberColumns = `${userColumns}, m.organization_id as "organizationId", m.roles,
   m.created_at as "joinedAt"`;
 
-// A plain member must not find out by searching what the answer would not show.
-const matching = `from organization_members m join users u on u.id = m.user_id
-  where m.organization_id = $1 and u.deleted_at is null and not u.is_system
-    and ($4::text is null or strpos(${foldedSql("u.username")}, ${foldedSql("$4")}) > 0 or strpos(lower(u.name), lower($4)) > 0
-      or (($2 or u.id = $3) and strpos(${foldedSql("u.email")}, ${foldedSql("$4")}) > 0))
-    and ($5::text is null or (($2 or u.id = $3) and $5 = any(m.roles)))`;
+type MemberRow = UserRow & { organizationId: string; roles: OrganizationRole[]; joinedAt: string };
 
-const members = {
-  ...inOrderOfNames<MemberRow>(
-    `select ${memberColumns} ${matching}`,
-    5,
-    "exists(select from organization_members m where m.organization_id = $1 and m.user_id = place.id)",
-  ),
-  count: plannedEachTime<{ count: number }>(`select count(*) ${matching}`),
-};
-
-/** Which members are wanted. What is absent does not narrow. */
+/** Filters of members. An absent filter does not narrow. */
 export interface OrganizationMemberFilter {
-  /** A part of the username, the real name or the e-mail, in any letter case. */
+  /** Part of the username, email or real name, in any letter case. */
   search?: string | null;
   role?: OrganizationRole | null;
 }
 
-/** The members of an organisation, by username. */
+/** Lists the members of an organization, by username. */
 export async function listOrganizationMembers(
   ctx: Context,
   ref: string,
@@ -75,24 +65,35 @@ export async function listOrganizationMembers(
   problems.add("filter.search", searchProblem(filter?.search));
   const range = readRange(page, ["text"], problems);
   problems.throwIfAny();
-  const values = [organization.id, readsAll(ctx, organization.id), ctx.actor.userId, filter?.search, filter?.role];
-  return pageByName(ctx, members, values, range, (member) => asSeen(ctx, member));
+  const { search, role } = filter ?? {};
+  // Filters and searches must not disclose fields that the response omits.
+  const isReadableMember = readsAll(ctx, organization.id) ? sql`true` : sql`u.id = ${userIdOf(ctx.actor)}`;
+  const isMember = sql`exists(
+    select from organization_members m where m.organization_id = ${organization.id} and m.user_id = place.id)`;
+  const listing = {
+    columns: memberColumns,
+    roster: membersOf(organization.id),
+    condition: given(role, (held) => sql`${isReadableMember} and ${held} = any(m.roles)`),
+    search: search ? searchOf(search, isReadableMember) : undefined,
+    isPlace: anyOf(isMember, isReadable(ctx, "place")),
+  };
+  return pageByName(ctx, range, listing, (member: MemberRow) => visiblePart(ctx, member));
 }
 
-/** Whether the caller may read every user who is a member of the organisation. */
+/** Whether the caller may read every user who is a member of the organization. */
 function readsAll({ actor }: Context, organizationId: string): boolean {
   const { everywhere, organizations } = reach(actor, "user:read");
   return everywhere || organizations.includes(organizationId);
 }
 
-function asSeen(ctx: Context, member: MemberRow): OrganizationMember {
+function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
   const { id, username, name, avatarUrl, organizationId, joinedAt } = member;
-  const whole = id === ctx.actor.userId || readsAll(ctx, organizationId);
+  const whole = id === userIdOf(ctx.actor) || readsAll(ctx, organizationId);
   const seen = { id, username, name, avatarUrl };
   return whole ? { ...seen, user: member, roles: heldRoles(member.roles, organizationId), joinedAt } : seen;
 }
 
-/** A membership, named by organisation and user. */
+/** A reference to a membership. */
 export interface MemberRef {
   organization: string;
   user: string;
@@ -102,14 +103,14 @@ const memberById = statement<MemberRow>(`
   select ${memberColumns} from organization_members m join users u on u.id = m.user_id
   where m.organization_id = $1 and m.user_id = $2`);
 
-/** One member of an organisation that the caller may read. */
+/** Reads a member by ids, in an organization that the caller may read. Throws NOT_FOUND. */
 export async function readOrganizationMember(
   ctx: Context,
   { organization, user }: MemberRef,
 ): Promise<OrganizationMember> {
   const member = await ctx.row(memberById, organization, user);
   if (!member) throw notFound();
-  return asSeen(ctx, member);
+  return visiblePart(ctx, member);
 }
 
 const insertMember = statement<{ memberships: number; isMember: boolean; joined: boolean }>(`
@@ -125,19 +126,19 @@ const insertMember = statement<{ memberships: number; isMember: boolean; joined:
   )
   select before.*, exists(select from joined) as joined from before`);
 
-/** Makes somebody a member of an organisation, without roles. */
+/** Adds a user to an organization, without roles. Returns the ids of the organization and the user. */
 export async function addOrganizationMember(ctx: Context, input: MemberRef): Promise<MemberRef> {
   const { id: organizationId } = await findOrganization(ctx, input.organization);
-  // Callers who may add no account at all are told so before the user is looked up.
+  // Callers who cannot add any account are rejected before the user is looked up.
   const anyAccount = { organizationId, ownerId: null, siteRoles: [], memberships: [] };
   authorize(ctx.actor, "organization_member:create", anyAccount);
-  // Under the lock on the user the memberships can be counted.
+  // The lock on the user keeps the number of memberships constant.
   const user = await lockUser(ctx, input.user);
   authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
-  refuseSystemIdentity(user);
+  rejectSystemIdentity(user);
 
   const result = await ctx.row(insertMember, organizationId, user.id, maxOrganizationsPerUser);
-  if (result?.isMember) throw conflict("The user is a member of the organisation already.");
+  if (result?.isMember) throw conflict("The user is already a member of the organization.");
   if (result && result.memberships >= maxOrganizationsPerUser) throw tooManyOrganizations();
   if (!result?.joined) throw notFound();
   ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
@@ -156,23 +157,23 @@ const memberByNames = (lock: string) =>
 const foundMember = memberByNames("");
 const lockedMember = memberByNames("for no key update of u for update of m");
 
-/** A member with all roles that the user holds. */
+/** A member with all memberships of the user. */
 type MemberWithRoles = MemberRow & FoundUser;
 
 async function findMember(ctx: Context, ref: MemberRef, wanted: typeof foundMember): Promise<MemberWithRoles> {
   const { organization } = ref;
-  const user = ref.user === "me" ? ctx.actor.userId : ref.user;
+  const user = ref.user === "me" ? userIdOf(ctx.actor) : ref.user;
   const member = await ctx.row(wanted, ...idOrName(organization), organization === "default", ...idOrName(user));
   if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
   return { ...member, memberships: await membershipsNow(ctx, member.id) };
 }
 
-/** What the policy asks about a member. */
+/** A member as the target of a permission check. */
 const memberTarget = (member: MemberWithRoles) => ({ ...userTarget(member), organizationId: member.organizationId });
 
 /**
- * Finds a member for a caller who has a permission on it: no other transaction changes the user or the membership until
- * this one ends. Throws for all other callers, and locks nothing for them.
+ * Finds a member and locks the user and the membership until the transaction ends. Throws for callers without
+ * `permission`, before it locks anything.
  */
 async function lockMember(
   ctx: Context,
@@ -183,7 +184,7 @@ async function lockMember(
     authorize(ctx.actor, permission, memberTarget(await findMember(ctx, ref, foundMember)));
   const member = await findMember(ctx, ref, lockedMember);
   authorize(ctx.actor, permission, memberTarget(member));
-  refuseSystemIdentity(member);
+  rejectSystemIdentity(member);
   return member;
 }
 
@@ -191,21 +192,22 @@ const idOrName = (ref: string | undefined) => (ref !== undefined && isUuid(ref) 
 
 const deleteMember = statement("delete from organization_members where organization_id = $1 and user_id = $2");
 
-/** Ends a membership, and with it the roles and groups in the organisation. Gives the member as it was. */
+/** Deletes a membership with its roles and groups. Returns the member before the deletion. */
 export async function removeOrganizationMember(ctx: Context, input: MemberRef): Promise<OrganizationMember> {
   const member = await lockMember(ctx, input, "organization_member:delete");
 
+  await lockMemberships(ctx, { organizationId: member.organizationId, userId: member.id });
   await ctx.row(deleteMember, member.organizationId, member.id);
   ctx.audit({ action: "delete", ...identified(member), diff: { roles: { old: member.roles } } });
   ctx.publish(userHint(member.id));
-  return asSeen(ctx, member);
+  return visiblePart(ctx, member);
 }
 
 const replaceRoles = statement(
   "update organization_members set roles = $3 where organization_id = $1 and user_id = $2",
 );
 
-/** Replaces the roles that a member holds in an organisation. Callers give and take only what they may assign. */
+/** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
 export async function setOrganizationMemberRoles(
   ctx: Context,
   input: MemberRef & { roles?: string[] | null },
@@ -225,10 +227,5 @@ export async function setOrganizationMemberRoles(
   return { organization: organizationId, user: member.id };
 }
 
-/** What the audit log calls a member. */
-const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) => ({
-  resourceType: "organization_member",
-  resourceId: id,
-  resourceLabel: username,
-  organizationId,
-});
+const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+  auditedAs("organization_member", id, username, organizationId);

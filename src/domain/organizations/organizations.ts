@@ -15,7 +15,7 @@ export interface OrganizationRow {
   isDefault: boolean;
 }
 
-/** The columns of an `OrganizationRow`, for statements that call the table `o`. */
+/** The columns of an `OrganizationRow`, from `organizations o`. */
 export const organizationColumns = `o.id, o.created_at as "createdAt", o.updated_at as "updatedAt", o.name,
   o.display_name as "displayName", o.description, o.icon, o.is_default as "isDefault"`;
 
@@ -30,13 +30,13 @@ const finders = {
   byDefault: select("o.is_default"),
 };
 
-// Not `for update`: rows that refer to the organisation may come and go meanwhile.
+// Not `for update`, which would block inserts of rows that refer to the organization.
 const locking = select(
   "(o.id = $1 or lower(o.name) = lower($2) or ($3 and o.is_default)) and ($4 or o.id = any($5::uuid[]))",
   "for no key update",
 );
 
-/** The organisation that `ref` means: an id, a name in any letter case, or `default`. Throws if it is not readable. */
+/** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */
 export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
   const organization = await lookUp(ctx, ref);
   if (!organization || !sees(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
@@ -44,8 +44,8 @@ export async function findOrganization(ctx: Context, ref: string): Promise<Organ
 }
 
 /**
- * The same for a caller who has a permission on it: no other transaction changes it, and nobody joins it, until this one
- * ends. Throws for all other callers, and locks nothing for them.
+ * Finds an organization like `findOrganization` and locks it until the transaction ends: no other one changes it or
+ * adds members. Throws for callers without `permission`, and locks nothing for them.
  */
 export async function lockOrganization(
   ctx: Context,
@@ -71,7 +71,7 @@ const organizationsByIds = statement<OrganizationRow>(
   `select ${organizationColumns} from organizations o where o.id = any($1::uuid[])`,
 );
 
-/** Organisations by id, for `ctx.load`. Does not ask who reads: what leads to the id decides. */
+/** Batch read of organizations by id, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function organizationsById(
   ctx: Context,
   ids: readonly string[],
@@ -85,14 +85,14 @@ const readableOrganizations = statement<OrganizationRow>(`
   where o.deleted_at is null and ($1 or o.id = any($2::uuid[]))
   order by lower(o.name)`);
 
-/** All organisations that the caller may read, by name. */
+/** Lists the organizations that the caller may read, by name. */
 export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
   const { everywhere, organizations } = reach(ctx.actor, "organization:read");
   return ctx.rows(readableOrganizations, everywhere, organizations);
 }
 
-/** How many organisations somebody may be in. */
+/** Maximum number of memberships of a user. */
 export const maxOrganizationsPerUser = 1000;
 
 export const tooManyOrganizations = () =>
-  conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organisations.`);
+  conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organizations.`);

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 
-/** Any permission of the file's group or of others. */
+/** Mask of all permissions of the file's group and of other users. */
 const ofOthers = 0o077;
 
-/** Whether other users of this machine have access to a file. Windows has no such modes. */
+/** Reports whether other users of this machine have access to a file. False on Windows, which has no file modes. */
 export const isOpenToOthers = (path: string): boolean =>
   process.platform !== "win32" && (modeOf(path) & ofOthers) !== 0;
 
@@ -11,7 +11,7 @@ function modeOf(path: string): number {
   try {
     return statSync(path).mode;
   } catch {
-    // Missing or out of reach: whoever reads it next says so.
+    // Missing or inaccessible: the code that reads the file reports it.
     return 0;
   }
 }

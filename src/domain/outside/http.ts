@@ -6,25 +6,25 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../../config/config.js";
 
-/** Calls other servers by the signature of the Fetch Standard. Answers are complete when it resolves. */
+/** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface OutsideOptions {
-  /** Networks that may be called although they are not public. */
+  /** Networks that may be called in addition to public addresses. */
   allow?: readonly Cidr[];
-  /** Origins that the operator named: they may be called wherever they are. */
+  /** Origins that the operator configured: allowed at any address. */
   named?: readonly string[];
-  /** Which addresses may be called, if not those that are public or in `allow`. */
+  /** Decides which addresses may be called. Default: public addresses and those in `allow`. */
   permits?: (address: string) => boolean;
-  /** Milliseconds from the call to the last byte of its answer, redirects included. */
+  /** Milliseconds from the call to the last byte of the response, redirects included. Default: 10,000. */
   timeout?: number;
-  /** Bytes of an answer's body at most. */
+  /** Maximum size of a response body, in bytes. Default: 1 MiB. */
   bodyLimit?: number;
-  /** Finds the addresses of a name. */
+  /** Resolves a host name to its addresses. */
   resolve?: (name: string) => Promise<string[]>;
 }
 
-/** Why a call has no answer. The message is for operators: it may tell of names and addresses inside. */
+/** The failure of a call. The message is for operators: it may contain internal names and addresses. */
 export class OutsideError extends Error {
   constructor(
     readonly reason: "refused" | "unreachable" | "timeout" | "too_large",
@@ -36,12 +36,12 @@ export class OutsideError extends Error {
   }
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /**
- * Makes the client for URLs that others chose. It connects to public addresses only, and to those of `allow`, or to
- * what `permits` lets pass: a name is resolved once, every address is looked at, and the connection goes to one that
- * passed, so that a name cannot mean something else a moment later. The same holds for every redirect.
+ * Creates the client for URLs that users or other servers supply. It connects only to public addresses and those in
+ * `allow`, or to those that `permits` accepts. Each name is resolved once, its addresses are filtered, and the
+ * connection uses one that passed, which prevents DNS rebinding. The same checks apply to every redirect.
  */
 export function outsideFetch({
   allow = [],
@@ -59,23 +59,23 @@ export function outsideFetch({
     try {
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
-        const answer = await exchange(request, { addressesFor, signal, bodyLimit });
-        const next = following(request, answer, init.redirect);
-        if (!next) return answer;
-        if (redirects === mostRedirects) throw refusal(`More than ${mostRedirects} redirects.`);
+        const response = await exchange(request, { addressesFor, signal, bodyLimit });
+        const next = redirected(request, response, init.redirect);
+        if (!next) return response;
+        if (redirects === maxRedirects) throw rejection(`More than ${maxRedirects} redirects.`);
         request = next;
       }
     } catch (error) {
       if (error instanceof OutsideError || init.signal?.aborted) throw error;
-      if (deadline.aborted) throw new OutsideError("timeout", `No answer within ${timeout} ms.`, error);
+      if (deadline.aborted) throw new OutsideError("timeout", `No response within ${timeout} ms.`, error);
       throw new OutsideError("unreachable", (error as Error).message, error);
     }
   };
 }
 
-const refusal = (message: string) => new OutsideError("refused", message);
+const rejection = (message: string) => new OutsideError("refused", message);
 
-/** Reads an address as the Fetch Standard does: its spellings of a host become one, and credentials are refused. */
+/** Parses a URL as the Fetch Standard does: normalizes the host and rejects embedded credentials. */
 function asRequest(target: string | URL, init: RequestInit): Request {
   let request: Request;
   try {
@@ -84,11 +84,11 @@ function asRequest(target: string | URL, init: RequestInit): Request {
     throw new OutsideError("refused", (error as Error).message, error);
   }
   const { protocol } = new URL(request.url);
-  if (protocol !== "http:" && protocol !== "https:") throw refusal(`${protocol} is neither http nor https.`);
+  if (protocol !== "http:" && protocol !== "https:") throw rejection(`${protocol} is neither http nor https.`);
   return request;
 }
 
-/** What the host of a URL stands for that may be called. */
+/** Resolves the host of a URL to the addresses that may be called. Throws if there are none. */
 type Addresses = (url: URL) => Promise<LookupAddress[]>;
 
 function guarded({
@@ -100,12 +100,12 @@ function guarded({
     const host = hostname.replace(/^\[|\]$/g, "");
     const found = ipaddr.isValid(host) ? [host] : await resolve(host);
     const passed = named.includes(origin) ? found : found.filter(permits);
-    if (passed.length === 0) throw refusal(`${host} has no address that may be called.`);
+    if (passed.length === 0) throw rejection(`${host} has no address that may be called.`);
     return passed.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
 }
 
-/** Not every resolver knows that these names mean this machine (RFC 6761 §6.3). */
+/** Names of the loopback interface (RFC 6761 §6.3), which not every resolver knows. */
 const localNames = /(^|\.)localhost\.?$/i;
 
 async function addressesOf(name: string): Promise<string[]> {
@@ -113,12 +113,12 @@ async function addressesOf(name: string): Promise<string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
-/** Public addresses of which clouds make something of their own: platform services of virtual machines. */
+/** Public addresses that clouds reserve for platform services of virtual machines. */
 const notPublic = new Set(["168.63.129.16"]);
 
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
-/** Whether an address is public, or in one of the networks. IPv6 spellings of IPv4 addresses count as those. */
+/** Reports whether an address is public or in one of the networks. IPv4-mapped IPv6 addresses are treated as IPv4. */
 export function mayCall(address: string, allow: readonly Cidr[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address.replace(/%.*$/, ""));
@@ -133,21 +133,21 @@ interface Exchange {
   bodyLimit: number;
 }
 
-/** Sends one request on a connection of its own, and reads the whole answer. */
+/** Sends one request on a new connection and reads the whole response. */
 async function exchange(request: Request, { addressesFor, signal, bodyLimit }: Exchange): Promise<Response> {
   const url = new URL(request.url);
   const addresses = await Promise.race([addressesFor(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
   const headers = { ...Object.fromEntries(request.headers), "accept-encoding": "identity" };
   const send = url.protocol === "https:" ? requestHttps : requestHttp;
-  const message = await new Promise<IncomingMessage>((answered, failed) => {
+  const message = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { method: request.method, headers, lookup: always(addresses), signal, agent: false };
-    send(url, options, answered).on("error", failed).end(body);
+    send(url, options, resolve).on("error", reject).end(body);
   });
   return asResponse(message, await readAll(message, bodyLimit));
 }
 
-/** Answers every question for an address with those that were looked at. */
+/** Returns a lookup function that ignores the name and yields the addresses that passed the checks. */
 const always =
   (addresses: LookupAddress[]): LookupFunction =>
   (_, { all }, done) => {
@@ -167,13 +167,13 @@ async function readAll(message: IncomingMessage, limit: number): Promise<Buffer>
   let size = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limit) throw new OutsideError("too_large", `The answer is larger than ${limit} bytes.`);
+    if (size > limit) throw new OutsideError("too_large", `The response is larger than ${limit} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** Statuses of answers that have no body (Fetch Standard §2.2.6). */
+/** Statuses of responses without a body (Fetch Standard §2.2.6). */
 const bodiless = new Set([204, 205, 304]);
 
 function asResponse({ statusCode = 0, headersDistinct }: IncomingMessage, body: Buffer): Response {
@@ -183,21 +183,25 @@ function asResponse({ statusCode = 0, headersDistinct }: IncomingMessage, body: 
   return new Response(bodiless.has(statusCode) ? null : new Uint8Array(body), { status: statusCode, headers });
 }
 
-const redirecting = new Set([301, 302, 303, 307, 308]);
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** What does not go on to another origin. */
-const ofOrigin = ["authorization", "cookie", "proxy-authorization"];
+/** Headers that are removed when a redirect leads to another origin. */
+const credentialHeaders = ["authorization", "cookie", "proxy-authorization"];
 
-/** The request that a redirect asks for. What does more than read is not sent on to another place. */
-function following(request: Request, answer: Response, wish: RequestInit["redirect"] = "follow"): Request | undefined {
-  const location = answer.headers.get("location");
-  if (wish === "manual" || !redirecting.has(answer.status) || location === null) return undefined;
-  if (wish === "error") throw refusal("The server redirects.");
-  if (request.method !== "GET" && request.method !== "HEAD") throw refusal(`A ${request.method} is not redirected.`);
+/** The request that follows a redirect, or `undefined` if there is none to follow. Only GET and HEAD are redirected. */
+function redirected(
+  request: Request,
+  response: Response,
+  mode: RequestInit["redirect"] = "follow",
+): Request | undefined {
+  const location = response.headers.get("location");
+  if (mode === "manual" || !redirectStatuses.has(response.status) || location === null) return undefined;
+  if (mode === "error") throw rejection("The server redirects.");
+  if (request.method !== "GET" && request.method !== "HEAD") throw rejection(`A ${request.method} is not redirected.`);
   const from = new URL(request.url);
   const to = URL.parse(location, from.href);
-  if (!to) throw refusal("The server redirects to nowhere.");
+  if (!to) throw rejection("The server redirects to an invalid URL.");
   const headers = new Headers(request.headers);
-  if (to.origin !== from.origin) for (const name of ofOrigin) headers.delete(name);
+  if (to.origin !== from.origin) for (const name of credentialHeaders) headers.delete(name);
   return asRequest(to, { method: request.method, headers });
 }

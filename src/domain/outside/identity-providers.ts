@@ -22,52 +22,56 @@ import type { Config } from "../../config/config.js";
 import { DomainError, forbidden } from "../kernel/errors.js";
 import { type Fetch, outsideFetch } from "./http.js";
 
-/** How people sign in through a provider. */
+/** Names of the supported identity providers. */
 export const ProviderName = { OIDC: "oidc", GITHUB: "github" } as const;
 export type ProviderName = (typeof ProviderName)[keyof typeof ProviderName];
 
-/** A person as a provider knows them. Only issuer and subject are for good. */
+/** A person's account at a provider. Only issuer and subject are stable. */
 export interface Identity {
   provider: ProviderName;
   issuer: string;
   subject: string;
-  /** Only if the provider vouches for it. */
+  /** Present only if the provider has verified it. */
   email?: string;
-  /** What the person is called there: an account name, and a real one. */
+  /** The account name at the provider. */
   username?: string;
+  /** The display name. */
   name?: string;
 }
 
-/** What proves that the answer of a provider belongs to a question of ours, to be kept with the browser meanwhile. */
+/** Secrets that tie a provider's response to the request that this server sent. The browser keeps them meanwhile. */
 export interface Question {
   state: string;
   nonce: string;
-  /** RFC 7636. */
+  /** PKCE (RFC 7636). */
   codeVerifier: string;
 }
 
-/** A service that tells who somebody is. */
+/** A service that authenticates users. */
 export interface IdentityProvider {
   readonly name: ProviderName;
-  /** What people know it as. */
+  /** The name that sign-in pages show. */
   readonly label: string;
-  /** Where a browser goes to ask who its user is. */
+  /** Returns the URL of the provider's authorization endpoint to which to redirect the browser. */
   ask(redirectUri: string, question: Question): Promise<URL>;
-  /** Reads the answer that the browser brought back to `url`. Throws FORBIDDEN for a refusal and UNAVAILABLE for a failure. */
+  /**
+   * Reads the response with which the browser returned to `url`. Throws FORBIDDEN if the provider denies access,
+   * UNAVAILABLE if it fails.
+   */
   read(url: URL, question: Question): Promise<Identity>;
 }
 
 export type IdentityProviders = ReadonlyMap<string, IdentityProvider>;
 
-/** Fresh secrets for one sign-in. */
+/** Generates the secrets of one sign-in. */
 export const newQuestion = (): Question => ({
   state: randomState(),
   nonce: randomNonce(),
   codeVerifier: randomPKCECodeVerifier(),
 });
 
-/** OpenID Connect Core §2. */
-const longestSubject = 255;
+/** Characters of a `sub` claim (OpenID Connect Core §2). */
+const maxSubject = 255;
 
 type ProviderSettings = Pick<
   Config,
@@ -80,13 +84,13 @@ type ProviderSettings = Pick<
   | "outboundAllow"
 >;
 
-/** The providers that are configured, by name. */
+/** Creates the configured providers, by name. */
 export function createIdentityProviders(settings: ProviderSettings): IdentityProviders {
   const { oidcIssuerUrl, oidcClientId = "", oidcClientSecret = "" } = settings;
   const { githubUrl, githubClientId, githubClientSecret = "" } = settings;
   const registered = (url: string, id: string, secret: string): Registration => {
     const base = new URL(url);
-    // Operators name a provider wherever it is. Where its metadata leads from there is up to others.
+    // The configured origin may have any address. Endpoints in its metadata may not: the provider chooses them.
     return { base, id, secret, fetch: outsideFetch({ allow: settings.outboundAllow, named: [base.origin] }) };
   };
   const providers: IdentityProvider[] = [];
@@ -95,22 +99,22 @@ export function createIdentityProviders(settings: ProviderSettings): IdentityPro
   return new Map(providers.map((provider) => [provider.name, provider]));
 }
 
-/** What a provider and this server know of each other. */
+/** The registration of this server as a client of a provider. */
 interface Registration {
-  /** The issuer, or the site. */
+  /** The issuer of OpenID Connect, or the site of GitHub. */
   base: URL;
-  /** What the provider calls this server. */
+  /** The client id. */
   id: string;
   secret: string;
   fetch: Fetch;
 }
 
-/** OpenID Connect: authorization code with PKCE and nonce. What the issuer can do is asked at the first sign-in. */
+/** OpenID Connect: the authorization code flow with PKCE and nonce. The metadata is fetched at the first sign-in. */
 function openIdConnect({ base: issuer, id, secret, fetch }: Registration): IdentityProvider {
   let discovered: Promise<Configuration> | undefined;
   const discover = () => {
     const execute = [enableNonRepudiationChecks, ...insecurely(issuer)];
-    const discovering = discovery(issuer, id, {}, proofOf(secret), { execute, [customFetch]: fetch });
+    const discovering = discovery(issuer, id, {}, authenticateWith(secret), { execute, [customFetch]: fetch });
     discovering.catch(() => (discovered = undefined));
     return discovering;
   };
@@ -131,7 +135,7 @@ function openIdConnect({ base: issuer, id, secret, fetch }: Registration): Ident
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
         const tokens = await authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true });
         const token = tokens.claims()!;
-        if (token.sub.length > longestSubject) throw new Error("The subject is too long.");
+        if (token.sub.length > maxSubject) throw new Error("The subject is too long.");
         const isComplete = token.email !== undefined || !config.serverMetadata().userinfo_endpoint;
         const claims = isComplete
           ? token
@@ -148,10 +152,10 @@ function openIdConnect({ base: issuer, id, secret, fetch }: Registration): Ident
   };
 }
 
-/** GitHub: OAuth 2.0, and its API to ask who it was. */
+/** GitHub: OAuth 2.0; the identity comes from its REST API. */
 function github({ base, id, secret, fetch }: Registration): IdentityProvider {
   const issuer = base.origin;
-  // The public site has its API on a host of its own, an Enterprise Server under a path.
+  // The public site serves its API on a separate host, an Enterprise Server under a path.
   const api = issuer === "https://github.com" ? "https://api.github.com" : `${issuer}/api/v3`;
   const endpoints = {
     issuer,
@@ -162,11 +166,11 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
   config[customFetch] = fetch;
   for (const allow of insecurely(base)) allow(config);
 
-  const asked = async <Answer>(token: string, path: string) => {
+  const get = async <Body>(token: string, path: string) => {
     const headers = new Headers({ accept: "application/vnd.github+json" });
     const response = await fetchProtectedResource(config, token, new URL(api + path), "GET", null, headers);
-    if (!response.ok) throw new Error(`GitHub answered ${response.status} to ${path}.`);
-    return (await response.json()) as Answer;
+    if (!response.ok) throw new Error(`GitHub returned status ${response.status} for ${path}.`);
+    return (await response.json()) as Body;
   };
 
   return {
@@ -186,10 +190,10 @@ function github({ base, id, secret, fetch }: Registration): IdentityProvider {
           pkceCodeVerifier: codeVerifier,
         });
         const [user, emails] = await Promise.all([
-          asked<{ id: number; login: string; name?: string }>(tokens.access_token, "/user"),
-          asked<Array<{ email: string; primary: boolean; verified: boolean }>>(tokens.access_token, "/user/emails"),
+          get<{ id: number; login: string; name?: string }>(tokens.access_token, "/user"),
+          get<Array<{ email: string; primary: boolean; verified: boolean }>>(tokens.access_token, "/user/emails"),
         ]);
-        if (!Number.isSafeInteger(user.id)) throw new Error("GitHub did not say who it was.");
+        if (!Number.isSafeInteger(user.id)) throw new Error("GitHub returned no user id.");
         return {
           provider: "github",
           issuer,
@@ -209,18 +213,18 @@ const challengeOf = async (codeVerifier: string) => ({
   code_challenge_method: "S256",
 });
 
-/** Shows the secret in the way that the issuer understands; RFC 8414 §2 says what silence means. */
-const proofOf =
+/** Authenticates the client by a method that the issuer supports; `client_secret_basic` by default (RFC 8414 §2). */
+const authenticateWith =
   (secret: string): ClientAuth =>
   (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const prove = methods.includes("client_secret_basic") ? ClientSecretBasic(secret) : ClientSecretPost(secret);
-    prove(server, ...rest);
+    const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic(secret) : ClientSecretPost(secret);
+    authenticate(server, ...rest);
   };
 
 const textOf = (claim: unknown): string | undefined => (typeof claim === "string" && claim !== "" ? claim : undefined);
 
-/** Runs what talks to a provider, and says of what goes wrong whose failure it is. */
+/** Runs calls to a provider. Turns a denial into FORBIDDEN and every other failure into UNAVAILABLE. */
 async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -231,16 +235,16 @@ async function upstream<Result>(work: () => Promise<Result>): Promise<Result> {
     if (error instanceof ResponseBodyError && error.error === "invalid_grant") {
       throw forbidden("The identity provider does not know this sign-in.", { detail: reasonOf(error), cause: error });
     }
-    const cause = new Error(told(error));
+    const cause = new Error(safeReasonOf(error));
     throw new DomainError("UNAVAILABLE", "The identity provider failed.", { upstream: true, cause });
   }
 }
 
 /**
- * Why it failed, in words for operators. The rest of such an error may be the provider's answer with tokens in it, which
- * the parser of JSON even quotes.
+ * The messages of an error and its causes, for operators. Leaves out response bodies, which may contain tokens, and
+ * messages of the JSON parser, which quote them.
  */
-function told(error: unknown): string {
+function safeReasonOf(error: unknown): string {
   const reasons: string[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!(cause instanceof SyntaxError)) reasons.push(cause.message);
@@ -249,5 +253,5 @@ function told(error: unknown): string {
   return reasons.filter(Boolean).join(": ");
 }
 
-/** The error code of RFC 6749, if it looks like one. */
+/** The OAuth error code (RFC 6749 §4.1.2.1), if it is well-formed. */
 const reasonOf = ({ error }: { error: string }) => (/^\w{1,64}$/.test(error) ? `It said: ${error}.` : undefined);

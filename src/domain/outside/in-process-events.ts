@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import type { Events, Hint, Subscription, Topic } from "../kernel/events.js";
 
-/** Hints within one process: all a single replica needs, and the last step of those that come from elsewhere. */
+/** Delivers hints within one process. Sufficient for a single replica; base class of `PostgresEvents`. */
 export class InProcessEvents implements Events {
-  /** Subscribers by topic and id, and under the bare topic those of all its ids. */
+  /** Subscribers of one id by `keyOf`, and subscribers of all ids of a topic by the topic. */
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   readonly #log: Logger;
   #subscriptions = 0;
@@ -18,8 +18,8 @@ export class InProcessEvents implements Events {
 
   publish(...hints: Hint[]): void {
     for (const { topic, id } of hints) {
-      this.#tell(this.#subscribers.get(keyOf(topic, id)), ({ onHint }) => onHint(id));
-      this.#tell(this.#subscribers.get(topic), ({ onHint }) => onHint(id));
+      this.#notify(this.#subscribers.get(keyOf(topic, id)), ({ onHint }) => onHint(id));
+      this.#notify(this.#subscribers.get(topic), ({ onHint }) => onHint(id));
     }
   }
 
@@ -36,9 +36,9 @@ export class InProcessEvents implements Events {
     this.#subscriptions = 0;
   }
 
-  /** Makes every subscriber look again. */
+  /** Notifies every subscriber that hints may have been lost. */
   protected publishGap(): void {
-    for (const subscribers of this.#subscribers.values()) this.#tell(subscribers, ({ onGap }) => onGap());
+    for (const subscribers of this.#subscribers.values()) this.#notify(subscribers, ({ onGap }) => onGap());
   }
 
   #add(key: string, subscriber: Subscriber): Subscription {
@@ -55,11 +55,11 @@ export class InProcessEvents implements Events {
     if (subscribers.size === 0) this.#subscribers.delete(key);
   }
 
-  /** A subscriber that fails is a defect of its own and keeps neither the others nor the publisher from going on. */
-  #tell(subscribers: Iterable<Subscriber> = [], tell: (subscriber: Subscriber) => void): void {
+  /** Calls every subscriber. One that throws is logged and does not affect the others or the publisher. */
+  #notify(subscribers: Iterable<Subscriber> = [], notify: (subscriber: Subscriber) => void): void {
     for (const subscriber of subscribers) {
       try {
-        tell(subscriber);
+        notify(subscriber);
       } catch (error) {
         this.#log.error({ err: error }, "A subscriber failed on a hint.");
       }
@@ -72,5 +72,5 @@ interface Subscriber {
   onGap: () => void;
 }
 
-/** Unambiguous: topics hold no space. */
+/** Unambiguous, because topics contain no spaces. */
 const keyOf = (topic: Topic, id: string) => `${topic} ${id}`;

@@ -1,23 +1,23 @@
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../../config/config.js";
 
-/** Which addresses of the operator's own networks may be called. */
+/** Rules for calls into the operator's own networks. */
 export interface InsideRules {
-  /** Whether this machine is among them. */
+  /** Whether loopback addresses may be called. */
   loopback: boolean;
-  /** If there are any, no others. */
+  /** If not empty, the only networks that may be called. */
   only: readonly Cidr[];
 }
 
-/** Kinds of addresses at which servers are: public ones, those of private networks, and those behind shared ones. */
+/** Address ranges in which servers run: public, private, and shared (carrier-grade NAT). */
 const serving = new Set(["unicast", "private", "carrierGradeNat", "uniqueLocal"]);
 
-/** What clouds tell their machines, in ranges that are otherwise like others. The usual address is link-local. */
+/** Metadata services of clouds within those ranges. The usual address is link-local, and thus excluded anyway. */
 const metadata = new Set(["100.100.100.200", "168.63.129.16", "fd00:ec2::254"]);
 
 const [globalUnicast, uniqueLocal] = [ipaddr.parseCIDR("2000::/3"), ipaddr.parseCIDR("fc00::/7")];
 
-/** Whether a server of the operator's may be called there. IPv6 spellings of IPv4 addresses count as those. */
+/** Reports whether an address may be called under the rules. IPv4-mapped IPv6 addresses are treated as IPv4. */
 export function mayCallInside(address: string, { loopback, only }: InsideRules): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address.replace(/%.*$/, ""));

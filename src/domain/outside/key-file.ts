@@ -4,10 +4,10 @@ import { StartRefused } from "../kernel/errors.js";
 import { randomText } from "../tokens/text.js";
 import { type EncryptionKey, keysRule, newKeyText, readKeys } from "./vault.js";
 
-/** The key file that the server makes where the settings name none. */
+/** The default path of the key file, which the server creates if it is missing. */
 export const ownKeyFile = (dataDir: string): string => join(dataDir, "encryption.keys");
 
-/** The keys in the file, or nothing if there is no such file. */
+/** Reads the keys in the file; `undefined` if there is no file. Throws `StartRefused` for an invalid file. */
 export async function readKeyFile(path: string): Promise<EncryptionKey[] | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -15,11 +15,11 @@ export async function readKeyFile(path: string): Promise<EncryptionKey[] | undef
   });
   if (text === undefined) return undefined;
   const keys = readKeys(text);
-  if (!keys) throw new StartRefused(`The file ${path} must hold ${keysRule}, by comma or line.`);
+  if (!keys) throw new StartRefused(`The file ${path} must contain ${keysRule}, separated by commas or line breaks.`);
   return keys;
 }
 
-/** Makes the file with one random key, unless somebody else just made it, and reads it. */
+/** Creates the file with one random key, unless another process has just created it, and reads it. */
 export async function makeKeyFile(path: string): Promise<{ keys: EncryptionKey[]; isNew: boolean }> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -28,11 +28,11 @@ export async function makeKeyFile(path: string): Promise<{ keys: EncryptionKey[]
   } catch (error) {
     if (error instanceof StartRefused) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new StartRefused(`The file ${path} for the encryption key cannot be made (${code}).`);
+    throw new StartRefused(`The file ${path} for the encryption key cannot be created (${code}).`);
   }
 }
 
-/** Makes a file that is there with all it holds or not at all, whatever dies; false if it is there already. */
+/** Creates a file atomically, so that a crash leaves no partial file. Returns false if the file exists already. */
 async function createWhole(path: string, content: string): Promise<boolean> {
   const draft = `${path}.${randomText(10)}`;
   try {
@@ -43,7 +43,7 @@ async function createWhole(path: string, content: string): Promise<boolean> {
     } finally {
       await file.close();
     }
-    // A link, unlike a renamed file, replaces nothing.
+    // Unlike rename, link does not replace an existing file.
     await link(draft, path);
     await syncFolder(dirname(path));
     return true;

@@ -1,4 +1,4 @@
-// The thread that guesses at passwords.
+// The worker thread that estimates password strength.
 import { parentPort } from "node:worker_threads";
 import { ZxcvbnFactory } from "@zxcvbn-ts/core";
 import * as common from "@zxcvbn-ts/language-common";
@@ -9,9 +9,9 @@ const estimator = new ZxcvbnFactory({
   dictionary: { ...common.dictionary, ...english.dictionary },
   graphs: common.adjacencyGraphs,
   translations: english.translations,
-  // How many characters count; the time grows with the square of them.
+  // Characters to consider; the time grows with their square.
   maxLength: 128,
-  // Spellings with digits for letters that are looked up. The default of 100 takes a second at 128 characters.
+  // Leetspeak variants to try. The default of 100 takes a second for 128 characters.
   l33tMaxSubstitutions: 8,
 });
 

@@ -5,46 +5,46 @@ import { programFile } from "../../program-files.js";
 import { unavailable } from "../kernel/errors.js";
 import { type Lane, passwordLanes } from "./lanes.js";
 
-/** A password to be guessed at, and texts that whoever guesses knows. */
+/** A password to estimate, and texts that an attacker is assumed to know. */
 export interface GuessedPassword {
   password: string;
   known: string[];
 }
 
-/** How hard a password is to guess. */
+/** The estimated strength of a password. */
 export interface Strength {
-  /** From 0, at once, to 4, hardly ever. */
+  /** From 0 (guessed immediately) to 4 (very hard to guess), as zxcvbn defines it. */
   score: number;
-  /** What is wrong with it and what would be better, in sentences. */
+  /** Weaknesses and suggestions, as sentences. */
   advice: string[];
 }
 
-/** Estimates that wait beyond the one at work; more are refused. Long passwords take a tenth of a second each. */
+/** Estimates that may wait for the running one; further ones are rejected. A long password takes 0.1 s. */
 const room = { signedIn: 250, stranger: 250 };
 
-/** Milliseconds for one estimate, with the dictionaries read at the first. */
-const patience = 10_000;
+/** Milliseconds for one estimate, including the loading of dictionaries at the first. */
+const timeout = 10_000;
 
 const program = programFile(`domain/outside/password-strength-worker${extname(import.meta.url)}`);
 const lanes = passwordLanes(1, room);
 let worker: Worker | undefined;
 
-/** Estimates in a thread of its own, one after the other: requests of others go on meanwhile. */
+/** Estimates strength in a worker thread, one password at a time, so that other requests are not delayed. */
 export const strengthOf = (guessed: GuessedPassword, lane: Lane): Promise<Strength> => lanes[lane](() => ask(guessed));
 
 async function ask(guessed: GuessedPassword): Promise<Strength> {
-  // The dictionaries weigh some megabytes: the thread begins with the first new password, not at start.
+  // Started lazily: the dictionaries take several megabytes.
   const estimator = (worker ??= new Worker(program));
-  const time = AbortSignal.timeout(patience);
+  const deadline = AbortSignal.timeout(timeout);
   estimator.ref();
   estimator.postMessage(guessed); // oxlint-disable-line unicorn/require-post-message-target-origin -- no window
   try {
-    const [strength] = (await once(estimator, "message", { signal: time })) as [Strength];
+    const [strength] = (await once(estimator, "message", { signal: deadline })) as [Strength];
     estimator.unref();
     return strength;
   } catch (error) {
     worker = undefined;
     await estimator.terminate();
-    throw time.aborted ? unavailable("The password takes too long to check.") : error;
+    throw deadline.aborted ? unavailable("The password takes too long to check.") : error;
   }
 }

@@ -2,24 +2,24 @@ import { randomBytes } from "node:crypto";
 import argon2 from "argon2";
 import { type Lane, passwordLanes } from "./lanes.js";
 
-/** argon2id: 19 MiB, two passes, one lane (RFC 9106). Memory in KiB. */
+/** Parameters of argon2id (RFC 9106): 19 MiB of memory (in KiB), two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Jobs of a lane that wait beyond those at work; more are refused. */
+/** Jobs of a lane that may wait for the running ones; further ones are rejected. */
 const queueLimit = 64;
 
-/** Slow hashes of what people choose as passwords, made by few threads at once so that reads keep their speed. */
+/** Hashes passwords slowly, in a bounded number of threads so that other requests stay fast. */
 export interface Passwords {
   hash(password: string, lane?: Lane): Promise<string>;
-  /** Whether the password is the one that was hashed. Without a hash the work is the same, and the result false. */
+  /** Reports whether the password matches the hash. Without a hash, takes the same time and resolves to false. */
   verify(hash: string | undefined, password: string, lane?: Lane): Promise<boolean>;
-  /** Throws UNAVAILABLE if there is too much to hash now: before a request spends anything else. */
+  /** Throws UNAVAILABLE if the queue of the lane is full. To be called before a request does other work. */
   requireRoom(lane: Lane): void;
-  /** Whether the hash was made at another cost than today's. */
+  /** Reports whether the hash was computed with other cost parameters than the current ones. */
   needsRehash(hash: string): boolean;
 }
 
-/** Starts the pool. `concurrency` is the number of hashes computed at once. */
+/** Creates the pool, which computes up to `concurrency` hashes in parallel. */
 export function createPasswords(concurrency: number): Passwords {
   const lanes = passwordLanes(concurrency, { signedIn: queueLimit, stranger: queueLimit });
   const dummy = dummyHash();
@@ -32,7 +32,7 @@ export function createPasswords(concurrency: number): Passwords {
   };
 }
 
-/** A well-formed hash of today's cost that belongs to no password anybody could know. */
+/** Generates a well-formed hash of the current cost that no known password matches. */
 function dummyHash(): string {
   const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString("base64").replaceAll("=", ""));
   return `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${salt}$${digest}`;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 
-/** Milliseconds. A connection that died silently is noticed after both together. */
+/** Milliseconds. A connection that died silently is detected after the sum of both. */
 const probeInterval = 4_000;
-const answerTimeout = 5_000;
+const responseTimeout = 5_000;
 
-const goodbyeTimeout = 1_000;
+const closeTimeout = 1_000;
 
-/** One connection that listens on a channel and notifies it. It does not hear itself. Once lost it is of no more use. */
+/** A connection that listens on a channel and notifies it, ignoring its own notifications. Not reusable once lost. */
 export class PostgresChannel {
   readonly #client: Client;
   readonly #ended = new AbortController();
@@ -20,8 +20,8 @@ export class PostgresChannel {
     this.#client = new Client({
       connectionString,
       application_name: "steward events",
-      connectionTimeoutMillis: answerTimeout,
-      query_timeout: answerTimeout,
+      connectionTimeoutMillis: responseTimeout,
+      query_timeout: responseTimeout,
       pipeline: true,
     });
     this.#client.on("error", (error) => this.#end(error));
@@ -31,10 +31,10 @@ export class PostgresChannel {
     return this.#isListening && !this.#ended.signal.aborted;
   }
 
-  /** Connects, and calls `onPayload` for what others notify from now on. */
+  /** Connects, and from then on calls `onPayload` for each notification from another connection. */
   async open(onPayload: (payload: string) => void): Promise<void> {
     await this.#client.connect();
-    // Nobody has to wait until a notification is on disk.
+    // Notifications need not be durable: do not wait for the WAL flush.
     const { rows } = await this.#client.query<{ pid: number }>(
       "select pg_backend_pid() as pid, set_config('synchronous_commit', 'off', false)",
     );
@@ -45,7 +45,7 @@ export class PostgresChannel {
     this.#isListening = true;
   }
 
-  /** Resolves when Postgres took it. A failure ends the connection. At most 7,999 bytes. */
+  /** Sends a payload of at most 7,999 bytes. Resolves when Postgres has accepted it. A failure ends the connection. */
   async notify(payload: string): Promise<void> {
     try {
       await this.#client.query({ name: "notify", text: "select pg_notify($1, $2)", values: [this.name, payload] });
@@ -55,14 +55,14 @@ export class PostgresChannel {
     }
   }
 
-  /** Watches over the connection until it is stopped; rejects when it is lost. `onProof` hears of each sign of life. */
-  async watch(onProof: () => void): Promise<void> {
+  /** Probes the connection until `stop` is called; rejects when it is lost. Calls `onAlive` after each success. */
+  async watch(onAlive: () => void): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       await delay(probeInterval, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
       await this.#client.query("select 1");
-      onProof();
+      onAlive();
     }
     if (signal.reason instanceof Error) throw signal.reason;
   }
@@ -72,10 +72,10 @@ export class PostgresChannel {
     this.#end("stopped");
   }
 
-  /** Gives the connection back; waits for the other side for a second at most. */
+  /** Closes the connection; waits for the server for at most one second. */
   async close(): Promise<void> {
     this.stop();
-    await Promise.race([this.#client.end(), delay(goodbyeTimeout, undefined, { ref: false })]);
+    await Promise.race([this.#client.end(), delay(closeTimeout, undefined, { ref: false })]);
   }
 
   #end(reason: unknown): void {

@@ -7,7 +7,7 @@ import { PostgresChannel } from "./postgres-channel.js";
 
 const closingTimeout = 1_000;
 
-/** Milliseconds from one attempt to connect to the next: doubling up to a limit, each replica in its own rhythm. */
+/** Milliseconds between attempts to connect: exponential back-off with jitter, at most 5 s. */
 const backOff = (failures: number) => Math.min(5_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
 
 const atMost = (milliseconds: number, work: Promise<void> | undefined) =>
@@ -19,9 +19,10 @@ export interface PostgresEventsOptions {
 }
 
 /**
- * Hints for all replicas on one database, by LISTEN and NOTIFY over one connection of each replica. It must be direct,
- * not by way of a pooler that changes sessions between transactions. It is made and repaired in the background: without
- * Postgres a replica hears itself, and as soon as it is connected it sends what waited and looks again.
+ * Delivers hints to all replicas of a database by LISTEN and NOTIFY, over one connection per replica. The connection
+ * must be direct, not through a pooler in transaction mode. It is opened and reopened in the background. While it is
+ * down, a replica receives only its own hints; after a reconnect it sends the queued hints and reports a gap to its
+ * subscribers.
  */
 export class PostgresEvents extends InProcessEvents {
   readonly #options: PostgresEventsOptions;
@@ -30,9 +31,9 @@ export class PostgresEvents extends InProcessEvents {
   readonly #running: Promise<void>;
   #channel: PostgresChannel | undefined;
   #sending: Promise<void> | undefined;
-  /** Connections since the last one that proved to live. */
+  /** Failed sessions since the last successful probe. */
   #failures = 0;
-  /** Whether the log says that hints are not received. */
+  /** Whether the loss of the connection has been logged. */
   #isLost = false;
 
   constructor(options: PostgresEventsOptions) {
@@ -73,7 +74,7 @@ export class PostgresEvents extends InProcessEvents {
     try {
       await channel.open((payload) => this.#receive(payload));
       if (this.#closing.signal.aborted) return;
-      // What was hinted while the connection was away is lost.
+      // Hints of other replicas that were sent while disconnected are lost.
       this.publishGap();
       this.#send();
       this.#noteReturn();
@@ -83,7 +84,7 @@ export class PostgresEvents extends InProcessEvents {
     }
   }
 
-  /** Logs the first of a row of failures: the next attempts fail for the same reason. */
+  /** Logs only the first of consecutive failures. */
   #noteLoss(error: unknown): void {
     if (!this.#isLost)
       this.#options.log.warn({ reason: reasonOf(error) }, "The connection for hints of other replicas is lost.");
@@ -107,7 +108,7 @@ export class PostgresEvents extends InProcessEvents {
     }
   }
 
-  /** One statement is under way at most; what is published meanwhile goes out together in the next. */
+  /** Sends with at most one statement in progress; hints published meanwhile are batched into the next. */
   #send(): void {
     if (this.#channel?.isOpen && !this.#outbox.isEmpty) this.#sending ??= this.#sendAll();
   }
@@ -126,18 +127,18 @@ export class PostgresEvents extends InProcessEvents {
   }
 }
 
-/** A hint as it travels. The topic `*` names nothing: look at everything again. */
+/** A hint as sent. The topic `*` reports a gap. */
 type Entry = readonly [topic: Topic | typeof everything, id: string];
 
 const everything = "*";
 const gap = JSON.stringify([everything, ""] satisfies Entry);
 
-/** Postgres takes less than 8,000. */
+/** Below the limit of Postgres, 8,000 bytes. */
 const payloadBytes = 7_000;
 
 const toPayload = (entries: string[]) => `[${entries.join()}]`;
 
-/** The hints that wait to be sent, each once. When they are too many to name, all replicas look at everything again. */
+/** Deduplicated hints that wait to be sent. Beyond its capacity they are replaced by one gap. */
 class Outbox {
   static readonly capacity = 10_000;
   static readonly idLength = 128;
@@ -158,7 +159,7 @@ class Outbox {
     this.#entries.add(gap);
   }
 
-  /** Takes out as many as fit into one payload. */
+  /** Removes and returns as many entries as fit into one payload. */
   take(): string[] {
     const batch: string[] = [];
     let bytes = "[]".length;

@@ -1,9 +1,9 @@
 import { createTransport } from "nodemailer";
 import type { Config } from "../../config/config.js";
 
-/** A message to one person, in two forms that say the same. */
+/** A message to one recipient, as equivalent plain text and HTML. */
 export interface Mail {
-  /** Unique, and the same for every attempt to send it. */
+  /** The local part of the Message-ID; the same for every attempt to send the message. */
   id: string;
   to: string;
   subject: string;
@@ -11,9 +11,8 @@ export interface Mail {
   html: string;
 }
 
-/** Sends mail to people. */
 export interface Mailer {
-  /** Resolves once the mail server has taken the message over. */
+  /** Sends a message. Resolves once the mail server has accepted it. */
   send(mail: Mail): Promise<void>;
 }
 
@@ -30,23 +29,23 @@ type SmtpSettings = Pick<
   | "smtpCa"
 >;
 
-/** How long the mail server may take to answer, and to take a message, in milliseconds. */
-const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+/** Limits in milliseconds: to connect, to receive the greeting, and of inactivity. */
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
-/** Where TLS begins at once (RFC 8314). */
+/** The port of SMTP over implicit TLS (RFC 8314). */
 const implicitTlsPort = 465;
 
-/** A mailer that hands messages to the configured mail server; `undefined` if there is none. */
+/** Creates the client of the configured mail server; `undefined` if none is configured. */
 export function createMailer(settings: SmtpSettings): Mailer | undefined {
   const { smtpHost: host, smtpPort: port, smtpFrom: from, smtpUsername: user, smtpPassword: pass } = settings;
   if (host === undefined || from === undefined) return undefined;
   const transport = createTransport({
-    ...patience,
+    ...timeouts,
     host,
     port,
     name: settings.smtpHello,
     secure: settings.smtpForceTls || port === implicitTlsPort,
-    // Nobody hears the password in clear: with one, there is TLS or no mail.
+    // A password is never sent in plain text: with one, TLS is mandatory.
     requireTLS: settings.smtpRequireTls || user !== undefined,
     ...(user !== undefined && { auth: { user, pass } }),
     ...(settings.smtpCa !== undefined && { tls: { ca: settings.smtpCa } }),
@@ -66,7 +65,7 @@ export function createMailer(settings: SmtpSettings): Mailer | undefined {
   };
 }
 
-/** Whether the mail server refuses the message for good (RFC 5321 §4.2.1): the address, or what it says. */
+/** Reports whether the mail server permanently rejected the recipient or the content (5yz, RFC 5321 §4.2.1). */
 export function isRefusedForGood(error: unknown): boolean {
   const { responseCode = 0, command = "" } = error as { responseCode?: number; command?: string };
   return responseCode >= 500 && /^(RCPT TO|DATA)/.test(command);

@@ -1,20 +1,20 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { unavailable } from "../kernel/errors.js";
 
-/** A key under the name that everything it has encrypted remembers. */
+/** A key and its id, which is stored with each value that the key encrypts. */
 export interface EncryptionKey {
   id: string;
   key: KeyObject;
 }
 
-/** A value at rest. The ciphertext ends with the tag that authenticates it. */
+/** An encrypted value. The ciphertext ends with the authentication tag. */
 export interface Sealed {
   keyId: string;
   nonce: Buffer;
   ciphertext: Buffer;
 }
 
-/** Where a value lies and whose it is: a ciphertext that is copied to another place does not open there. */
+/** The location and owner of a value, authenticated with it: a ciphertext copied elsewhere does not decrypt. */
 export interface Place {
   table: string;
   column: string;
@@ -22,7 +22,7 @@ export interface Place {
   ownerId: string;
 }
 
-/** That a ciphertext is not what was written at this place. */
+/** The error of a ciphertext that fails authentication for its place. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";
 
@@ -33,20 +33,20 @@ export class SealBroken extends Error {
 
 const algorithm = "aes-256-gcm";
 const keyLength = 32;
-/** Bytes. A random nonce of 96 bits is good for 2^32 values under one key (NIST SP 800-38D §8.3). */
+/** Bytes. Random 96-bit nonces are safe for 2^32 values per key (NIST SP 800-38D §8.3). */
 const nonceLength = 12;
 const tagLength = 16;
 
-/** Encrypts what must not lie in the database in plain text. The first key writes, all keys read. */
+/** Encrypts values for the database. The first key encrypts, all keys decrypt. */
 export class Vault {
   #keys: ReadonlyMap<string, KeyObject> = new Map();
 
-  /** Gives the vault its keys, of which there is at least one. */
+  /** Sets the keys, at least one. */
   unlock(keys: readonly EncryptionKey[]): void {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
-  /** The ids of its keys, the one that writes first. */
+  /** The ids of the keys, the active one first. */
   get keyIds(): string[] {
     return [...this.#keys.keys()];
   }
@@ -65,7 +65,7 @@ export class Vault {
     return this.#sealWith(this.activeKeyId, place, plain);
   }
 
-  /** The plain value. Throws UNAVAILABLE without its key, and `SealBroken` if it is not what was written there. */
+  /** Decrypts a value. Throws UNAVAILABLE if its key is missing, `SealBroken` if authentication fails. */
   open(place: Place, { keyId, nonce, ciphertext }: Sealed): string {
     const key = this.#key(keyId);
     try {
@@ -79,12 +79,13 @@ export class Vault {
     }
   }
 
-  /** What proves later, by `passes`, that a key of this id is this very key. */
+  /** Computes the check value of a key, with which `passes` later detects a different key of the same id. */
   checkValueOf(keyId: string): Buffer {
     const { nonce, ciphertext } = this.#sealWith(keyId, checked(keyId), "");
     return Buffer.concat([nonce, ciphertext]);
   }
 
+  /** Reports whether the key of this id is the one that the check value was computed with. */
   passes(keyId: string, checkValue: Buffer): boolean {
     const [nonce, ciphertext] = [checkValue.subarray(0, nonceLength), checkValue.subarray(nonceLength)];
     try {
@@ -120,12 +121,12 @@ const checked = (keyId: string): Place => ({
   ownerId: "",
 });
 
-/** What `readKeys` reads. Follows "must be". */
+/** The format that `readKeys` accepts. Completes "must be". */
 export const keysRule = `a list of <key id>:<base64 of ${keyLength} bytes> with different ids of 1 to 64 characters`;
 
 const keyPattern = /^([\w.-]{1,64}):([A-Za-z0-9+/]{43}=)$/;
 
-/** Reads keys that are separated by comma or line; `undefined` if that is not what the text holds. */
+/** Parses keys separated by commas or line breaks; `undefined` if the text is invalid. */
 export function readKeys(text: string): EncryptionKey[] | undefined {
   const keys: EncryptionKey[] = [];
   for (const part of text.split(/[,\n]/).map((each) => each.trim())) {
@@ -137,5 +138,5 @@ export function readKeys(text: string): EncryptionKey[] | undefined {
   return keys.length > 0 ? keys : undefined;
 }
 
-/** A new key in the form that `readKeys` reads. */
+/** Generates a key in the format of `readKeys`. */
 export const newKeyText = (id: string): string => `${id}:${randomBytes(keyLength).toString("base64")}`;

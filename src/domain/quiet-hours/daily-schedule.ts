@@ -1,13 +1,13 @@
 import { offsetAt, timeZoneNamed } from "./time-zones.js";
 
-/** A time of day by the clocks of a time zone. */
+/** A local time of day in an IANA time zone. */
 export interface DailySchedule {
   zone: string;
   hour: number;
   minute: number;
 }
 
-/** What a text says, part by part: `CRON_TZ=<zone> <minute> <hour> <day of month> <month> <weekday>`. */
+/** Splits `CRON_TZ=<zone> <minute> <hour> <day of month> <month> <weekday>` into the time zone and the cron fields. */
 function partsOf(text: string) {
   const [first = "", ...rest] = text.trim().split(/\s+/);
   const named = /^CRON_TZ=(.*)$/.exec(first);
@@ -16,7 +16,7 @@ function partsOf(text: string) {
 
 const isNumberTo = (most: number, field: string) => /^\d{1,2}$/.test(field) && Number(field) <= most;
 
-/** The rule of daily schedules that `text` breaks. Says which part is wrong. */
+/** Returns the rule of daily schedules that `text` violates; `undefined` for a valid schedule. */
 export function scheduleProblem(text: string): string | undefined {
   const { zone, fields } = partsOf(text);
   if (timeZoneNamed(zone) === undefined) return "The time zone must be an IANA name such as Europe/Berlin.";
@@ -29,13 +29,13 @@ export function scheduleProblem(text: string): string | undefined {
   return odd < 0 ? undefined : `The ${["day of month", "month", "weekday"][odd]} must be *.`;
 }
 
-/** The schedule that a text without problems means. */
+/** Parses a schedule for which `scheduleProblem` returns `undefined`. */
 export function scheduleOf(text: string): DailySchedule {
   const { zone, fields } = partsOf(text);
   return { zone: timeZoneNamed(zone)!, minute: Number(fields[0]), hour: Number(fields[1]) };
 }
 
-/** The one way in which a schedule is written. */
+/** Formats a schedule in its canonical form. */
 export const scheduleText = ({ zone, hour, minute }: DailySchedule): string =>
   `CRON_TZ=${zone} ${minute} ${hour} * * *`;
 
@@ -45,7 +45,11 @@ export const timeOfDay = ({ hour, minute }: DailySchedule): string =>
 
 const day = 86_400_000;
 
-/** The first start of a schedule after an instant; both in milliseconds. */
+/**
+ * Returns the first start of a schedule after an instant, both in Unix milliseconds. A local time that clocks repeat
+ * starts the first time; one that they skip starts at the end of the gap. Cron libraries skip the day of a gap that
+ * ends at midnight, as in Nuuk.
+ */
 export function nextStart({ zone, hour, minute }: DailySchedule, now: number): number {
   const today = Math.floor((now + offsetAt(zone, now)) / day) * day;
   for (let time = today + (hour * 60 + minute) * 60_000; ; time += day) {
@@ -55,8 +59,8 @@ export function nextStart({ zone, hour, minute }: DailySchedule, now: number): n
 }
 
 /**
- * The first instant at which clocks of the zone show `time` or, if they skip it, more: local times are written as if
- * they were UTC. Clocks change at most once within a day to either side.
+ * Returns the first instant at which the local time is `time`, or the end of the gap if clocks skip it. Local times are
+ * written as if they were UTC. Clocks are assumed to change at most once within a day before and after.
  */
 function firstAt(zone: string, time: number): number {
   const shown = (instant: number) => instant + offsetAt(zone, instant);

@@ -13,24 +13,24 @@ import {
 } from "./daily-schedule.js";
 import { authorizeOn, findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 
-/** When a user's workspaces may be stopped and updated, since nobody works then. */
+/** The daily time from which the workspaces of a user may be stopped and updated. */
 export interface QuietHours {
   /** As cron: `CRON_TZ=Europe/Berlin 30 2 * * *`. */
   rawSchedule: string;
   timezone: string;
-  /** `HH:MM` in that zone. */
+  /** `HH:MM` in that time zone. */
   time: string;
   /** The first start after now. */
   next: string;
-  /** Whether the user chose them. Otherwise they are the deployment's. */
+  /** Whether the user has set the schedule; otherwise it is the default of the deployment. */
   userSet: boolean;
-  /** Whether users may choose. */
+  /** Whether users may set their own schedule. */
   userCanSet: boolean;
 }
 
 const scheduleByUser = statement<{ schedule: string }>(`select schedule from user_quiet_hours where user_id = $1`);
 
-/** The quiet hours of a user. */
+/** Reads the quiet hours of a user. */
 export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHours> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user:read_personal", userTarget(user));
@@ -40,7 +40,7 @@ export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHo
 
 export interface SetQuietHours {
   user: string;
-  /** Null, empty or blank goes back to the default. */
+  /** Null, empty and blank restore the default. */
   cron?: string | null;
 }
 
@@ -53,14 +53,14 @@ const storeSchedule = statement<{ former: string | null }>(`
   )
   select (select schedule from former) as former`);
 
-/** Gives a user quiet hours of their own, or the default ones again. */
+/** Sets the quiet hours of a user, or restores the default. */
 export async function setQuietHours(ctx: Context, { user: ref, cron }: SetQuietHours): Promise<QuietHours> {
   const user = await lockUser(ctx, ref, "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
   const text = cron?.trim() || undefined;
   const isReset = cron !== undefined && text === undefined;
   if (!isReset) requireFeature(ctx, "advanced_template_scheduling");
-  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Quiet hours are the same for everybody here.");
+  if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
   const problems = new Problems();
   problems.add("cron", cron === undefined ? "Is required." : text && scheduleProblem(text));
   problems.throwIfAny();
@@ -79,7 +79,7 @@ function recordChange(ctx: Context, { id, username }: FoundUser, old?: string, c
   ctx.audit({ action, resourceType: "quiet_hours", resourceId: id, resourceLabel: username, diff });
 }
 
-/** What counts for a user with this schedule, or with none. */
+/** Returns the quiet hours of a user by the schedule of the user, if any. */
 function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
   const { config } = ctx;
   const userCanSet = config.quietHoursAllowCustom && hasFeature(ctx, "advanced_template_scheduling");

@@ -6,14 +6,14 @@ const areas = new Set(
   ),
 );
 
-/** The names without an area. Others that programs know, such as PST and IST, mean different zones to different people. */
+/** The accepted names without an area. Other abbreviations, such as PST and IST, are ambiguous. */
 const withoutArea = (
   "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran " +
   "Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK " +
   "Singapore Turkey UCT UTC Universal W-SU WET Zulu"
 ).split(" ");
 
-/** Words of names that are not spelled like `Berlin`. */
+/** Words of names that are not capitalized. */
 const irregularWords =
   "ACT BajaNorte BajaSur ComodRivadavia DeNoronha DumontDUrville EasterIsland GMT IN LHI McMurdo NSW UCT US UTC au es of".split(
     " ",
@@ -26,8 +26,8 @@ const spelled = (name: string) =>
   name.toLowerCase().replace(/[a-z]+/g, (word) => irregular.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1));
 
 /**
- * The IANA time zone that `text` names in any letter case, spelled as IANA does; `undefined` if there is none. An old
- * name of a zone stays as it is: whoever chose `US/Pacific` reads `US/Pacific`.
+ * Returns the name of an IANA time zone in IANA's spelling, `undefined` if there is no such zone. Letter case does not
+ * matter. Old names are kept, which `Intl` would replace: `us/pacific` is `US/Pacific`, not `America/Los_Angeles`.
  */
 export function timeZoneNamed(text: string): string | undefined {
   if (!/^[\w+/-]{1,40}$/.test(text)) return undefined;
@@ -47,7 +47,7 @@ function isKnown(name: string): boolean {
   }
 }
 
-/** Making one takes a hundred times as long as using it. */
+/** Cached because constructing a format takes about a hundred times as long as using it. */
 const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
 
 function offsets(zone: string): Intl.DateTimeFormat {
@@ -59,7 +59,7 @@ function offsets(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** How far clocks of the zone are ahead of UTC at an instant, in milliseconds. */
+/** Returns the offset of a zone from UTC at an instant, in milliseconds; positive east of Greenwich. */
 export function offsetAt(zone: string, instant: number): number {
   // `6/30/2026, GMT+05:45`, or `GMT` alone for UTC; seconds occur in the nineteenth century only.
   const [, sign, hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(offsets(zone).format(instant)) ?? [];

@@ -2,20 +2,20 @@ import { LRUCache } from "lru-cache";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
 interface Running extends Count {
-  /** When the running window began, in seconds of the process's monotonic clock. */
+  /** Start of the current window, in seconds of the monotonic clock. */
   since: number;
 }
 
-/** Callers that are remembered, about 200 bytes each. Those who have not come for longest begin anew. */
+/** Maximum number of keys, about 200 bytes each. The least recently used are evicted, which resets their counts. */
 const limit = 20_000;
 
-/** Counts uses by key in the memory of this replica. */
+/** Counts uses by key, in the memory of this replica. */
 export class LocalCounters {
   readonly #running = new LRUCache<string, Running>({ max: limit });
 
   constructor(private readonly policy: Policy) {}
 
-  /** Counts a use if there is room for it. */
+  /** Counts a use unless the limit is reached. */
   take(key: string): Quota {
     const now = performance.now() / 1000;
     const count = this.#countOf(key, now);
@@ -25,7 +25,7 @@ export class LocalCounters {
     return quotaOf(this.policy, count, elapsed, isRefused);
   }
 
-  /** Takes back a use that turns out to be none. */
+  /** Reverts a use that was counted. */
   giveBack(key: string): void {
     const count = this.#running.get(key);
     if (count && count.current > 0) count.current--;

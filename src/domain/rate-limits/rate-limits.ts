@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
-import type { RequestFacts } from "../kernel/request.js";
-import type { Actor } from "../kernel/actor.js";
+import type { RequestDetails } from "../kernel/request.js";
+import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
@@ -22,22 +22,22 @@ export interface RateLimitsOptions {
   database: Database;
 }
 
-/** Who asks, from where. */
-interface Asking {
+/** The caller and request that a use is attributed to. */
+interface Source {
   actor: Actor;
-  request: RequestFacts;
+  request: RequestDetails;
 }
 
-/** How often somebody may ask. What is counted is noted in the facts of the request, for its answer to tell. */
+/** Enforces the rate limits. Records the quotas in the request, for the headers of its response. */
 export class RateLimits {
   readonly #api: Policy;
   readonly #callers: LocalCounters;
   readonly #addresses: Limit;
   readonly #accounts: Limit;
-  /** Wrong passwords, by account. */
+  /** Failed logins, by account. */
   readonly failures: Limit;
-  /** Requests whose address was counted. */
-  readonly #counted = new WeakSet<RequestFacts>();
+  /** Requests whose address has been counted. */
+  readonly #counted = new WeakSet<RequestDetails>();
 
   constructor({ config, database }: RateLimitsOptions) {
     this.#api = { name: "api", limit: config.rateLimitApi, window: minute };
@@ -48,28 +48,28 @@ export class RateLimits {
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
   }
 
-  /** Counts a request by who sent it: the user, else the machine's credential, else the address. */
-  countCaller({ actor, request }: Asking): void {
+  /** Counts a request by its caller: the user, else the machine, else the address. */
+  countCaller({ actor, request }: Source): void {
     if (this.#api.limit > 0) enforce(request, this.#callers.take(callerOf(actor, request)));
   }
 
-  /** Counts, once a request, that something of this address is going to try a secret. */
-  async countAddress(request: RequestFacts): Promise<void> {
+  /** Counts an attempt to verify a secret, once per request, by its address. */
+  async countAddress(request: RequestDetails): Promise<void> {
     if (this.#counted.has(request)) return;
     this.#counted.add(request);
     await this.#addresses.take(networkOf(request.ip), request);
   }
 
-  /** Counts a try of the account's secret. It does not count by its caller as well. */
-  async countTry(asking: Asking, account: string): Promise<void> {
-    const { request } = asking;
-    this.#uncountCaller(asking);
+  /** Counts an attempt to verify the secret of an account. Replaces the count of the request by its caller. */
+  async countTry(source: Source, account: string): Promise<void> {
+    const { request } = source;
+    this.#uncountCaller(source);
     await this.countAddress(request);
     await this.#accounts.take(`${networkOf(request.ip)} ${folded(account)}`, request);
   }
 
-  /** What came over GraphQL was counted before anybody knew what it asks for. */
-  #uncountCaller({ actor, request }: Asking): void {
+  /** Reverts `countCaller`: GraphQL requests are counted before their operation is known. */
+  #uncountCaller({ actor, request }: Source): void {
     const counted = request.quotas?.findIndex(({ policy }) => policy === this.#api) ?? -1;
     if (counted < 0) return;
     request.quotas?.splice(counted, 1);
@@ -77,7 +77,7 @@ export class RateLimits {
   }
 }
 
-/** A limit that all replicas share; one of 0 lets everything pass. */
+/** A limit that all replicas share; 0 disables it. */
 class Limit {
   readonly #counters: SharedCounters;
 
@@ -88,31 +88,31 @@ class Limit {
     this.#counters = new SharedCounters(database, policy);
   }
 
-  /** Counts a use; throws RATE_LIMITED if there is no room for it. */
-  async take(key: string, request?: RequestFacts): Promise<void> {
+  /** Counts a use. Throws RATE_LIMITED if the limit is reached. */
+  async take(key: string, request?: RequestDetails): Promise<void> {
     if (this.policy.limit > 0) enforce(request, await this.#counters.take(key));
   }
 
-  /** Throws if there is no room for a use. */
+  /** Throws RATE_LIMITED if the limit is reached. Counts nothing. */
   async check(key: string): Promise<void> {
     if (this.policy.limit > 0) enforce(undefined, await this.#counters.look(key));
   }
 
-  /** Throws if there is no room as far as this replica knows, which costs nothing. */
+  /** Throws RATE_LIMITED if this replica knows that the limit is reached. Runs no statement. */
   checkKnown(key: string): void {
-    const refusal = this.#counters.recentRefusal(key);
-    if (refusal) enforce(undefined, refusal);
+    const rejection = this.#counters.recentRejection(key);
+    if (rejection) enforce(undefined, rejection);
   }
 }
 
-function enforce(request: RequestFacts | undefined, quota: Quota): void {
+function enforce(request: RequestDetails | undefined, quota: Quota): void {
   if (request) (request.quotas ??= []).push(quota);
   if (quota.isRefused) throw rateLimited(quota.reset);
 }
 
-const callerOf = (actor: Actor, { ip }: RequestFacts) => actor.userId ?? actor.machineId ?? networkOf(ip);
+const callerOf = (actor: Actor, { ip }: RequestDetails) => idOf(actor) ?? networkOf(ip);
 
-/** An address as limits see it. Whoever has an IPv6 address has all of its network of 64 bits (RFC 6177 §2). */
+/** The unit of counting of an address: for IPv6 its /64 network, which one site owns (RFC 6177 §2). */
 export function networkOf(ip = ""): string {
   if (!ip.includes(":")) return ip;
   const parts = ipaddr.IPv6.parse(ip).parts.slice(0, 4);

@@ -1,5 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import { auditStatement } from "../audit/audit.js";
+import { auditedAs, auditStatement } from "../audit/audit.js";
 import { type Statement, statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
@@ -7,7 +7,7 @@ import type { Lane } from "../outside/lanes.js";
 import { isTooLong, longestPassword } from "./passwords.js";
 import type { LoginType, UserStatus } from "../users/users.js";
 
-/** What decides whether somebody may sign in. */
+/** The fields of a user that sign-in reads. */
 export interface Account {
   id: string;
   email: string;
@@ -28,8 +28,8 @@ export const accountByEmail = statement<Account>(select(`${foldedSql("email")} =
 export const accountById = statement<Account>(select("id = $1"));
 
 /**
- * Reads outside the transaction, which has not begun yet: it begins with its first statement, and a connection must
- * not be held while passwords wait for their turn.
+ * Reads an account outside of the transaction of the request, which must not hold a connection while passwords are
+ * queued for hashing.
  */
 export async function readAccount(
   ctx: Context,
@@ -40,8 +40,8 @@ export async function readAccount(
 }
 
 /**
- * Gives the account if the password is right, else throws what `refusal` makes. The work and the response are the same
- * whatever is wrong.
+ * Returns the account if the password is correct, otherwise throws `refusal`. Neither the work nor the error depends on
+ * whether the account exists and has a password.
  */
 export async function verify(
   ctx: Context,
@@ -55,8 +55,8 @@ export async function verify(
 }
 
 /**
- * Records a refusal, and gives it to be thrown. It is written apart, since the transaction of the request comes to
- * nothing, and only once the answer is on its way: one that takes longer would tell that the account exists.
+ * Returns the error to throw, and records the failed login: outside of the transaction, which is rolled back, and after
+ * the response, so that its timing does not disclose whether the account exists.
  */
 export function refused(ctx: Context, account: Named, refusal: DomainError): DomainError {
   setImmediate(() => void recordRefusal(ctx, account));
@@ -79,8 +79,4 @@ export function givenPasswordProblem(password: string | null | undefined): strin
   return isTooLong(password) ? `Must be at most ${longestPassword} bytes long.` : undefined;
 }
 
-export const identified = ({ id, username }: Named) => ({
-  resourceType: "user",
-  resourceId: id,
-  resourceLabel: username,
-});
+export const identified = ({ id, username }: Named) => auditedAs("user", id, username);

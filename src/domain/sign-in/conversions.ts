@@ -6,17 +6,18 @@ import { accountById, givenPasswordProblem, identified, readAccount, verify } fr
 import type { ProviderName } from "../outside/identity-providers.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 import { folded } from "../kernel/folding.js";
+import { purge } from "../kernel/purge.js";
 import { findUser, type FoundUser } from "../users/users.js";
 
 export interface ConvertLogin {
-  /** Whose login, as a caller names users. */
+  /** The user to convert: id, username or `me`. */
   user: string;
   toType?: ProviderName | null;
-  /** The one until now. */
+  /** The current password. */
   password?: string | null;
 }
 
-/** What leads to the provider, within a few minutes. The state is shown this once. */
+/** A pending conversion. The state is not readable later. */
 export interface ConversionStarted {
   userId: string;
   toType: ProviderName;
@@ -27,7 +28,7 @@ export interface ConversionStarted {
 const stateLength = 32;
 const minutes = 5;
 
-// What was verified must still be true. A new state voids the one before.
+// Checks the account again, which may have changed since its verification. A new state replaces the former one.
 const insertConversion = statement<{ expiresAt: string }>(`
   insert into login_conversions (user_id, state_hash, to_type, expires_at)
   select id, $3, $4, now() + interval '${minutes} minutes' from users
@@ -37,8 +38,8 @@ const insertConversion = statement<{ expiresAt: string }>(`
   returning expires_at as "expiresAt"`);
 
 /**
- * Lets the caller sign in through a provider from now on, once the provider knows who it is: until the sign-in there
- * ends well, nothing changes.
+ * Begins the conversion of the caller's login from a password to a provider. It takes effect when the caller has signed
+ * in at the provider.
  */
 export async function convertLogin(
   ctx: Context,
@@ -47,7 +48,8 @@ export async function convertLogin(
   const user = await findSelf(ctx, ref);
   const problems = new Problems();
   problems.add("toType", toType ? undefined : "Is required.");
-  if (user.loginType !== "password") problems.add("toType", "Only accounts that sign in with a password change.");
+  if (user.loginType !== "password")
+    problems.add("toType", "Only accounts that sign in with a password can be converted.");
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
@@ -55,15 +57,15 @@ export async function convertLogin(
   const stateString = randomText(stateLength);
   const values = [user.id, account.passwordHash, hashSecret(stateString), toType];
   const made = await ctx.row(insertConversion, ...values);
-  if (!made) throw conflict("The account was changed by somebody else meanwhile.");
+  if (!made) throw conflict("Another request has changed the account.");
   const diff = { toType: { new: toType }, stateString: { new: "***" } };
   ctx.audit({ ...identified(user), action: "create", resourceType: "login_conversion", diff });
   return { userId: user.id, toType: toType!, stateString, expiresAt: made.expiresAt };
 }
 
 /**
- * The caller, if `ref` means the caller. Others are refused, and whether they exist is told only to those who may look
- * people up. Reads without a transaction: no connection is held while passwords wait for their turn.
+ * Finds the caller by `ref`. Throws FORBIDDEN for other users, NOT_FOUND for unknown ones if the caller may read all
+ * users. Reads without a transaction, so that no connection is held while passwords are queued for hashing.
  */
 async function findSelf(ctx: Context, ref: string): Promise<FoundUser> {
   const reading = ctx.afresh();
@@ -79,7 +81,7 @@ const spendConversion = statement<{ userId: string }>(`
   where state_hash = $1 and user_id = $2 and to_type = $3 and used_at is null and expires_at > now()
   returning user_id as "userId"`);
 
-/** Uses a conversion up, if this is its state and its user presents it. */
+/** Marks the conversion of a user as used. Returns whether its state was valid. */
 export async function useConversion(
   ctx: Context,
   stateHash: Buffer,
@@ -88,3 +90,6 @@ export async function useConversion(
 ): Promise<boolean> {
   return (await ctx.row(spendConversion, stateHash, userId, toType)) !== undefined;
 }
+
+/** Deletes expired conversions. */
+export const conversionPurge = purge("login_conversions", { by: "expires_at" });

@@ -1,10 +1,11 @@
-import type { Context, Services } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
+import { day, purge } from "../kernel/purge.js";
 import { networkOf } from "../rate-limits/rate-limits.js";
 
-/** Days for which an address is remembered after a sign-in. */
+/** Retention of addresses after the last sign-in, in days. */
 const remembered = 90;
 
 const isKnownAddress = statement<{ known: boolean }>(
@@ -12,9 +13,9 @@ const isKnownAddress = statement<{ known: boolean }>(
 );
 
 /**
- * Tries a password, unless too many were wrong within an hour: those for the e-mail from everywhere together, known or
- * not. Somebody who guesses at an account must not keep its owner out: addresses from which the owner has signed in
- * count apart, each for itself.
+ * Runs an attempt with a password. Throws RATE_LIMITED after too many failures within an hour. Failures are counted by
+ * email, with or without an account, and separately for each address from which the user has signed in before, so that
+ * attackers elsewhere cannot lock the user out.
  */
 export async function limitFailures<Result>(
   ctx: Context,
@@ -27,7 +28,7 @@ export async function limitFailures<Result>(
   failures.checkKnown(key);
   try {
     const result = await attempt();
-    // Of tries that were under way together, no more come through than one after the other would.
+    // Checks again, because concurrent attempts may have reached the limit.
     await failures.check(key);
     return result;
   } catch (error) {
@@ -36,7 +37,7 @@ export async function limitFailures<Result>(
   }
 }
 
-/** What the failures of a try count under. The work is the same whether the account exists or not. */
+/** Returns the key under which failures are counted. The work does not depend on whether the account exists. */
 async function failuresOf({ request, services }: Context, email: string, userId: string | undefined): Promise<string> {
   const network = networkOf(request.ip);
   const [found] = await services.database.query(isKnownAddress, [userId ?? null, network]);
@@ -44,26 +45,16 @@ async function failuresOf({ request, services }: Context, email: string, userId:
   return found?.known ? `${account} ${network}` : account;
 }
 
-// Written once a day at most: whoever signs in often must not make rows of garbage.
+// At most one write per address and day, to limit dead rows.
 const noteAddress = statement(`
   insert into login_addresses as known (user_id, address, last_used_at) values ($1, $2, now())
   on conflict (user_id, address) do update set last_used_at = now()
   where known.last_used_at < now() - interval '1 day'`);
 
-/** Notes that somebody has proven from this address to be the user. */
+/** Records the address of a successful sign-in. */
 export async function rememberAddress(ctx: Context, userId: string): Promise<void> {
   await ctx.rows(noteAddress, userId, networkOf(ctx.request.ip));
 }
 
-const deleteOld = statement<{ userId: string }>(`
-  delete from login_addresses where (user_id, address) in (
-    select user_id, address from login_addresses
-    where last_used_at < now() - interval '${remembered} days' limit 1000
-    for update skip locked
-  )
-  returning user_id as "userId"`);
-
-/** Forgets addresses that were not used for long, in small steps. */
-export async function deleteOldAddresses({ database }: Pick<Services, "database">): Promise<void> {
-  await database.exhaust(deleteOld);
-}
+/** Deletes addresses after their retention. */
+export const loginAddressPurge = purge("login_addresses", { by: "last_used_at", keptFor: remembered * day });

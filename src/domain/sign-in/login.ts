@@ -1,3 +1,4 @@
+import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize, ownAccount } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
@@ -27,13 +28,13 @@ export interface ChangePassword {
   newPassword?: string | null;
 }
 
-// What was verified must still be true: the password may have changed, or the user be suspended, meanwhile.
+// Checks the account again, which may have been changed or suspended since its verification.
 const enter = statement<{ id: string }>(`
   update users set password_hash = $3, last_seen_at = now()
   where id = $1 and password_hash = $2 and status = 'active' and login_type = 'password' and deleted_at is null
   returning id`);
 
-/** Signs a user in by e-mail and password. Nobody can tell an unknown e-mail from a wrong password. */
+/** Signs in a user by email and password. An unknown email is indistinguishable from a wrong password. */
 export async function login(
   ctx: Context,
   { email, password }: Login,
@@ -62,17 +63,18 @@ export async function login(
   return { userId: account.id, sessionToken };
 }
 
-/** No UNAUTHENTICATED: the session goes on, and clients take that code for its end. */
+/** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
 const notYourPassword = () => badInput([{ field: "currentPassword", detail: "Is not your password." }]);
 
 const replacePassword = statement<{ id: string }>(`
   update users set password_hash = $3, updated_at = now() where id = $1 and password_hash = $2 returning id`);
 
-/** Gives the caller another password. All other sessions of the caller end. */
+/** Changes the password of the caller and ends its other sessions. Returns the id of the user. */
 export async function changePassword(ctx: Context, { currentPassword, newPassword }: ChangePassword): Promise<string> {
-  const account = await readAccount(ctx, accountById, ctx.actor.userId);
+  const actor = requireUser(ctx.actor);
+  const account = await readAccount(ctx, accountById, actor.userId);
   if (!account) throw notFound();
-  authorize(ctx.actor, "user:update_personal", ownAccount(ctx.actor));
+  authorize(actor, "user:update_personal", ownAccount(actor));
   const problems = new Problems();
   problems.add("currentPassword", givenPasswordProblem(currentPassword));
   problems.add("newPassword", await newPasswordProblem(newPassword ?? "", currentPassword, account));
@@ -84,14 +86,14 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
   await verify(ctx, account, currentPassword ?? "", { refusal: notYourPassword });
   const hash = await ctx.services.passwords.hash(newPassword ?? "");
   if (!(await ctx.row(replacePassword, account.id, account.passwordHash, hash))) {
-    throw conflict("The password was changed by somebody else meanwhile.");
+    throw conflict("Another request has changed the password.");
   }
-  await endSessions(ctx, account.id, ctx.actor.credential?.id);
+  await endSessions(ctx, account.id, actor.credential.id);
   ctx.audit({ action: "update", ...identified(account), diff: { password: { old: "***", new: "***" } } });
   return account.id;
 }
 
-/** The hash to keep: a new one if today's cost differs from that of the stored one. */
+/** Returns the hash to store: a new one if the hashing parameters have changed. */
 function currentHash({ services: { passwords } }: Context, { passwordHash }: Account, password: string) {
   return passwordHash && passwords.needsRehash(passwordHash) ? passwords.hash(password, "stranger") : passwordHash;
 }

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { Context } from "../kernel/context.js";
-import { systemActor } from "../deployment/administrators.js";
+import { systemActor } from "../kernel/actor.js";
 import { statement } from "../kernel/database.js";
 import { DomainError, forbidden, Problems } from "../kernel/errors.js";
 import { type Account, accountById, identified, readAccount, refused } from "./accounts.js";
@@ -19,27 +19,27 @@ export interface RequestOneTimePasscode {
 export interface ChangePasswordWithPasscode {
   email?: string | null;
   oneTimePasscode?: string | null;
-  /** The new one. */
+  /** The new password. */
   password?: string | null;
 }
 
-/** Capital letters and digits that nobody mistakes for each other; ten of them are 49 bits. */
+/** Unambiguous capital letters and digits. A code of ten has 49 bits. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
 const codeLength = 10;
 
-/** Tries that a code stands, right and wrong ones. */
+/** Maximum number of attempts per code, successful or not. */
 const triesPerCode = 5;
 
-/** Codes of a user within an hour, and seconds between two of them. */
+/** Maximum number of codes per user and hour, and minimum seconds between two of them. */
 const codesPerHour = 5;
 const pause = 60;
 
-/** Accounts `u` that choose new passwords by passcode. */
+/** The condition that the password of the account `u` can be reset by passcode. */
 const mayReset = `u.status = 'active' and u.login_type = 'password' and u.deleted_at is null and not u.is_system`;
 
 /**
- * Sends a passcode to the holder of an account, if there is such an account. Nothing that happens before the answer
- * depends on it: whoever asks learns nothing, not even by the time it takes.
+ * Sends a passcode to the email of an account, if it exists. The lookup follows the response, so that neither the
+ * response nor its timing discloses whether the account exists.
  */
 export async function requestOneTimePasscode(ctx: Context, { email }: RequestOneTimePasscode): Promise<true> {
   requirePasswords(ctx);
@@ -80,14 +80,14 @@ const upsertPasscode = statement<Addressee>(`
 const isCurrent = statement(`
   select from one_time_passcodes where user_id = $1 and code_hash = $2 and expires_at > now()`);
 
-/** Replaces the user's passcode, unless it is too soon for another. Gives the user whom it was made for. */
+/** Replaces the passcode of a user, within the limits. Returns the user; `undefined` if no code was created. */
 async function storePasscode(ctx: Context, email: string, codeHash: Buffer): Promise<Addressee | undefined> {
   const user = await ctx.row(upsertPasscode, email, codeHash, ctx.config.passcodeLifetime / 1000);
   if (user) ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
   return user;
 }
 
-/** Gives an account a new password, for whoever has the code that was sent to its holder. All sessions and tokens end. */
+/** Changes a password by the passcode sent to the email of the account. Ends all sessions and tokens. */
 export async function changePasswordWithPasscode(ctx: Context, input: ChangePasswordWithPasscode): Promise<true> {
   requirePasswords(ctx);
   const { email, oneTimePasscode: code, password } = withoutNulls(input);
@@ -101,7 +101,7 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   try {
     await spend(ctx, passcode, password);
   } catch (error) {
-    // After any other failure the transaction may still hold the row that this would wait for.
+    // Only after domain errors: after others, the transaction may still lock the row.
     if (error instanceof DomainError) await ctx.services.database.query(giveTryBack, [passcode.id, passcode.codeHash]);
     throw error;
   }
@@ -119,16 +119,16 @@ function requirePasswords({ config }: Context): void {
   if (!config.passwordAuth) throw forbidden("Password authentication is disabled.");
 }
 
-/** A passcode that is tried, and whose it is. */
+/** The stored passcode of an attempt, and its user. */
 interface Passcode {
   id: string;
   username: string;
   codeHash: Buffer;
 }
 
-// The condition is checked again on the row as it is once others have let go of it, so that no more tries than these
-// are counted, however many come at once. A commit that waits for the disk would tell that there is a code: this one
-// does not, and only a crash of Postgres could forget it.
+// Postgres checks the condition again after it waited for the row lock, so concurrent attempts cannot exceed the limit.
+// The commit does not wait for the disk, because the timing would disclose that there is a code; a crash of Postgres can
+// lose the count.
 const countTry = statement<Passcode | { id: null }>(`
   with unawaited as (select set_config('synchronous_commit', 'off', true)),
   tried as (
@@ -143,8 +143,8 @@ const giveTryBack = statement(`
   update one_time_passcodes set attempts = attempts - 1 where user_id = $1 and code_hash = $2`);
 
 /**
- * Gives the passcode if this is it. The try counts before anything is compared, and outside the transaction of the
- * request: whatever becomes of that, it was a try.
+ * Returns the passcode if the code is correct. Counts the attempt before the comparison and outside of the transaction
+ * of the request, so that a rollback does not revert it.
  */
 async function tryCode(ctx: Context, email: string, code: string): Promise<Passcode> {
   const [tried] = await ctx.services.database.query(countTry, [email]);
@@ -154,10 +154,10 @@ async function tryCode(ctx: Context, email: string, code: string): Promise<Passc
   return tried;
 }
 
-/** One answer to all that can be wrong with a code and an e-mail. */
+/** The same error for a wrong code and a wrong email. */
 const wrongCode = () => new DomainError("BAD_USER_INPUT", "Incorrect email or one-time passcode.");
 
-// A login that is under way commits its session before, or finds the password changed.
+// A concurrent login either commits its session before this statement, or fails because the password has changed.
 const lockUser = statement(`select from users where id = $1 for no key update`);
 
 const changePassword = statement<{ id: string }>(`
@@ -173,7 +173,7 @@ const changePassword = statement<{ id: string }>(`
   )
   select id from changed`);
 
-/** Changes the password and spends the code, once. A password that is refused leaves the code as it is. */
+/** Changes the password and consumes the code. After an invalid password, the code stays valid. */
 async function spend(ctx: Context, { id, codeHash }: Passcode, password: string): Promise<void> {
   const account = await readAccount(ctx, accountById, id);
   if (!account) throw wrongCode();

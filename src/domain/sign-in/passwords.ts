@@ -4,7 +4,7 @@ import type { Lane } from "../outside/lanes.js";
 import { strengthOf } from "../outside/password-strength.js";
 import { findUser } from "../users/users.js";
 
-/** What is known of the person a password belongs to, and so makes it easy to guess. */
+/** Details of a user, which must not make up a password. */
 export interface PasswordOwner {
   email?: string;
   username?: string;
@@ -13,20 +13,20 @@ export interface PasswordOwner {
 
 export interface PasswordCheck {
   valid: boolean;
-  /** What to do better, in sentences; empty when there is nothing. */
+  /** Advice for an invalid password, in sentences; empty for a valid one. */
   details: string;
 }
 
 /** Longest password in bytes of UTF-8. */
 export const longestPassword = 1024;
 
-/** Strength from 0 to 4 that a password needs. */
+/** Required strength of a password, from 0 to 4. */
 const requiredScore = 3;
 
-/** Whether the password is longer than anybody may have one. Such a password is refused before it costs anything. */
+/** Whether the password exceeds the limit. To be checked before hashing. */
 export const isTooLong = (password: string) => Buffer.byteLength(password) > longestPassword;
 
-/** The rule for new passwords: not too long, and hard to guess for somebody who knows the person. */
+/** Checks the length of a new password, and its strength against attackers who know the user. */
 export async function checkPassword(
   password: string,
   owner: PasswordOwner = {},
@@ -39,7 +39,7 @@ export async function checkPassword(
   return { valid, details: valid ? "" : advice.join(" ") || "Must be harder to guess." };
 }
 
-/** The fault of a new password, if it has one, as a sentence. */
+/** Returns the problem of a new password as a sentence; `undefined` if it is valid. */
 export async function passwordProblem(
   password: string,
   owner?: PasswordOwner,
@@ -49,7 +49,7 @@ export async function passwordProblem(
   return valid ? undefined : details;
 }
 
-/** Whether the caller could take the password. Looks at it and forgets it. */
+/** Checks a new password for the caller without storing it. */
 export async function validatePassword(
   ctx: Context,
   { password }: { password?: string | null },
@@ -57,7 +57,6 @@ export async function validatePassword(
   const problems = new Problems();
   problems.add("password", password == null ? "Is required." : undefined);
   problems.throwIfAny();
-  // Read without a transaction: no connection is held while passwords wait for their turn.
-  const owner = ctx.actor.userId === undefined ? undefined : await findUser(ctx.afresh(), "me");
-  return checkPassword(password ?? "", owner);
+  // Without a transaction, so that no connection is held while passwords are queued.
+  return checkPassword(password ?? "", await findUser(ctx.afresh(), "me"));
 }

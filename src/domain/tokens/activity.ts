@@ -2,33 +2,33 @@ import type { Logger } from "pino";
 import { type Database, statement } from "../kernel/database.js";
 import type { Snapshot } from "./snapshots.js";
 
-/** How long sessions live, in milliseconds. */
+/** Lifetimes of sessions, in milliseconds. */
 export interface SessionLife {
-  /** A session ends when it was not used for this long. */
+  /** A session ends after this time without use. */
   sessionDuration: number;
-  /** A session ends at this age, however much it is used. */
+  /** A session ends at this age, even if in use. */
   sessionMaxAge: number;
 }
 
 interface Use {
   userId: string;
   at: Date;
-  /** The later end that the use earns a session. */
+  /** The new expiry of a session, if the use extends it. */
   expiresAt?: Date;
 }
 
 const hour = 3_600_000;
 
-/** A use is noted when the last noted one is older: stored times are at most 5 minutes late. */
+/** Milliseconds between recorded uses of a key. Stored times are at most 5 minutes behind. */
 const tolerated = 4 * 60_000;
 
-/** Milliseconds during which uses gather before they are written together. */
+/** Milliseconds for which uses are collected before they are written in one statement. */
 const gathering = 1_000;
 
-/** Uses that may wait to be written. Beyond it they are noted again at their next request. */
+/** Maximum number of uses to write. Further keys are recorded at their next request. */
 const limit = 10_000;
 
-// Rows that another replica is writing are skipped: nobody waits, and no two replicas can block each other.
+// Skips rows that another replica is writing, so that replicas neither wait for each other nor deadlock.
 const writeUses = statement(`
   with used as (
     select * from unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) as used (id, user_id, at, expires_at)
@@ -47,7 +47,7 @@ const writeUses = statement(`
   from (select user_id, max(at) as at from used group by user_id) seen, free_users f
   where u.id = f.id and seen.user_id = f.id`);
 
-/** Notes when keys were used and users seen, and lengthens sessions in use: in batches, never on a request's way. */
+/** Records the last use of keys and users and extends sessions in use, in batches outside of requests. */
 export class Activity {
   #noted = new Map<string, Use>();
   #timer: NodeJS.Timeout | undefined;
@@ -59,19 +59,19 @@ export class Activity {
     private readonly log: Logger,
   ) {}
 
-  /** Notes a use of the key, unless a recent one is stored already. */
+  /** Records a use of the key, unless a recent use is already stored. */
   note(snapshot: Snapshot, now: number): void {
     const end = this.#laterEnd(snapshot, now);
     if (now - snapshot.lastUsedAt < tolerated && end === undefined) return;
+    if (this.#noted.size >= limit) return;
     const { credential, userId } = snapshot.actor;
-    if (this.#noted.size >= limit || !credential || !userId) return;
     snapshot.lastUsedAt = now;
     if (end !== undefined) snapshot.expiresAt = end;
     this.#noted.set(credential.id, { userId, at: new Date(now), expiresAt: end === undefined ? end : new Date(end) });
     this.#timer ??= setTimeout(() => void this.flush(), gathering).unref();
   }
 
-  /** Writes what was noted. Never throws. */
+  /** Writes the recorded uses. Never throws. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -90,13 +90,13 @@ export class Activity {
         uses.map(([, { expiresAt }]) => expiresAt ?? null),
       ]);
     } catch (error) {
-      this.log.warn({ err: error, keys: uses.length }, "The last use of some keys could not be noted.");
+      this.log.warn({ err: error, keys: uses.length }, "The last use of some keys could not be recorded.");
     }
   }
 
-  /** Where a session ends now that it was used: moved once an hour of its duration is spent, up to its greatest age. */
+  /** The new expiry of a session in use: at most once per hour, up to its maximum age; `undefined` if unchanged. */
   #laterEnd({ actor, createdAt, expiresAt }: Snapshot, now: number): number | undefined {
-    if (actor.credential?.kind !== "session") return undefined;
+    if (actor.credential.kind !== "session") return undefined;
     const { sessionDuration, sessionMaxAge } = this.life;
     const spent = now + sessionDuration - expiresAt;
     const end = Math.min(now + sessionDuration, createdAt + sessionMaxAge);

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Actor } from "../kernel/actor.js";
+import type { Actor, AgentActor, ProxyActor, UserActor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Subscription } from "../kernel/events.js";
@@ -18,19 +18,19 @@ export interface CredentialsOptions {
   log: Logger;
 }
 
-/** Names a key in hints: whoever remembers anything of it looks again. */
+/** The hint that a key changed. Caches drop it. */
 export const keyHint = (id: string) => ({ topic: "auth", id: `k:${id}` }) as const;
 
-/** Names a user in hints: its roles, its status or its keys changed. */
+/** The hint that the roles, the status or the keys of a user changed. */
 export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` }) as const;
 
-/** Who is behind a token, for requests and for as long as a stream stays open. One per replica. */
+/** Authenticates tokens, and ends streams whose token has ended. One per replica. */
 export class Credentials {
   readonly #snapshots: Recent<Snapshot>;
   readonly #activity: Activity;
   readonly #watches: Watches;
-  readonly #agents: Machines;
-  readonly #proxies: Machines;
+  readonly #agents: Machines<AgentActor>;
+  readonly #proxies: Machines<ProxyActor>;
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
@@ -47,15 +47,15 @@ export class Credentials {
   }
 
   /**
-   * Who shows this token: a user, or the agent of a workspace. Answers at once when it was read less than a second ago.
-   * Throws, or rejects, with UNAUTHENTICATED.
+   * Returns the holder of a token: a user, or the agent of a workspace. Synchronous if the token is cached, for up to a
+   * second. Throws or rejects with UNAUTHENTICATED.
    */
-  authenticate(text: string): Actor | Promise<Actor> {
+  authenticate(text: string): UserActor | AgentActor | Promise<UserActor | AgentActor> {
     return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text);
   }
 
-  /** The same where only users count: machines keep no cookies. */
-  authenticateUser(text: string): Actor | Promise<Actor> {
+  /** Authenticates a token of a user, as in cookies; rejects all others with UNAUTHENTICATED. */
+  authenticateUser(text: string): UserActor | Promise<UserActor> {
     const token = parseToken(text);
     if (!token) throw unauthenticated("The token is malformed.");
     const recent = this.#snapshots.at(token.id);
@@ -64,21 +64,30 @@ export class Credentials {
       : this.#snapshots.read(token.id).then((read) => this.#admit(token, read));
   }
 
-  /** Which proxy shows this token. */
-  authenticateProxy = (text: string): Actor | Promise<Actor> => this.#proxies.authenticate(text);
+  /** Authenticates a token of a workspace proxy; rejects all others with UNAUTHENTICATED. */
+  authenticateProxy = (text: string): ProxyActor | Promise<ProxyActor> => this.#proxies.authenticate(text);
 
   /**
-   * Calls `onEnd` once, at most 5 seconds after the actor's key was revoked or expired or its user was suspended, or
-   * after the token of a machine ended. Returns the function that stops watching.
+   * Calls `onEnd` once, at most 5 seconds after the key of a user was revoked or expired, the user was suspended, or
+   * the token of a machine ended. Returns the function that stops watching.
    */
   watch(actor: Actor, onEnd: () => void): () => void {
-    const { kind, credential, userId } = actor;
-    if (kind === "agent") return this.#agents.watch(actor, onEnd);
-    if (kind === "proxy") return this.#proxies.watch(actor, onEnd);
-    return credential ? this.#watches.add(credential.id, userId, onEnd) : () => {};
+    switch (actor.kind) {
+      case "user":
+        return this.#watches.add(actor.credential.id, actor.userId, onEnd);
+      case "agent":
+        return this.#agents.watch(actor, onEnd);
+      case "proxy":
+        return this.#proxies.watch(actor, onEnd);
+      case "system":
+      case "anonymous":
+        return () => {};
+      default:
+        return actor satisfies never;
+    }
   }
 
-  /** Writes what is not written yet and forgets the rest. */
+  /** Stops watching, and writes the recorded uses. */
   async close(): Promise<void> {
     this.#hints.close();
     this.#watches.close();
@@ -87,8 +96,8 @@ export class Credentials {
     await this.#activity.flush();
   }
 
-  #admit(token: Token, snapshot: Snapshot | undefined): Actor {
-    const isGenuine = snapshot?.actor.credential?.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
+  #admit(token: Token, snapshot: Snapshot | undefined): UserActor {
+    const isGenuine = snapshot?.actor.credential.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
     if (!snapshot || !isGenuine) throw unauthenticated("The token is not valid.");
     const now = Date.now();
     if (snapshot.expiresAt <= now) {
@@ -105,12 +114,12 @@ export class Credentials {
       this.#agents.changed(id);
       this.#proxies.changed(id);
     } else if (hint.startsWith("k:")) {
-      // Keys that this one has asked for end with it.
-      this.#snapshots.dropWhere(({ actor }) => actor.credential?.id === id || actor.credential?.parentId === id);
+      // Keys that were created with this one end with it.
+      this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
       this.#watches.checkKey(id);
     } else {
       this.#snapshots.dropWhere(({ actor }) => actor.userId === id);
-      this.#watches.checkUser(id);
+      this.#watches.checkHolder(id);
     }
   }
 

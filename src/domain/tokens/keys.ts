@@ -1,13 +1,14 @@
+import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { type Action, authorize, isScope, narrowed, scopeCatalogue, sees } from "../authorization/authorization.js";
+import { type Action, authorize, isScope, narrowed, scopeCatalog, sees } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
-import { conflict, forbidden, notFound, Problems, quote, unauthenticated, violatedUnique } from "../kernel/errors.js";
+import { conflict, forbidden, notFound, Problems, quote, unauthenticated, onViolation } from "../kernel/errors.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./credentials.js";
 import { newToken, type TokenKind } from "./text.js";
 
-/** A session or key as its user and administrators see it: never the secret. */
+/** A session or key without its secret. */
 export interface ApiKeyRow {
   id: string;
   userId: string;
@@ -24,11 +25,11 @@ export interface ApiKeyRow {
 
 export interface CreateApiKey {
   name?: string | null;
-  /** Left out: `all`. */
+  /** Default: `all`. */
   scopes?: string[] | null;
-  /** RFC 3339. Left out: after the default lifetime. */
+  /** RFC 3339. Default: after the default lifetime. */
   expiresAt?: string | null;
-  /** Whose key it is, if not the caller's: a service account. */
+  /** The holder, if not the caller: a service account. */
   user?: string | null;
 }
 
@@ -45,7 +46,7 @@ const keysOfUser = statement<ApiKeyRow>(`
   where user_id = $1 and ($2::text is null or kind = $2)
   order by created_at desc, id desc limit 1000`);
 
-/** The sessions and keys of a user, or those of one kind, newest first. Ended ones stay in the list for a week. */
+/** Lists the sessions and keys of a user, optionally of one kind, newest first. Expired ones stay listed for a week. */
 export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | null): Promise<ApiKeyRow[]> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "api_key:read", userTarget(user));
@@ -54,16 +55,19 @@ export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | 
 
 const keysByIds = statement<ApiKeyRow>(`select ${keyColumns} from api_keys where id = any($1::text[])`);
 
-/** Keys by id, for `ctx.load`: those that ended are not found. Does not ask who reads: what leads to the id decides. */
+/**
+ * Batch read of keys by id, for `ctx.load`. Deleted keys are NOT_FOUND. Checks no permission: the object with the id
+ * does.
+ */
 export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | Error>> {
   const keys = new Map((await ctx.rows(keysByIds, ids)).map((key) => [key.id, key]));
   return ids.map((id) => keys.get(id) ?? notFound());
 }
 
-/** API tokens of a user at most, ended ones not counted. */
+/** Maximum number of unexpired API tokens of a user. */
 const tokensPerUser = 100;
 
-/** Deletes the expired API token of a user that still has a name, so that the key `$1` can have it. */
+/** Deletes an expired API token of the user with the name, so that the key `$1` can have the name. */
 const freeName = (user: string, name: string): string => `
   freed as (
     delete from api_keys
@@ -71,8 +75,8 @@ const freeName = (user: string, name: string): string => `
     returning id
   )`;
 
-// The caller has locked the user, so the count holds until the commit. The credential in use must still be there:
-// what has just been revoked, or ended with a password, must not leave a token behind.
+// The lock on the user keeps the count constant until the commit. Requires that the creating credential still exists: it
+// may have been revoked, or ended by a password change, during the request.
 const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boolean }>(`
   with giver as (
     select from api_keys where id = $9 for key share
@@ -87,30 +91,31 @@ const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boole
   select held, exists (select from giver) as "isGiven", exists (select from created) as "isCreated" from living`);
 
 /**
- * Makes an API token, for the caller or for a service account. Through a scoped credential it gets at most the scopes
- * and the remaining life of that credential. Gives the text of the token, which is shown this once.
+ * Creates an API token for the caller or for a service account. A scoped credential passes on at most its own scopes
+ * and remaining lifetime. Returns the text of the token, which is not readable later.
  */
 export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{ id: string; token: string }> {
+  const actor = requireUser(ctx.actor);
   const user = await lockUser(ctx, input.user ?? "me", "api_key:create");
-  authorize(ctx.actor, "api_key:create", userTarget(user));
+  authorize(actor, "api_key:create", userTarget(user));
 
   const { name = "", scopes = ["all"] } = withoutNulls(input);
   const problems = new Problems();
   problems.add("name", keyNameProblem(name));
-  const mostScopes = scopeCatalogue.length;
+  const mostScopes = scopeCatalog.length;
   const isFew = scopes.length > 0 && scopes.length <= mostScopes;
   problems.add("scopes", isFew ? undefined : `Must name 1 to ${mostScopes} scopes.`);
   for (const [index, scope] of scopes.slice(0, mostScopes).entries()) {
     if (!isScope(scope)) problems.add(`scopes[${index}]`, `There is no scope ${quote(scope)}.`);
   }
-  const expiresAt = endOf(ctx, input.expiresAt, problems);
+  const expiresAt = endOf(ctx, actor, input.expiresAt, problems);
   problems.throwIfAny();
   if (user.status === "suspended") throw conflict("The account is suspended.");
 
-  const given = givable(ctx, [...new Set(scopes)]);
+  const given = givable(actor, [...new Set(scopes)]);
   const token = newToken("token");
   const { ip = null, userAgent = null } = ctx.request;
-  const values = [token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent, ctx.actor.credential?.id];
+  const values = [token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent, actor.credential.id];
   const result = await ctx.row(insertToken, ...values);
   if (!result?.isGiven) throw unauthenticated("The token is not valid.");
   if (result.held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
@@ -124,7 +129,7 @@ const renameKey = statement<{ id: string }>(`
   with ${freeName("$3", "$2")}
   update api_keys set name = $2 from (select count(*) from freed) freed where id = $1 returning id`);
 
-/** Gives an API token another name. */
+/** Renames an API token. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
   const { key } = await findKey(ctx, id, "api_key:update");
   const problems = new Problems();
@@ -132,9 +137,9 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
-  const renamed = await ctx.row(renameKey, id, name, key.userId).catch((error: unknown) => {
-    throw violatedUnique(error) === "api_keys_token_name_unique" ? nameTaken() : error;
-  });
+  const renamed = await ctx
+    .row(renameKey, id, name, key.userId)
+    .catch(onViolation({ api_keys_token_name_unique: nameTaken }));
   if (!renamed) throw notFound();
   const diff = { name: { old: key.name, new: name } };
   ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name ?? "", diff });
@@ -143,11 +148,11 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
 
 const deleteKey = statement<{ id: string }>(`delete from api_keys where id = $1 returning id`);
 
-/** Ends a session or key at once, on every replica within a second. Gives it as it was. */
+/** Ends a session or key, on every replica within a second. Returns the key before the deletion. */
 export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
   const { key, user } = await findKey(ctx, id, "api_key:delete");
-  // What the caller may do to another account depends on its roles, which must not change meanwhile.
-  if (user.id !== ctx.actor.userId) authorize(ctx.actor, "api_key:delete", userTarget(await lockUser(ctx, user.id)));
+  // Permissions on another account depend on its roles, which the lock keeps from changing.
+  if (user.id !== userIdOf(ctx.actor)) authorize(ctx.actor, "api_key:delete", userTarget(await lockUser(ctx, user.id)));
   if (!(await ctx.row(deleteKey, id))) throw notFound();
   const diff = { user: { old: user.username } };
   ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
@@ -155,7 +160,7 @@ export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow>
   return key;
 }
 
-/** A key that the caller may do this to. Keys that the caller cannot see are not found. */
+/** Finds a key on which the caller has the permission. Throws NOT_FOUND for keys that the caller cannot see. */
 async function findKey(
   ctx: Context,
   id: string,
@@ -170,31 +175,38 @@ async function findKey(
   return { key, user };
 }
 
-/** The scopes that the credential in use can hand on. */
-function givable({ actor }: Context, wanted: string[]): string[] {
-  const given = narrowed(wanted, actor.scopes);
+/** The requested scopes that a credential can pass on to a key. Throws FORBIDDEN if there are none. */
+function givable({ scopes }: UserActor, wanted: string[]): string[] {
+  const given = narrowed(wanted, scopes);
   if (given.length > 0) return given;
   throw forbidden("Forbidden.", { detail: "The credential has none of these scopes.", requiredScopes: wanted });
 }
 
-/** When the key ends: as asked, or after the default lifetime; never after a scoped credential that makes it. */
-function endOf({ actor, config }: Context, asked: string | null | undefined, problems: Problems): string {
+/** The expiry of a key: the requested or the default one, but not after that of a scoped credential that creates it. */
+function endOf(
+  { config }: Context,
+  { credential, scopes }: UserActor,
+  requested: string | null | undefined,
+  problems: Problems,
+): string {
   const now = Date.now();
   const { apiKeyDefaultLifetime, apiKeyMaxLifetime } = config;
-  const end = asked ? Date.parse(asked) : now + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
-  if (end <= now) problems.add("expiresAt", "Must lie in the future.");
+  const end = requested ? Date.parse(requested) : now + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
+  if (end <= now) problems.add("expiresAt", "Must be in the future.");
   if (end > now + apiKeyMaxLifetime) {
-    problems.add("expiresAt", `Must lie before ${new Date(now + apiKeyMaxLifetime).toISOString()}.`);
+    problems.add("expiresAt", `Must be before ${new Date(now + apiKeyMaxLifetime).toISOString()}.`);
   }
-  const isScoped = actor.credential && !actor.scopes.includes("all");
-  return new Date(isScoped ? Math.min(end, Date.parse(actor.credential!.expiresAt)) : end).toISOString();
+  const isScoped = !scopes.includes("all");
+  return new Date(isScoped ? Math.min(end, Date.parse(credential.expiresAt)) : end).toISOString();
 }
 
 const keyNameProblem = (name: string): string | undefined =>
   name === "" ? "Must be 1 to 64 characters long." : displayNameProblem(name);
 
 const nameTaken = () =>
-  conflict("An API token of this name exists already.", [{ field: "name", detail: "Is taken by another API token." }]);
+  conflict("An API token with this name already exists.", [
+    { field: "name", detail: "Is taken by another API token." },
+  ]);
 
 /** Null means absent. */
 const withoutNulls = ({ name, scopes }: CreateApiKey) => ({ name: name ?? undefined, scopes: scopes ?? undefined });

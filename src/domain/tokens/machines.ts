@@ -1,37 +1,30 @@
 import type { Logger } from "pino";
-import type { Actor } from "../kernel/actor.js";
+import type { AgentActor, MachineActor } from "../kernel/actor.js";
 import { type Database, type Statement, statement } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { Recent } from "./recent.js";
 import { hashSecret } from "./text.js";
 import { Watches } from "./watches.js";
 
-/** The machine behind a token. */
-interface Holder {
-  id: string;
-  /** The workspace that an agent speaks for. */
-  workspaceId?: string;
-}
-
-/** How one kind of machine signs in. */
-export interface MachineKind {
-  readonly kind: Actor["kind"];
-  /** The form of its tokens; the last group is the secret, whose SHA-256 is stored. */
+/** The tokens of one kind of machine. */
+export interface MachineTokens<Machine extends MachineActor> {
+  readonly kind: Machine["kind"];
+  /** Matches tokens. The last group is the secret, whose SHA-256 is stored. */
   readonly form: RegExp;
-  /** What is said of a text of another form. */
+  /** The error message for other texts. */
   readonly malformed: string;
-  /** The machine with the secret hashed `$1`, as long as its token counts. */
-  readonly bySecret: Statement<Holder>;
-  /** Which of the tokens in `$1` count, each by the SHA-256 of its secret as base64. */
+  /** Selects the machine with a valid token whose secret has the SHA-256 `$1`. */
+  readonly bySecret: Statement<Omit<Machine, "kind" | "tokenHash">>;
+  /** Selects the valid tokens among `$1`, each as the SHA-256 of its secret, base64. */
   readonly living: Statement<{ id: string }>;
 }
 
-/** Agents of workspaces that were not deleted, until they are started anew, stopped or deleted. */
-export const agents: MachineKind = {
+/** Tokens of agents. They end when the agent restarts or stops, or its workspace is deleted. */
+export const agents: MachineTokens<AgentActor> = {
   kind: "agent",
   form: /^stwa_([0-9A-Za-z]{43})$/,
   malformed: "The token is malformed.",
-  bySecret: statement<Holder>(`
+  bySecret: statement(`
     select a.id, a.workspace_id as "workspaceId" from workspace_agents a join workspaces w on w.id = a.workspace_id
     where a.token_hash = $1 and a.token_ended_at is null and w.deleted_at is null`),
   living: statement<{ id: string }>(`
@@ -40,42 +33,41 @@ export const agents: MachineKind = {
     where a.token_ended_at is null and w.deleted_at is null`),
 };
 
-/** Names a machine in hints: its token ended. */
+/** The hint that the token of a machine ended. */
 export const machineHint = (id: string) => ({ topic: "auth", id: `m:${id}` }) as const;
 
-/** Who is behind the tokens of one kind of machine, remembered as keys of users are. */
-export class Machines {
-  readonly #recent: Recent<Actor>;
+/** Authenticates tokens of one kind of machine, with a cache and watches as for keys of users. */
+export class Machines<Machine extends MachineActor> {
+  readonly #recent: Recent<Machine>;
   readonly #watches: Watches;
 
   constructor(
-    private readonly kind: MachineKind,
+    private readonly tokens: MachineTokens<Machine>,
     database: Database,
     log: Logger,
   ) {
-    this.#watches = new Watches(database, kind.living, log);
-    this.#recent = new Recent(async (secretHash) => {
-      const [holder] = await database.query(kind.bySecret, [Buffer.from(secretHash, "base64")]);
-      return holder && this.#actor(holder, secretHash);
+    this.#watches = new Watches(database, tokens.living, log);
+    this.#recent = new Recent(async (tokenHash) => {
+      const [row] = await database.query(tokens.bySecret, [Buffer.from(tokenHash, "base64")]);
+      return row && ({ ...row, kind: tokens.kind, tokenHash } as unknown as Machine);
     });
   }
 
-  /** Throws, or rejects, with UNAUTHENTICATED. */
-  authenticate(text: string): Actor | Promise<Actor> {
-    const secret = this.kind.form.exec(text)?.at(-1);
-    if (secret === undefined) throw unauthenticated(this.kind.malformed);
+  /** Throws or rejects with UNAUTHENTICATED. */
+  authenticate(text: string): Machine | Promise<Machine> {
+    const secret = this.tokens.form.exec(text)?.at(-1);
+    if (secret === undefined) throw unauthenticated(this.tokens.malformed);
     const key = hashSecret(secret).toString("base64");
-    return this.#recent.at(key) ?? this.#recent.read(key).then(genuine);
+    return this.#recent.at(key) ?? this.#recent.read(key).then(required);
   }
 
-  /** Calls `onEnd` once, at most 5 seconds after the token ended. The result stops watching. */
-  watch = ({ machineId, machineToken = "" }: Actor, onEnd: () => void): (() => void) =>
-    this.#watches.add(machineToken, machineId, onEnd);
+  /** Calls `onEnd` once, at most 5 seconds after the token ended. Returns the function that stops watching. */
+  watch = ({ id, tokenHash }: Machine, onEnd: () => void): (() => void) => this.#watches.add(tokenHash, id, onEnd);
 
-  /** The token of a machine may have ended. */
+  /** Checks again whether the token of a machine is valid. */
   changed(id: string): void {
-    this.#recent.dropWhere(({ machineId }) => machineId === id);
-    this.#watches.checkUser(id);
+    this.#recent.dropWhere((machine) => machine.id === id);
+    this.#watches.checkHolder(id);
   }
 
   missedChanges(): void {
@@ -86,20 +78,9 @@ export class Machines {
   close(): void {
     this.#watches.close();
   }
-
-  /** Machines hold no roles and no scopes: fields that take them say so. */
-  #actor = ({ id, workspaceId }: Holder, machineToken: string): Actor => ({
-    kind: this.kind.kind,
-    machineId: id,
-    machineToken,
-    workspaceId,
-    siteRoles: [],
-    organizations: new Map(),
-    scopes: [],
-  });
 }
 
-function genuine(actor: Actor | undefined): Actor {
-  if (!actor) throw unauthenticated("The token is not valid.");
-  return actor;
+function required<Machine>(machine: Machine | undefined): Machine {
+  if (!machine) throw unauthenticated("The token is not valid.");
+  return machine;
 }

@@ -1,32 +1,34 @@
 import { LRUCache } from "lru-cache";
 
-/** Milliseconds for which what was read counts: what is revoked dies within them even if no hint arrives. */
+/**
+ * Milliseconds from the start of a read for which its result is cached. Limits the delay of a revocation without hint.
+ */
 const lifetime = 1_000;
 
-/** Values kept at most, about a kilobyte each. */
+/** Maximum number of values, about a kilobyte each. */
 const limit = 10_000;
 
-/** What was read a moment ago, by key: one statement for those who ask at the same time, and for the second after it. */
+/** A cache of values read less than a second ago. Concurrent reads of a key share one statement. */
 export class Recent<Value extends object> {
   readonly #known = new LRUCache<string, { value: Value; readAt: number }>({ max: limit });
   readonly #reading = new Map<string, Promise<Value | undefined>>();
 
   constructor(private readonly source: (key: string) => Promise<Value | undefined>) {}
 
-  /** The value, if a fresh one is at hand. */
+  /** Returns the cached value, if any. */
   at(key: string): Value | undefined {
     const known = this.#known.get(key);
     return known && performance.now() - known.readAt < lifetime ? known.value : undefined;
   }
 
-  /** Reads the value anew, or with those who are reading it. `undefined` if there is none. */
+  /** Reads the value, or joins a running read. Resolves to `undefined` if there is none. */
   read(key: string): Promise<Value | undefined> {
     const running = this.#reading.get(key);
     if (running) return running;
     const readAt = performance.now();
     const reading = this.source(key)
       .then((value) => {
-        // Dropped meanwhile: what was read may be older than the change.
+        // Not cached if dropped during the read: the value may be older than the change.
         if (value && this.#reading.get(key) === reading) this.#known.set(key, { value, readAt });
         return value;
       })
@@ -37,7 +39,7 @@ export class Recent<Value extends object> {
     return reading;
   }
 
-  /** Forgets all that a change may concern. */
+  /** Drops the values that a change may affect, the results of running reads included. */
   dropWhere(isConcerned: (value: Value) => boolean): void {
     this.#reading.clear();
     for (const [key, { value }] of this.#known) if (isConcerned(value)) this.#known.delete(key);

@@ -1,18 +1,18 @@
-import type { Actor } from "../kernel/actor.js";
+import type { UserActor } from "../kernel/actor.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import { type Database, lookup, statement } from "../kernel/database.js";
 import { Recent } from "./recent.js";
 import type { TokenKind } from "./text.js";
 
-/** A key as of a moment ago, with everything that decides what its holder may do. */
+/** A key, with all data of its user that permissions depend on. */
 export interface Snapshot {
   readonly secretHash: Buffer;
-  readonly actor: Actor;
+  readonly actor: UserActor;
   readonly isSuspended: boolean;
-  /** Milliseconds since the epoch, as the times below. */
+  /** Milliseconds since the epoch, like the times below. */
   readonly createdAt: number;
   expiresAt: number;
-  /** When its use was last noted; 0 if never. */
+  /** The last recorded use; 0 if none. */
   lastUsedAt: number;
 }
 
@@ -39,12 +39,20 @@ const keyWithUser = lookup<KeyRow>(`
   from api_keys k join users u on u.id = k.user_id
   where k.id = $1 and u.deleted_at is null and not u.is_system`);
 
-/** Which of the keys in `$1` still count. */
+/**
+ * Selects the valid keys among `$1`. `offset 0` has Postgres find each key by its id: with old table statistics, a join
+ * that starts from users compares every key of a user with all given ids (290 ms for 1,000 of 10,000 keys).
+ */
 export const livingKeys = statement<{ id: string }>(`
-  select k.id from api_keys k join users u on u.id = k.user_id
-  where k.id = any($1::text[]) and k.expires_at > now() and u.status = 'active' and u.deleted_at is null`);
+  select k.id
+  from unnest($1::text[]) as given(id)
+    cross join lateral (
+      select id, user_id from api_keys where id = given.id and expires_at > now() offset 0
+    ) k
+    join users u on u.id = k.user_id
+  where u.status = 'active' and u.deleted_at is null`);
 
-/** What the keys in use allow, by their ids. */
+/** The keys in use, by id. */
 export const snapshots = (database: Database, entersWorkspaces: boolean): Recent<Snapshot> =>
   new Recent(async (id) => {
     const [row] = await database.query(keyWithUser, [id]);

@@ -1,10 +1,12 @@
-import type { Context, Services } from "../kernel/context.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
+import { day, purge } from "../kernel/purge.js";
 import { keyHint, userHint } from "./credentials.js";
 import { newToken } from "./text.js";
 
-/** Sessions of a user at most: the oldest ends when one more begins. */
+/** Maximum number of sessions of a user. Another one ends the oldest. */
 const sessionsPerUser = 100;
 
 const insertSession = statement<{ id: string }>(`
@@ -18,7 +20,7 @@ const insertSession = statement<{ id: string }>(`
   )
   returning id`);
 
-/** Begins a session of a user whose row this transaction has locked. Gives the text of its token. */
+/** Creates a session of a user, which the transaction must have locked. Returns the text of its token. */
 export async function issueSession(ctx: Context, userId: string): Promise<string> {
   const { sessionDuration, sessionMaxAge } = ctx.config;
   const { ip = null, userAgent = null } = ctx.request;
@@ -32,18 +34,17 @@ export async function issueSession(ctx: Context, userId: string): Promise<string
 const deleteSessions = statement<{ id: string }>(`
   delete from api_keys where user_id = $1 and kind = 'session' and id is distinct from $2 returning id`);
 
-/** Ends the sessions of a user, but for the one to be kept. Gives their number. */
+/** Ends the sessions of a user, except one to keep. Returns their number. */
 export async function endSessions(ctx: Context, userId: string, kept?: string): Promise<number> {
   const ended = await ctx.rows(deleteSessions, userId, kept ?? null);
   ctx.publish(userHint(userId));
   return ended.length;
 }
 
-/** Ends all sessions of the caller but the one that asks. Gives their number. */
+/** Ends all sessions of the caller except the current one. Returns their number. */
 export async function revokeSessions(ctx: Context): Promise<number> {
-  const { userId, credential } = ctx.actor;
-  if (!userId) throw notFound();
-  const ended = await endSessions(ctx, userId, credential?.id);
+  const { userId, credential } = requireUser(ctx.actor);
+  const ended = await endSessions(ctx, userId, credential.id);
   if (ended > 0) {
     const diff = { sessions: { old: ended, new: 0 } };
     ctx.audit({ action: "revoke", resourceType: "user", resourceId: userId, diff });
@@ -53,10 +54,9 @@ export async function revokeSessions(ctx: Context): Promise<number> {
 
 const deleteKey = statement<{ name: string }>(`delete from api_keys where id = $1 returning name`);
 
-/** Ends the credential that the caller used. Gives its id. */
+/** Ends the credential of this request. Returns its id. */
 export async function logout(ctx: Context): Promise<string> {
-  const { credential } = ctx.actor;
-  if (!credential) throw notFound();
+  const { credential } = requireUser(ctx.actor);
   const ended = await ctx.row(deleteKey, credential.id);
   if (!ended) throw notFound();
   ctx.audit({ action: "logout", resourceType: "api_key", resourceId: credential.id, resourceLabel: ended.name });
@@ -64,14 +64,5 @@ export async function logout(ctx: Context): Promise<string> {
   return credential.id;
 }
 
-const deleteExpired = statement<{ id: string }>(`
-  delete from api_keys where id in (
-    select id from api_keys where expires_at < now() - interval '7 days' order by expires_at limit 1000
-    for update skip locked
-  )
-  returning id`);
-
-/** Deletes keys a week after their end, in small steps. Every replica may run it at any time. */
-export async function deleteExpiredKeys({ database }: Pick<Services, "database">): Promise<void> {
-  await database.exhaust(deleteExpired);
-}
+/** Deletes keys a week after they expired. */
+export const keyPurge = purge("api_keys", { by: "expires_at", keptFor: 7 * day });

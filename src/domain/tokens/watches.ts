@@ -1,18 +1,18 @@
 import type { Logger } from "pino";
 import type { Database, Statement } from "../kernel/database.js";
 
-/** Milliseconds after which open streams of an ended key are closed at the latest. */
+/** Maximum delay in milliseconds before streams of an ended key are closed, if its hint is lost. */
 const interval = 5_000;
 
-/** Keys that one statement checks. */
+/** Maximum number of keys checked in one statement. */
 const chunk = 1_000;
 
 interface Watched {
-  userId: string | undefined;
+  holderId: string;
   ends: Set<() => void>;
 }
 
-/** The keys, or machines, behind open sockets and streams: checked together every 5 s, and at once when one changed. */
+/** Checks the keys of open sockets and streams, of users or machines, every 5 seconds and after hints. */
 export class Watches {
   readonly #watched = new Map<string, Watched>();
   readonly #due = new Set<string>();
@@ -21,15 +21,18 @@ export class Watches {
 
   constructor(
     private readonly database: Database,
-    /** Which of the ids in `$1` still count. */
+    /** Selects the valid ids among `$1`. */
     private readonly living: Statement<{ id: string }>,
     private readonly log: Logger,
   ) {}
 
-  /** Calls `onEnd` once, when the key is gone or expired or its user suspended. The result stops watching. */
-  add(keyId: string, userId: string | undefined, onEnd: () => void): () => void {
-    const watched = this.#watched.get(keyId) ?? { userId, ends: new Set() };
-    // One entry per caller, even if the same function comes twice.
+  /**
+   * Calls `onEnd` once, when the key is deleted or expired or its user suspended. Returns the function that stops
+   * watching.
+   */
+  add(keyId: string, holderId: string, onEnd: () => void): () => void {
+    const watched = this.#watched.get(keyId) ?? { holderId, ends: new Set() };
+    // A new function, since `onEnd` may be added twice.
     const end = () => onEnd();
     watched.ends.add(end);
     this.#watched.set(keyId, watched);
@@ -44,9 +47,10 @@ export class Watches {
     if (this.#watched.has(id)) this.#check([id]);
   }
 
-  checkUser(userId: string): void {
+  /** Checks the keys of a user or machine. */
+  checkHolder(holderId: string): void {
     const ids: string[] = [];
-    for (const [id, watched] of this.#watched) if (watched.userId === userId) ids.push(id);
+    for (const [id, watched] of this.#watched) if (watched.holderId === holderId) ids.push(id);
     this.#check(ids);
   }
 
@@ -76,7 +80,7 @@ export class Watches {
         for (const id of ids) if (!living.has(id)) this.#end(id);
       }
     } catch (error) {
-      // The next interval looks at all of them again.
+      // The next interval checks all keys again.
       this.#due.clear();
       this.log.warn({ err: error }, "Open streams could not be checked for ended sessions.");
     } finally {

@@ -1,7 +1,7 @@
 import { Problems } from "../kernel/errors.js";
 import { proseProblem, textProblem } from "../kernel/text.js";
 
-/** What a user says of a secret. */
+/** The fields of a secret that a user sets. */
 export interface SecretFields {
   name?: string | null;
   value?: string | null;
@@ -11,9 +11,9 @@ export interface SecretFields {
 }
 
 /** Bytes of one value. */
-const longestValue = 24_576;
+const maxValueBytes = 24_576;
 
-/** The faults of the fields that are there, in their order. Never quotes a value. */
+/** Collects the faults of the given fields, in order. Messages never contain the secret value. */
 export function secretProblems({ name, value, description, envName, filePath }: SecretFields): Problems {
   const problems = new Problems();
   if (name != null) problems.add("name", secretNameProblem(name));
@@ -37,7 +37,7 @@ function secretNameProblem(name: string): string | undefined {
 }
 
 const valueProblem = (value: string): string | undefined =>
-  isBytes(value, 1, longestValue) ? textProblem(value) : `Must be 1 to ${longestValue} bytes.`;
+  isBytes(value, 1, maxValueBytes) ? textProblem(value) : `Must be 1 to ${maxValueBytes} bytes.`;
 
 function envNameProblem(name: string): string | undefined {
   if (name === "") return undefined;
@@ -55,7 +55,7 @@ const reservedNames = new Set(
 );
 const reservedPrefixes = ["STEWARD_", "GIT_", "LC_", "LD_", "DYLD_"];
 
-/** Names that belong to the system, in any letter case. */
+/** Rejects names that the system reserves, in any letter case. */
 function reservedEnvNameProblem(name: string): string | undefined {
   const upper = name.toUpperCase();
   if (reservedNames.has(upper)) return `The name ${upper} is reserved.`;

@@ -4,11 +4,11 @@ import { statement } from "../kernel/database.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { findUser, userTarget } from "../users/users.js";
 
-/** How much of what a user may store is used. Bytes are those of plain values. */
+/** The storage that a user's secrets use. Bytes are those of plain values. */
 interface Used {
   count: number;
   valueBytes: number;
-  /** Of the values that become environment variables. */
+  /** Bytes of the values that become environment variables. */
   envBytes: number;
 }
 
@@ -18,7 +18,7 @@ export interface UserSecretUsage extends Used {
   maxEnvBytes: number;
 }
 
-/** What there is just one of for each user, and what counts. */
+/** The properties of a secret that are unique per user, and its size. */
 export interface Occupied {
   id: string;
   name: string;
@@ -32,7 +32,7 @@ const usedColumns = `count(*) as count, coalesce(sum(value_bytes), 0) as "valueB
 
 const usedByUser = statement<Used>(`select ${usedColumns} from user_secrets where user_id = $1`);
 
-/** How much a user has stored, for the user alone. */
+/** Reads the usage and limits of a user, for that user only. */
 export async function readUserSecretUsage(ctx: Context, ref: string): Promise<UserSecretUsage> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user_secret:read", userTarget(user));
@@ -58,27 +58,27 @@ const otherSecrets = statement<Others>(`
   from user_secrets where user_id = $1 and id <> $2`);
 
 /**
- * Throws if the user has no room for a new secret, or for a change of the one that was `before`. Whoever runs it has
- * locked the user, so that the answer holds until the commit.
+ * Throws if a new secret, or a changed one that was `before`, exceeds the user's limits or takes a unique field of
+ * another secret. The caller has locked the user, so that the result holds until the commit.
  */
 export async function requireRoom(ctx: Context, userId: string, secret: Occupied, before?: Occupied): Promise<void> {
   const { id, name, envName, filePath } = secret;
   const others = (await ctx.row(otherSecrets, userId, id, name, envName, filePath))!;
-  refuseTaken(others);
-  refuseExcess(ctx, others, secret, before);
+  rejectTaken(others);
+  rejectExcess(ctx, others, secret, before);
 }
 
-function refuseTaken({ takesName, takesEnvName, takesFilePath }: Others): void {
+function rejectTaken({ takesName, takesEnvName, takesFilePath }: Others): void {
   const taken = Object.entries({ name: takesName, envName: takesEnvName, filePath: takesFilePath })
     .filter(([, isTaken]) => isTaken)
     .map(([field]) => ({ field, detail: "Is in use by another secret." }));
   if (taken.length > 0) throw conflict("Validation failed.", taken);
 }
 
-/** A cap may lie below what is stored already: it is growth that is refused. */
-function refuseExcess({ config }: Context, others: Used, after: Occupied, before?: Occupied): void {
-  const [counted, was] = [countedOf(after), countedOf(before)];
-  const exceeds = (part: keyof Used, most: number) => counted[part] > was[part] && others[part] + counted[part] > most;
+/** Rejects growth beyond a limit. Limits may be below current usage. */
+function rejectExcess({ config }: Context, others: Used, after: Occupied, before?: Occupied): void {
+  const [added, former] = [usageOf(after), usageOf(before)];
+  const exceeds = (part: keyof Used, most: number) => added[part] > former[part] && others[part] + added[part] > most;
   const { userSecretsMaxCount: most, userSecretsMaxTotalBytes: bytes, userSecretsMaxEnvBytes: envBytes } = config;
   const problems = new Problems();
   if (exceeds("count", most)) problems.add("name", `A user can have at most ${most} secrets.`);
@@ -88,8 +88,8 @@ function refuseExcess({ config }: Context, others: Used, after: Occupied, before
   problems.throwIfAny();
 }
 
-/** What a secret adds to the usage. */
-const countedOf = (secret: Occupied | undefined): Used => ({
+/** The usage of a single secret. */
+const usageOf = (secret: Occupied | undefined): Used => ({
   count: secret ? 1 : 0,
   valueBytes: secret?.valueBytes ?? 0,
   envBytes: secret?.envName ? secret.valueBytes : 0,

@@ -1,6 +1,9 @@
+import { UserSecret } from "../../entities/user-secrets.js";
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import type { AuditAction, Diff } from "../audit/audit.js";
+import { type AuditAction, auditedAs, type Diff } from "../audit/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { statement } from "../kernel/database.js";
 import { userSecretValues } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
@@ -11,19 +14,21 @@ import { type SecretFields, secretProblems } from "./rules.js";
 import { type Occupied, requireRoom } from "./usage.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 
-/** A secret as its user sees it: never the value. */
-export interface UserSecretRow {
-  id: string;
-  name: string;
-  description: string;
-  envName: string;
-  filePath: string;
-  lastDeliveredAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
+const columns = columnsOf(UserSecret, "user_secrets", [
+  "id",
+  "name",
+  "description",
+  "envName",
+  "filePath",
+  "lastDeliveredAt",
+  "createdAt",
+  "updatedAt",
+]);
 
-/** Which secret of whom: an id, a username or `me`. The name is exact. */
+/** A secret without its value, which is never returned. */
+export type UserSecretRow = RowOf<typeof columns>;
+
+/** A reference to a secret: its user (an id, a username, or `me`) and its exact name. */
 export interface SecretReference {
   user: string;
   name: string;
@@ -32,14 +37,11 @@ export interface SecretReference {
 export type CreateUserSecret = SecretFields & Pick<SecretReference, "user">;
 export type UpdateUserSecret = Omit<SecretFields, "name"> & SecretReference;
 
-const columns = `id, name, description, env_name as "envName", file_path as "filePath",
-  last_delivered_at as "lastDeliveredAt", created_at as "createdAt", updated_at as "updatedAt"`;
-
 const secretsOfUser = statement<UserSecretRow>(
   `select ${columns} from user_secrets where user_id = $1 order by name collate "C"`,
 );
 
-/** The secrets of a user by name in byte order, for the user alone. */
+/** Lists the secrets of a user by name in byte order, for that user only. */
 export async function listUserSecrets(ctx: Context, ref: string): Promise<UserSecretRow[]> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user_secret:read", userTarget(user));
@@ -48,7 +50,7 @@ export async function listUserSecrets(ctx: Context, ref: string): Promise<UserSe
 
 const secretByName = statement<UserSecretRow>(`select ${columns} from user_secrets where user_id = $1 and name = $2`);
 
-/** One secret of the caller. */
+/** Reads a secret of the caller. */
 export async function readUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:read", await findUser(ctx, ref));
   const secret = await ctx.row(secretByName, user.id, name);
@@ -56,7 +58,7 @@ export async function readUserSecret(ctx: Context, { user: ref, name }: SecretRe
   return secret;
 }
 
-/** The user, for whom secrets are there at all. To all others, the secrets of a user do not exist. */
+/** Throws NOT_FOUND for all callers but the user: to them, the secrets do not exist. */
 function owning(
   ctx: Context,
   permission: "user_secret:read" | "user_secret:update" | "user_secret:delete",
@@ -109,9 +111,9 @@ const changeSecret = statement<UserSecretRow>(`
   where id = $1
   returning ${columns}`);
 
-/** Changes a secret of the caller: what is given. A value that is given counts as another one. */
+/** Changes the given fields of a secret of the caller. A given value counts as changed, even if it is the same. */
 export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<UserSecretRow> {
-  const isMe = input.user === "me" || input.user === ctx.actor.userId;
+  const isMe = input.user === "me" || input.user === userIdOf(ctx.actor);
   const ref = isMe ? "me" : owning(ctx, "user_secret:update", await findUser(ctx, input.user)).id;
   const user = await lockUser(ctx, ref, "user_secret:update");
   const secret = await ctx.row(lockSecret, user.id, input.name);
@@ -134,7 +136,7 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
 
 const changeable = ["description", "envName", "filePath"] as const;
 
-/** What is to be changed; null means absent. */
+/** The fields to change; null means absent. Throws BAD_USER_INPUT if there are none. */
 function givenOf({ value, description, envName, filePath }: UpdateUserSecret) {
   const entries = Object.entries({ value, description, envName, filePath }).filter(([, given]) => given != null);
   if (entries.length === 0) throw new DomainError("BAD_USER_INPUT", "At least one field must be provided.");
@@ -145,7 +147,7 @@ const deleteSecret = statement<UserSecretRow>(
   `delete from user_secrets where user_id = $1 and name = $2 returning ${columns}`,
 );
 
-/** Deletes a secret of the caller, and gives it as it was. */
+/** Deletes a secret of the caller. Returns the deleted row. */
 export async function deleteUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:delete", await findUser(ctx, ref));
   const secret = await ctx.row(deleteSecret, user.id, name);
@@ -157,13 +159,13 @@ export async function deleteUserSecret(ctx: Context, { user: ref, name }: Secret
 const seal = ({ services }: Context, { id: ownerId }: FoundUser, id: string, value: string): Sealed =>
   services.vault.seal(userSecretValues.place({ id, ownerId }), value);
 
-/** The fields of a secret that hold anything. */
+/** The fields of a secret that are not empty. */
 const filled = (secret: SecretFields) =>
   (["name", "value", "description", "envName", "filePath"] as const).filter((field) => secret[field]);
 
-/** What auditors may know: whose secret it is and which fields were written, but nothing that they hold. */
+/** The audit entry of a change: it names the user and the written fields, but holds none of their values. */
 function recorded(action: AuditAction, user: FoundUser, id: string, fields: string[], ...sides: Array<"old" | "new">) {
   const each = (content: string) => Object.fromEntries(sides.map((side) => [side, content]));
   const diff: Diff = { userId: each(user.id), ...Object.fromEntries(fields.map((field) => [field, each("***")])) };
-  return { action, resourceType: "user_secret", resourceId: id, resourceLabel: id, diff };
+  return { action, ...auditedAs("user_secret", id, id), diff };
 }

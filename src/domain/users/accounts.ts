@@ -1,10 +1,12 @@
+import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { foldedSql } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
-import { diffOf } from "../audit/audit.js";
+import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
-import { badInput, conflict, Problems, type Validation, violatedUnique } from "../kernel/errors.js";
+import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
+import { lockMemberships } from "../groups/memberships.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
@@ -16,21 +18,22 @@ export interface CreateUser {
   email?: string | null;
   username?: string | null;
   name?: string | null;
-  /** Left out: `none` for service accounts, `password` for people. */
+  /** Default: `none` for service accounts, `password` for all others. */
   loginType?: LoginType | null;
-  /** For those, and only those, who sign in with it. */
+  /** Required if `loginType` is `password`, otherwise not allowed. */
   password?: string | null;
-  /** Left out: the default organisation. */
+  /** Default: the default organization. */
   organizationIds?: string[] | null;
   isServiceAccount?: boolean | null;
 }
 
-/** Which of the e-mail and the username another user has. */
+/** Whether another user has the email, and whether another user has the username. */
 type Taken = Record<"email" | "username", boolean>;
 
 /**
- * Reads `Taken` in the statement that writes the user `$1` with the e-mail `$2` and the username `$3`, so that both
- * conflicts are known at once. The unique indexes decide about what is written at the same moment.
+ * Common table expressions for a statement that writes the user `$1` with the email `$2` and the username `$3`: `taken`
+ * has the columns of `Taken`, so that both conflicts are reported together; `free` has a row if there is no conflict.
+ * Conflicts with concurrent transactions are left to the unique indexes.
  */
 const taken = `
   taken as (
@@ -60,7 +63,7 @@ const insertUser = statement<Taken & { organizationIds: string[] }>(`
   )
   select email, username, array(select id from joined) as "organizationIds" from taken`);
 
-/** Creates a person or a service account as a member of organisations. */
+/** Creates a user or a service account with memberships in organizations. Returns its id. */
 export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
   authorize(ctx.actor, "user:create");
   const isServiceAccount = input.isServiceAccount ?? false;
@@ -75,7 +78,7 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   if (isServiceAccount && account.loginType !== "none")
     problems.add("loginType", "Service accounts cannot sign in: their login type is none.");
   problems.add("password", await firstPasswordProblem(input.password ?? undefined, account));
-  if (input.organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organisation.");
+  if (input.organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organization.");
   problems.throwIfAny();
   if ((input.organizationIds?.length ?? 0) > maxOrganizationsPerUser) throw tooManyOrganizations();
 
@@ -90,14 +93,14 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
     loginType,
     hash,
     isServiceAccount,
-    ctx.actor.userId,
+    userIdOf(ctx.actor),
     input.organizationIds,
   ];
   const { organizationIds, ...found } = (await ctx.row(insertUser, ...values).catch(throwTaken))!;
   requireFree(found);
   requireAll(input.organizationIds ?? [], organizationIds);
   const diff = diffOf({}, { ...account, organizationIds, password: hash && "***" });
-  ctx.audit({ action: "create", resourceType: "user", resourceId: id, resourceLabel: username, diff });
+  ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
   return id;
 }
 
@@ -111,14 +114,13 @@ const hasNoPassword = "Only users who sign in with a password have one.";
 function requireAll(wanted: string[], found: string[]): void {
   const problems = new Problems();
   for (const [index, id] of wanted.entries())
-    if (!found.includes(id)) problems.add(`organizationIds[${index}]`, "Must be the id of an organisation.");
+    if (!found.includes(id)) problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
   problems.throwIfAny();
 }
 
-/** What a person is called by. */
 type UserNames = Pick<UserRow, "email" | "username" | "name">;
 
-/** What can be changed about an account. What is left out stays. */
+/** New values of an account. Null and absent fields stay unchanged. */
 export type AccountChange = { [Field in keyof UserNames | "avatarUrl"]?: string | null };
 
 function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
@@ -130,30 +132,28 @@ function accountProblems({ email, username, name, avatarUrl }: AccountChange): P
   return problems;
 }
 
-/** What to say of a unique value that another user has. */
+/** The faults of values that another user has. */
 const takenFields: Record<keyof Taken, Validation> = {
-  email: { field: "email", detail: "This e-mail is in use." },
+  email: { field: "email", detail: "This email is in use." },
   username: { field: "username", detail: "This username is in use." },
 };
 
-/** Throws CONFLICT with each of the values that another user has. */
+/** Throws CONFLICT, with one fault for each value that another user has. */
 function requireFree({ email, username }: Taken): void {
   if (email && username)
-    throw conflict("This e-mail and this username are in use.", [takenFields.email, takenFields.username]);
-  if (email || username) {
-    const field = takenFields[email ? "email" : "username"];
-    throw conflict(field.detail, [field]);
-  }
+    throw conflict("This email and this username are in use.", [takenFields.email, takenFields.username]);
+  if (email || username) throw conflictOver(email ? "email" : "username");
 }
 
-/** Translates the violation of a unique index by what was written at the same moment. */
-function throwTaken(error: unknown): never {
-  const index = violatedUnique(error);
-  requireFree({ email: index === "users_email_unique", username: index === "users_username_unique" });
-  throw error;
-}
+const conflictOver = (field: keyof Taken) => conflict(takenFields[field].detail, [takenFields[field]]);
 
-/** Changes somebody's account. */
+/** Translates violations of the unique indexes, which concurrent transactions cause. */
+const throwTaken = onViolation({
+  users_email_unique: () => conflictOver("email"),
+  users_username_unique: () => conflictOver("username"),
+});
+
+/** Changes the account of a user. Returns its id. */
 export async function updateUser(
   ctx: Context,
   { user: ref, ...change }: AccountChange & { user: string },
@@ -163,7 +163,7 @@ export async function updateUser(
   return changeAccount(ctx, user, change);
 }
 
-/** Changes the caller's own account. */
+/** Changes the caller's own account, except the email. Returns its id. */
 export async function updateProfile(ctx: Context, change: Omit<AccountChange, "email">): Promise<string> {
   const user = await lockUser(ctx, "me", "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
@@ -192,11 +192,11 @@ const suspend = statement(`
   with ended as (delete from api_keys where user_id = $1)
   update users set status = 'suspended', updated_at = now() where id = $1`);
 
-/** Keeps somebody out: their sessions and tokens end. What they own stays as it is. */
+/** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
 export async function suspendUser(ctx: Context, ref: string): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
-  if (user.id === ctx.actor.userId) throw conflict("You cannot suspend yourself.");
+  if (user.id === userIdOf(ctx.actor)) throw conflict("You cannot suspend yourself.");
   if (user.status === "suspended") return user.id;
   await requireAnotherOwner(ctx, user);
 
@@ -206,12 +206,12 @@ export async function suspendUser(ctx: Context, ref: string): Promise<string> {
   return user.id;
 }
 
-// A sign-in that raced the suspension must not come back to life.
+// Deletes keys, too: one that a concurrent sign-in created during the suspension must not become valid again.
 const activate = statement(`
   with ended as (delete from api_keys where user_id = $1)
   update users set status = 'active', updated_at = now() where id = $1`);
 
-/** Lets somebody in again, who then has to sign in anew. */
+/** Ends the suspension of a user, who has to sign in again. Returns the id. */
 export async function activateUser(ctx: Context, ref: string): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
@@ -225,20 +225,24 @@ export async function activateUser(ctx: Context, ref: string): Promise<string> {
 
 const markDeleted = statement(`
   with ended as (delete from api_keys where user_id = $1),
-    left_organizations as (delete from organization_members where user_id = $1),
-    unlinked as (delete from user_links where user_id = $1),
-    unasked as (delete from one_time_passcodes where user_id = $1),
-    unconverted as (delete from login_conversions where user_id = $1),
-    forgotten_secrets as (delete from user_secrets where user_id = $1)
+    memberships as (delete from organization_members where user_id = $1),
+    links as (delete from user_links where user_id = $1),
+    passcodes as (delete from one_time_passcodes where user_id = $1),
+    conversions as (delete from login_conversions where user_id = $1),
+    secrets as (delete from user_secrets where user_id = $1)
   update users set deleted_at = now(), updated_at = now(), password_hash = null where id = $1`);
 
-/** Deletes somebody for good, with keys and memberships. The names are free again. Gives the user as it was. */
+/**
+ * Deletes a user permanently, with its keys, memberships, identity links and secrets. The email and the username become
+ * available. Returns the user before the deletion.
+ */
 export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> {
   const user = await lockUser(ctx, ref, "user:delete");
   authorizeOn(ctx, "user:delete", user);
-  if (user.id === ctx.actor.userId) throw conflict("You cannot delete yourself.");
+  if (user.id === userIdOf(ctx.actor)) throw conflict("You cannot delete yourself.");
   await requireAnotherOwner(ctx, user);
 
+  await lockMemberships(ctx, { userId: user.id });
   await ctx.row(markDeleted, user.id);
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
@@ -249,7 +253,7 @@ const replacePassword = statement(`
   with ended as (delete from api_keys where user_id = $1)
   update users set password_hash = $2, updated_at = now() where id = $1`);
 
-/** Gives somebody a new password. Whoever knew the old one is out: all sessions and tokens end. */
+/** Replaces the password of a user and ends all of its sessions and tokens. Returns the id. */
 export async function resetUserPassword(
   ctx: Context,
   { user: ref, password }: { user: string; password?: string | null },
@@ -266,8 +270,8 @@ export async function resetUserPassword(
 }
 
 /**
- * The hash of somebody's new password, for those who may set it. Takes a context without a transaction: neither a
- * connection nor the lock on the user must be held while passwords wait for their turn.
+ * Checks and hashes a new password of a user whom the caller may update. Takes a context without a transaction, so that
+ * no connection and no lock on the user is held while passwords are queued for hashing.
  */
 async function newPasswordHash(ctx: Context, ref: string, password: string): Promise<string> {
   const user = await findUser(ctx, ref);

@@ -1,9 +1,8 @@
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { conflict } from "../kernel/errors.js";
+import { takeTurn } from "../kernel/locks.js";
 import type { UserRow } from "./users.js";
-
-const lockOwners = statement("select pg_advisory_xact_lock(hashtext('steward.owners'))");
 
 const anotherOwner = statement<{ exists: boolean }>(`
   select exists(
@@ -12,12 +11,12 @@ const anotherOwner = statement<{ exists: boolean }>(`
   )`);
 
 /**
- * Refuses to go on without an owner: at least one who is active and no service account is left when `user` is none any
- * more. Whoever takes an owner away waits here for the others who do, until their transactions end.
+ * Throws CONFLICT if `user` is the last active owner, service accounts not counted. To be called before the user is
+ * deleted or suspended or loses the role. Serializes such transactions, so that two of them cannot remove the last two.
  */
 export async function requireAnotherOwner(ctx: Context, user: UserRow): Promise<void> {
   if (!user.siteRoles.includes("owner") || user.status !== "active" || user.isServiceAccount) return;
-  // Two statements in one round trip: the second sees what was committed while the first waited.
-  const [, [another]] = await Promise.all([ctx.rows(lockOwners), ctx.rows(anotherOwner, user.id)]);
-  if (!another?.exists) throw conflict("This is the last active owner. Make somebody else an owner first.");
+  // One round trip. The second statement sees what was committed while the first waited for the lock.
+  const [, [another]] = await Promise.all([takeTurn(ctx, "owners"), ctx.rows(anotherOwner, user.id)]);
+  if (!another?.exists) throw conflict("This is the last active owner. Make another user an owner first.");
 }

@@ -14,10 +14,10 @@ import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/credentials.js";
-import { identified, lockUser, membershipsOf, refuseSystemIdentity, type UserRow } from "./users.js";
+import { identified, lockUser, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
 
-/** Every role by the name that GraphQL gives it. */
+/** The roles by their names in GraphQL. */
 export const RoleName = {
   OWNER: "owner",
   TEMPLATE_ADMIN: "template-admin",
@@ -31,14 +31,14 @@ export const RoleName = {
   ORGANIZATION_MEMBER: "organization-member",
 } as const satisfies Record<string, Role>;
 
-/** A role that somebody holds: in the deployment, where `organizationId` is empty, or in an organisation. */
+/** A role of a user: in an organization, or in the deployment if `organizationId` is empty. */
 export interface HeldRole {
   name: SiteRole | OrganizationRole;
   displayName: string;
   organizationId: string;
 }
 
-/** The roles somebody holds, in the deployment and then in organisations. Those that come with being there are not listed. */
+/** The roles of a user, first those in the deployment, then those in organizations, without implied roles. */
 export async function rolesOf(ctx: Context, user: UserRow): Promise<HeldRole[]> {
   const memberships = await membershipsOf(ctx, user);
   return [
@@ -50,7 +50,10 @@ export async function rolesOf(ctx: Context, user: UserRow): Promise<HeldRole[]> 
 export const heldRoles = (names: ReadonlyArray<SiteRole | OrganizationRole>, organizationId = ""): HeldRole[] =>
   names.map((name) => ({ name, displayName: roleNames[name], organizationId }));
 
-/** Reads a list that replaces the roles of somebody. The roles that come with being there may be named, and are not kept. */
+/**
+ * Parses a list of roles, in the order of `known`. Ignores implied roles and repetitions. Throws BAD_USER_INPUT for an
+ * absent list and for unknown roles.
+ */
 export function readRoles<Known extends SiteRole | OrganizationRole>(
   names: readonly string[] | null | undefined,
   known: readonly Known[],
@@ -66,14 +69,14 @@ export function readRoles<Known extends SiteRole | OrganizationRole>(
 
 const replaceSiteRoles = statement("update users set site_roles = $2, updated_at = now() where id = $1");
 
-/** Replaces the roles that somebody holds in the deployment. */
+/** Replaces the roles of a user in the deployment. Returns the id of the user. */
 export async function setUserRoles(
   ctx: Context,
   { user: ref, roles: names }: { user: string; roles?: string[] | null },
 ): Promise<string> {
   const user = await lockUser(ctx, ref, "assign_role:assign");
   authorize(ctx.actor, "assign_role:assign");
-  refuseSystemIdentity(user);
+  rejectSystemIdentity(user);
   const roles = readRoles(names, siteRoles);
   const diff = diffOf<UserRow>(user, { siteRoles: roles });
   if (Object.keys(diff).length === 0) return user.id;
@@ -85,12 +88,12 @@ export async function setUserRoles(
   return user.id;
 }
 
-/** A role that exists, and whether the caller may give and take it. */
+/** A role, and whether the caller may assign it. */
 export interface AssignableRole extends Omit<HeldRole, "organizationId"> {
   assignable: boolean;
 }
 
-/** The roles of an organisation, or of the deployment if none is named. */
+/** Lists the roles of an organization, or those of the deployment if `ref` is null or absent. */
 export async function listAssignableRoles(ctx: Context, ref: string | null | undefined): Promise<AssignableRole[]> {
   const organizationId = ref == null ? undefined : (await findOrganization(ctx, ref)).id;
   if (organizationId === undefined) authorize(ctx.actor, "assign_role:read");

@@ -1,5 +1,7 @@
+import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
-import type { Actor } from "../kernel/actor.js";
+import { auditedAs } from "../audit/audit.js";
+import { type Actor, userIdOf } from "../kernel/actor.js";
 import {
   type Action,
   authorize,
@@ -9,6 +11,7 @@ import {
   sees,
   type SiteRole,
 } from "../authorization/authorization.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { statement } from "../kernel/database.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
@@ -21,37 +24,36 @@ export type UserStatus = (typeof UserStatus)[keyof typeof UserStatus];
 export const LoginType = { PASSWORD: "password", OIDC: "oidc", GITHUB: "github", NONE: "none" } as const;
 export type LoginType = (typeof LoginType)[keyof typeof LoginType];
 
-/** That a user belongs to an organisation, with the roles held there. */
+/** A membership in an organization, with the roles of the user there. */
 export interface Membership {
   organizationId: string;
   roles: OrganizationRole[];
 }
 
-export interface UserRow {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  email: string;
-  username: string;
-  name: string;
-  avatarUrl: string;
-  status: UserStatus;
-  loginType: LoginType;
+/** The columns of a `UserRow`, from `users u`. */
+export const userColumns = columnsOf(User, "u", [
+  "id",
+  "createdAt",
+  "updatedAt",
+  "email",
+  "username",
+  "name",
+  "avatarUrl",
+  "status",
+  "loginType",
+  "siteRoles",
+  "isServiceAccount",
+  "isSystem",
+  "lastSeenAt",
+]);
+
+export interface UserRow extends RowOf<typeof userColumns> {
   siteRoles: SiteRole[];
-  isServiceAccount: boolean;
-  /** An identity of the system itself: no sign-in, no changes, not in lists or counts. */
-  isSystem: boolean;
-  lastSeenAt: string | null;
-  /** Read along where one user is read; lists load them when they are asked for. */
+  /** Absent in lists, which load memberships on demand. */
   memberships?: Membership[];
 }
 
-/** The columns of a `UserRow`, for statements that call the table `u`. */
-export const userColumns = `u.id, u.created_at as "createdAt", u.updated_at as "updatedAt", u.email, u.username, u.name,
-  u.avatar_url as "avatarUrl", u.status, u.login_type as "loginType", u.site_roles as "siteRoles",
-  u.is_service_account as "isServiceAccount", u.is_system as "isSystem", u.last_seen_at as "lastSeenAt"`;
-
-/** One user, with the organisations that decide who may read it. */
+/** A user with its memberships, which decide who may read it. */
 export type FoundUser = UserRow & { memberships: Membership[] };
 
 const select = (condition: string, lock: string) =>
@@ -68,43 +70,43 @@ const finders = (lock: string) => ({
 });
 
 const reading = finders("");
-// Not `for update`: rows that refer to the user may come and go meanwhile.
+// Not `for update`, which would block inserts of rows that refer to the user.
 const locking = finders("for no key update of u");
 
-/** The user that `ref` means to the caller: an id, a username in any letter case, or `me`. Throws if it is not readable. */
+/** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
 export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, reading);
 
 /**
- * The same for a caller who has a permission on the user, and no other transaction changes the user, its roles or its
- * memberships until this one ends: all that change them take this lock first. Throws for all other callers, and locks
- * nothing for them. The permission is to be checked again on what was locked. None: the caller was authorized for
- * something that is no part of the user.
+ * Finds a user like `findUser` and locks it until the transaction ends. Every transaction that changes a user, its
+ * roles or its memberships takes this lock first. If the actor lacks `permission` on the user, throws and locks
+ * nothing. Check the permission again on the returned row. Without `permission`, authorize the actor otherwise before
+ * the call.
  */
 export async function lockUser(ctx: Context, ref: string, permission?: OnAccount): Promise<FoundUser> {
   const { actor } = ctx;
-  // An account has all that any of these permissions read.
+  // The cast is safe: the target has the values that any of these permissions read.
   if (permission && !holdsOn(actor, permission, ref))
     authorize(actor, permission as "user:update", userTarget(await findUser(ctx, ref)));
   const user = await find(ctx, ref, locking);
-  // The caller's own account is changed on no condition of its roles.
-  return user.id === actor.userId ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
+  // No permission on the caller's own account depends on memberships, so they are not read again.
+  return user.id === userIdOf(actor) ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
 }
 
-/** Permissions that are decided by an account alone. */
+/** Permissions whose rules read only the account. */
 type OnAccount =
   | `user:${Action<"user">}`
   | `user_secret:${Action<"user_secret">}`
   | "api_key:create"
   | "assign_role:assign";
 
-/** Whether the actor holds the permission on that user whatever is stored about the user. */
+/** Whether the actor holds the permission on the user, whatever its roles and memberships. */
 function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
   const { everywhere, own } = reach(actor, permission);
-  return everywhere || (own && (ref === "me" || ref === actor.userId));
+  return everywhere || (own && (ref === "me" || ref === userIdOf(actor)));
 }
 
 async function find(ctx: Context, ref: string, { byId, byName }: typeof reading): Promise<FoundUser> {
-  const idOrName = ref === "me" ? ctx.actor.userId : ref;
+  const idOrName = ref === "me" ? userIdOf(ctx.actor) : ref;
   if (idOrName === undefined) throw notFound();
   const user = await ctx.row(isUuid(idOrName) ? byId : byName, idOrName);
   if (!user || !sees(ctx.actor, "user:read", userTarget(user))) throw notFound();
@@ -112,12 +114,12 @@ async function find(ctx: Context, ref: string, { byId, byName }: typeof reading)
 }
 
 /**
- * The memberships of a user who is locked. The statement that took the lock may have waited for it, and then it read
- * other tables as they were before.
+ * Reads the memberships of a locked user. They need a statement of their own: the one that waited for the lock read
+ * other tables in a snapshot from before the wait.
  */
 export const membershipsNow = (ctx: Context, id: string): Promise<Membership[]> => ctx.rows(membershipsOfUsers, [id]);
 
-/** What the policy asks about a user, and about what belongs to a user. */
+/** A user, or an object of the user, as the target of a permission check. */
 export const userTarget = ({ id, siteRoles, isServiceAccount, memberships }: FoundUser) => ({
   ownerId: id,
   siteRoles,
@@ -125,45 +127,40 @@ export const userTarget = ({ id, siteRoles, isServiceAccount, memberships }: Fou
   memberships,
 });
 
-/** Refuses a change by whoever lacks the permission on the user, and by everybody where it is the system itself. */
+/** Throws FORBIDDEN if the caller lacks the permission on the user, and for system identities. */
 export function authorizeOn(ctx: Context, permission: `user:${Action<"user">}`, user: FoundUser): void {
   authorize(ctx.actor, permission, userTarget(user));
-  refuseSystemIdentity(user);
+  rejectSystemIdentity(user);
 }
 
-export function refuseSystemIdentity({ isSystem }: UserRow): void {
+export function rejectSystemIdentity({ isSystem }: UserRow): void {
   if (isSystem) throw forbidden("Identities of the system cannot be changed.");
 }
 
-/** What the audit log calls a user. */
-export const identified = ({ id, username }: UserRow) => ({
-  resourceType: "user",
-  resourceId: id,
-  resourceLabel: username,
-});
+export const identified = ({ id, username }: UserRow) => auditedAs("user", id, username);
 
 const usersByIds = statement<UserRow>(`select ${userColumns} from users u where u.id = any($1::uuid[])`);
 
 /**
- * Users by id, for `ctx.load`: deleted ones and system identities too, since records refer to them. Does not ask who
- * reads: what leads to the id decides.
+ * Batch read of users by id, for `ctx.load`, deleted users and system identities included. Checks no permission: the
+ * object that has the id does.
  */
 export async function usersById(ctx: Context, ids: readonly string[]): Promise<Array<UserRow | undefined>> {
   const users = new Map((await ctx.rows(usersByIds, ids)).map((user) => [user.id, user]));
   return ids.map((id) => users.get(id));
 }
 
-/** The whole account behind a user that a record refers to, if the caller may read it. */
+/** Returns the user if the caller may read the whole account, otherwise null. */
 export async function readableAccount(ctx: Context, user: UserRow): Promise<UserRow | null> {
   const memberships = await membershipsOf(ctx, user);
   return may(ctx.actor, "user:read", userTarget({ ...user, memberships })) ? user : null;
 }
 
-/** The memberships of a user whom the caller may read, oldest first. */
+/** The memberships of a user that the caller may read, oldest first. */
 export const membershipsOf = async (ctx: Context, user: UserRow): Promise<Membership[]> =>
   user.memberships ?? ctx.load(membershipsByUser, user.id);
 
-/** The ids of the organisations of a user whom the caller may read. */
+/** The ids of the organizations of a user that the caller may read. */
 export const organizationIdsOf = async (ctx: Context, user: UserRow): Promise<string[]> =>
   (await membershipsOf(ctx, user)).map(({ organizationId }) => organizationId);
 

@@ -1,10 +1,11 @@
 import type { Context } from "../kernel/context.js";
-import { type Diff, diffOf } from "../audit/audit.js";
+import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { authorize, may } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { conflict, DomainError, notFound, Problems, violatedUnique } from "../kernel/errors.js";
+import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { takeTurn } from "../kernel/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
@@ -13,7 +14,7 @@ import type { WorkspaceProxyRow } from "./row.js";
 import { isNamedPrimary, primaryRegion } from "./primary.js";
 import { newProxyToken } from "./tokens.js";
 
-/** What people say of a proxy. */
+/** The fields of a proxy that administrators set. */
 export interface ProxyFields {
   name?: string | null;
   displayName?: string | null;
@@ -23,33 +24,30 @@ export interface ProxyFields {
 export interface UpdateWorkspaceProxy extends ProxyFields {
   /** Id or name. */
   workspaceProxy: string;
-  /** If given, the proxy's own. */
+  /** Optional; must be the id of the proxy. */
   id?: string | null;
   regenerateToken?: boolean | null;
 }
 
-/** A proxy that was changed, with its token if there is a new one. */
+/** A changed proxy, with its new token if one was generated. */
 export interface ChangedProxy {
   id: string;
   proxyToken?: string;
 }
 
-/** Living proxies at most. */
-const mostProxies = 100;
+/** Maximum number of proxies that are not deleted. */
+const maxProxies = 100;
 
-// Held by whoever makes a proxy or gives it hosts, so that nothing about the others changes meanwhile.
-const lockAll = statement(`select pg_advisory_xact_lock(hashtext('steward.workspace_proxies'))`);
-
-/** Waits for others who make proxies or give them hosts; they wait until this transaction ends. */
-export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => ctx.rows(lockAll);
+/** Serializes transactions that create a proxy or change its hosts. */
+export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn(ctx, "workspace_proxies");
 
 const insertProxy = statement<{ id: string }>(`
   insert into workspace_proxies (id, created_at, updated_at, name, display_name, icon, token_hash)
   select $1, now(), now(), $2, $3, $4, $5
-  where (select count(*) from workspace_proxies where deleted_at is null) < ${mostProxies}
+  where (select count(*) from workspace_proxies where deleted_at is null) < ${maxProxies}
   returning id`);
 
-/** Creates a proxy that has yet to register. Its token is shown this once. */
+/** Creates an unregistered proxy. Returns its token, which cannot be read again. */
 export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields) {
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
@@ -61,7 +59,7 @@ export async function createWorkspaceProxy(ctx: Context, { name, displayName, ic
   const token = newProxyToken(id);
   const values = [id, fields.name, fields.displayName, fields.icon, token.hash];
   const created = await ctx.row(insertProxy, ...values).catch(throwTaken);
-  if (!created) throw conflict(`There can be at most ${mostProxies} proxies.`);
+  if (!created) throw conflict(`There can be at most ${maxProxies} proxies.`);
   const diff = { ...diffOf({}, fields), token: { new: "***" } };
   ctx.audit({ action: "create", ...identified({ id, name: fields.name }), diff });
   return { id, proxyToken: token.text };
@@ -78,11 +76,7 @@ function problemsOf({ name, displayName, icon }: ProxyFields, missing?: string):
 const proxyNameProblem = (name: string): string | undefined =>
   isNamedPrimary(name) ? "The name primary is that of the deployment itself." : nameProblem(name);
 
-function throwTaken(error: unknown): never {
-  if (violatedUnique(error) !== "workspace_proxies_name_unique") throw error;
-  const detail = "This name is in use.";
-  throw conflict(detail, [{ field: "name", detail }]);
-}
+const throwTaken = onViolation({ workspace_proxies_name_unique: () => conflictOn("name", "This name is in use.") });
 
 const changeProxy = statement(`
   update workspace_proxies set name = coalesce($2, name), display_name = coalesce($3, display_name),
@@ -90,7 +84,7 @@ const changeProxy = statement(`
     check_due_at = case when registration > 0 then now() end
   where id = $1`);
 
-/** Refuses callers who lack the permission, before anything is locked; where there is no such proxy, as not found. */
+/** Rejects callers without the permission before any lock is taken. Throws NOT_FOUND if they cannot see the proxy. */
 async function authorizeOn(
   ctx: Context,
   ref: string,
@@ -101,7 +95,7 @@ async function authorizeOn(
   authorize(ctx.actor, permission);
 }
 
-/** Changes what people read about a proxy, or ends its token and makes another one. */
+/** Changes the fields of a proxy, or replaces its token. */
 export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
   await authorizeOn(ctx, input.workspaceProxy, "workspace_proxy:update");
   const proxy = await lockWorkspaceProxy(ctx, input.workspaceProxy);
@@ -127,7 +121,7 @@ export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceP
 
 const fieldsOf = ({ name, displayName, icon }: ProxyFields) => ({ name, displayName, icon });
 
-/** Changes what people read about the deployment among the proxies: all else of it follows from its settings. */
+/** Changes the display name and icon of the primary; its other fields come from the configuration. */
 async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise<ChangedProxy> {
   const primary = await findPrimary(ctx, input.workspaceProxy);
   requireFeature(ctx, "workspace_proxy");
@@ -148,7 +142,7 @@ async function updatePrimary(ctx: Context, input: UpdateWorkspaceProxy): Promise
   return { id: primary.id };
 }
 
-/** The primary, if that is meant. Of proxies that could not be locked, all others are gone. */
+/** Reads the primary. Throws NOT_FOUND if `ref` does not name it: any other proxy that cannot be locked is deleted. */
 async function findPrimary(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
   await lockWorkspaceProxies(ctx);
   const found = await readWorkspaceProxy(ctx, ref);
@@ -157,10 +151,10 @@ async function findPrimary(ctx: Context, ref: string): Promise<WorkspaceProxyRow
 }
 
 const markDeleted = statement(`
-  with silenced as (delete from workspace_proxy_replicas where proxy_id = $1)
+  with removed as (delete from workspace_proxy_replicas where proxy_id = $1)
   update workspace_proxies set deleted_at = now(), updated_at = now(), check_due_at = null where id = $1`);
 
-/** Deletes a proxy: its name is free, and its token ends. Gives its id. */
+/** Deletes a proxy, which releases its name and revokes its token. Returns its id. */
 export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<string> {
   await authorizeOn(ctx, ref, "workspace_proxy:delete");
   const proxy = (await lockWorkspaceProxy(ctx, ref)) ?? (await findPrimary(ctx, ref));
@@ -171,9 +165,5 @@ export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<s
   return proxy.id;
 }
 
-/** What the audit log calls a proxy. */
-export const identified = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) => ({
-  resourceType: "workspace_proxy",
-  resourceId: id,
-  resourceLabel: name,
-});
+export const identified = ({ id, name }: Pick<WorkspaceProxyRow, "id" | "name">) =>
+  auditedAs("workspace_proxy", id, name);

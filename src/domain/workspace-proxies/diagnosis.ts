@@ -13,15 +13,15 @@ const found = (status: ProxyStatus, error: string): Diagnosis => ({
 });
 
 /**
- * Finds out how a proxy is. `ask` bounds the time and the length of its answer, and the addresses that it may have.
- * Redirects are not followed: who registered is who is asked.
+ * Checks the health of a proxy by its `/healthz-report`. `fetch` limits the duration, the response size, and the
+ * addresses that may be called. Redirects are not followed, so that only the registered host is called.
  */
-export async function diagnose(ask: Fetch, accessUrl: string, signal: AbortSignal): Promise<Diagnosis> {
+export async function diagnose(fetch: Fetch, accessUrl: string, signal: AbortSignal): Promise<Diagnosis> {
   try {
-    const answer = await ask(`${accessUrl}/healthz-report`, { redirect: "manual", signal });
-    if (answer.status !== 200) return found("unhealthy", `unexpected status code ${answer.status}`);
-    const report = reportOf(await answer.text());
-    if (!report) return found("unhealthy", "the answer is no report");
+    const response = await fetch(`${accessUrl}/healthz-report`, { redirect: "manual", signal });
+    if (response.status !== 200) return found("unhealthy", `unexpected status code ${response.status}`);
+    const report = reportOf(await response.text());
+    if (!report) return found("unhealthy", "the response is not a report");
     return { status: report.errors.length > 0 ? "unhealthy" : "ok", report };
   } catch (error) {
     if (!(error instanceof OutsideError)) throw error;
@@ -30,9 +30,9 @@ export async function diagnose(ask: Fetch, accessUrl: string, signal: AbortSigna
   }
 }
 
-/** Lines of a report that are shown, and characters of each. */
-const mostLines = 20;
-const longestLine = 512;
+/** Lines of a report that are stored, and characters per line. */
+const maxLines = 20;
+const maxLineLength = 512;
 
 function reportOf(text: string): ProxyReport | undefined {
   let content: unknown;
@@ -43,19 +43,21 @@ function reportOf(text: string): ProxyReport | undefined {
   }
   if (typeof content !== "object" || content === null) return undefined;
   const { errors, warnings } = content as Record<string, unknown>;
-  return areLines(errors) && areLines(warnings) ? { errors: shown(errors), warnings: shown(warnings) } : undefined;
+  return areLines(errors) && areLines(warnings)
+    ? { errors: truncated(errors), warnings: truncated(warnings) }
+    : undefined;
 }
 
 const areLines = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((line) => typeof line === "string" && isStorable(line));
 
-const shown = (lines: string[]): string[] =>
-  lines.slice(0, mostLines).map((line) => Array.from(line).slice(0, longestLine).join(""));
+const truncated = (lines: string[]): string[] =>
+  lines.slice(0, maxLines).map((line) => Array.from(line).slice(0, maxLineLength).join(""));
 
 const nameErrors = new Set(["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA", "ENODATA", "ESERVFAIL"]);
 const tlsErrors = /TLS|SSL|CERT|SIGNATURE|^EPROTO$/;
 
-/** Why a proxy could not be asked, without the names and addresses in it: everybody may read this. */
+/** The kind of failure, without internal names and addresses, since all users may read it. */
 function kindOf({ reason, cause }: OutsideError): string {
   if (reason === "timeout") return "timeout";
   if (reason === "refused") return "address refused";

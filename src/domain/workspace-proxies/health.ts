@@ -2,18 +2,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type Database, statement } from "../kernel/database.js";
+import { numberOf } from "../kernel/locks.js";
 import { type Fetch, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
 import { diagnose } from "./diagnosis.js";
 
-/** Proxies that are asked at once. */
-const atOnce = 5;
+/** Proxies checked concurrently. */
+const batchSize = 5;
 
-/** Milliseconds until somebody who found another replica at it looks again. */
-const patience = 200;
+/** Milliseconds between attempts while another replica is checking. */
+const retryInterval = 200;
 
-/** Bytes of a report. */
-const longestReport = 64 * 1024;
+/** Maximum size of a report, in bytes. */
+const maxReportSize = 64 * 1024;
 
 export interface ProxyHealthOptions {
   config: Config;
@@ -32,28 +33,28 @@ const wait = statement<{ milliseconds: number | null }>(`
   where deleted_at is null`);
 
 const takeTurn = statement<{ isOurs: boolean }>(
-  `select pg_try_advisory_xact_lock(hashtext('steward.proxy_health')) as "isOurs"`,
+  `select pg_try_advisory_xact_lock(${numberOf("proxy_health")}) as "isOurs"`,
 );
 
 const claim = statement<Registered>(`
   update workspace_proxies set check_due_at = now() + $1 * interval '1 millisecond'
   where id in (
     select id from workspace_proxies where deleted_at is null and check_due_at <= now()
-    order by check_due_at limit ${atOnce} for no key update skip locked
+    order by check_due_at limit ${batchSize} for no key update skip locked
   )
   returning id, access_url as "accessUrl", registration`);
 
-// What was found out about a proxy that was deleted or has registered again meanwhile does not count.
+// Discards a result if the proxy was deleted or registered again in the meantime.
 const store = statement(`
   update workspace_proxies set status = $3, errors = $4, warnings = $5, checked_at = now()
   where id = $1 and registration = $2 and deleted_at is null`);
 
 /**
- * Asks proxies how they are: each when it is due, a few at once, and of all replicas one at a time. The others look
- * again when the next proxy is due, so that somebody does it whoever goes away.
+ * Checks the health of proxies when they are due, in small batches. Only one replica checks at a time; the others retry
+ * when the next proxy is due, in case that replica has stopped.
  */
 export class ProxyHealth {
-  readonly #ask: Fetch;
+  readonly #fetch: Fetch;
   readonly #interval: number;
   readonly #database: Database;
   readonly #log: Logger;
@@ -65,17 +66,17 @@ export class ProxyHealth {
   constructor({ config, database, log }: ProxyHealthOptions) {
     const rules = { loopback: config.proxyHealthAllowLoopback, only: config.proxyHealthAllowedCidrs };
     const permits = (address: string) => mayCallInside(address, rules);
-    this.#ask = outsideFetch({ permits, timeout: config.proxyHealthTimeout, bodyLimit: longestReport });
+    this.#fetch = outsideFetch({ permits, timeout: config.proxyHealthTimeout, bodyLimit: maxReportSize });
     this.#interval = config.proxyHealthInterval;
     this.#database = database;
     this.#log = log;
   }
 
-  /** Checks all that is due, unless another replica does; nobody waits for it. */
+  /** Starts a check of due proxies in the background, unless another replica is checking. */
   soon(): void {
     this.#isWanted = true;
     this.#working ??= this.#work().catch((error: unknown) =>
-      this.#log.error({ err: error }, "Proxies could not be checked; they are later."),
+      this.#log.error({ err: error }, "Proxies could not be checked; the check is retried later."),
     );
   }
 
@@ -99,7 +100,7 @@ export class ProxyHealth {
     }
   }
 
-  /** Gives the milliseconds until there is something to do again. */
+  /** Checks due proxies. Returns the milliseconds until the next one is due. */
   async #checkDue(): Promise<number> {
     while (!this.#stopping.signal.aborted) {
       const [next] = await this.#database.query(wait, []);
@@ -110,9 +111,9 @@ export class ProxyHealth {
     return this.#interval;
   }
 
-  #pause = () => sleep(patience, undefined, { signal: this.#stopping.signal }).catch(() => {});
+  #pause = () => sleep(retryInterval, undefined, { signal: this.#stopping.signal }).catch(() => {});
 
-  /** Does the work while no other replica does; false if one does. A replica that dies gives its turn back. */
+  /** Runs `work` under the lock. Returns false if another replica holds it. A replica that dies loses it. */
   async #inTurn(work: () => Promise<void>): Promise<boolean> {
     const turn = this.#database.transaction();
     try {
@@ -133,7 +134,7 @@ export class ProxyHealth {
   }
 
   async #check({ id, accessUrl, registration }: Registered): Promise<void> {
-    const diagnosis = await diagnose(this.#ask, accessUrl, this.#stopping.signal).catch((error: unknown) => {
+    const diagnosis = await diagnose(this.#fetch, accessUrl, this.#stopping.signal).catch((error: unknown) => {
       if (!this.#stopping.signal.aborted) throw error;
     });
     if (!diagnosis) return;

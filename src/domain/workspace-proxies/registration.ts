@@ -1,11 +1,14 @@
+import { WorkspaceProxyReplica } from "../../entities/workspace-proxies.js";
 import { origin } from "../../config/rules.js";
-import type { Context, Services } from "../kernel/context.js";
+import type { Context } from "../kernel/context.js";
 import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.js";
 import { diffOf } from "../audit/audit.js";
-import { authorize } from "../authorization/authorization.js";
+import { authorize, authorizeMachine } from "../authorization/authorization.js";
+import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { conflict, forbidden, notFound, Problems, unauthenticated } from "../kernel/errors.js";
+import { conflict, notFound, Problems, unauthenticated } from "../kernel/errors.js";
+import { minute, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
 import { lockWorkspaceProxy } from "./workspace-proxies.js";
 import type { WorkspaceProxyRow } from "./row.js";
@@ -13,7 +16,7 @@ import { identified, lockWorkspaceProxies } from "./changes.js";
 import { primarySite } from "./primary.js";
 import { type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 
-/** What a process of a proxy says when it starts. */
+/** The data that a process of a proxy reports when it starts. */
 export interface RegisterWorkspaceProxy {
   accessUrl?: string | null;
   wildcardHostname?: string | null;
@@ -29,57 +32,48 @@ export interface ProxyHeartbeat {
   version?: string | null;
 }
 
-/** What a proxy gets back: itself, and the keys to open what is sent to it. */
+/** The response to a proxy: its id, and the keys that decrypt messages to it. */
 export interface ProxyReported {
   id: string;
   appConnectKeys: AppConnectKey[];
 }
 
+const replicaColumns = columnsOf(WorkspaceProxyReplica, "r", ["id", "hostname", "version", "createdAt", "lastSeenAt"]);
+
 /** A process of a proxy. */
-export interface ProxyReplica {
-  id: string;
-  hostname: string;
-  version: string;
-  createdAt: string;
-  lastSeenAt: string;
-}
+export type ProxyReplica = RowOf<typeof replicaColumns>;
 
-/** Processes of a proxy at most. */
-const mostReplicas = 100;
+/** Maximum number of processes of a proxy. */
+const maxReplicas = 100;
 
-/** A process that was silent for longer is gone. */
-const silence = "interval '90 seconds'";
-
-/** The proxy that speaks. */
-export function reportingProxy({ actor }: Context): string {
-  if (actor.kind !== "proxy" || actor.machineId === undefined) throw forbidden();
-  return actor.machineId;
-}
+/** Milliseconds without a heartbeat after which a process is considered stopped. */
+const heartbeatTimeout = 90_000;
+const isAlive = `last_seen_at > now() - interval '${heartbeatTimeout} milliseconds'`;
 
 const others = statement<Site>(`
   select access_url as "accessUrl", wildcard_hostname as "wildcardHostname" from workspace_proxies
   where deleted_at is null and registration > 0 and id <> $1`);
 
-/** Notes where a proxy serves applications, and a process of it. */
+/** Stores the hosts at which a proxy serves applications, and the process that sent the request. */
 export async function registerWorkspaceProxy(ctx: Context, input: RegisterWorkspaceProxy): Promise<ProxyReported> {
-  const id = reportingProxy(ctx);
+  const { id } = authorizeMachine(ctx.actor, "workspace_proxy:report");
   requireFeature(ctx, "workspace_proxy");
-  const said = wellFormed(input);
+  const registration = registrationOf(input);
   await lockWorkspaceProxies(ctx);
   const proxy = await lockWorkspaceProxy(ctx, id);
   if (!proxy) throw unauthenticated("The token is not valid.");
-  refuseTaken(said, [primarySite(ctx), ...(await ctx.rows(others, id))]);
-  await storeRegistration(ctx, proxy, said);
-  await storeReplica(ctx, id, input, said.version);
+  rejectTaken(registration, [primarySite(ctx), ...(await ctx.rows(others, id))]);
+  await storeRegistration(ctx, proxy, registration);
+  await storeReplica(ctx, id, input, registration.version);
   ctx.afterCommit(() => ctx.services.proxyHealth.soon());
   return { id, appConnectKeys: await appConnectKeysFor(ctx, id) };
 }
 
-type Registration = ReturnType<typeof wellFormed>;
+type Registration = ReturnType<typeof registrationOf>;
 
-function wellFormed(input: RegisterWorkspaceProxy) {
+function registrationOf(input: RegisterWorkspaceProxy) {
   const { derpEnabled, derpOnly, version, hostname } = input;
-  const said = {
+  const registration = {
     accessUrl: originOf(input.accessUrl ?? ""),
     wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
@@ -87,22 +81,23 @@ function wellFormed(input: RegisterWorkspaceProxy) {
     version: version ?? "",
   };
   const problems = new Problems();
-  if (said.accessUrl === undefined)
+  if (registration.accessUrl === undefined)
     problems.add("accessUrl", `Must be ${origin.rule}, query and user information, of at most 2048 bytes.`);
-  if (said.wildcardHostname === undefined) problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
-  if (said.derpOnly && !said.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
-  problems.add("version", proseProblem(said.version, 64));
+  if (registration.wildcardHostname === undefined)
+    problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
+  if (registration.derpOnly && !registration.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
+  problems.add("version", proseProblem(registration.version, 64));
   problems.add("hostname", proseProblem(hostname ?? "", 255));
   problems.throwIfAny();
-  return said as typeof said & Site;
+  return registration as typeof registration & Site;
 }
 
-/** The origin of a URL, without the dot that may end its host. */
+/** The origin of a URL, without a trailing dot of the host. */
 const originOf = (url: string): string | undefined =>
   Buffer.byteLength(url) <= 2048 && !url.includes("@") ? origin.read(url)?.replace(/\.(?=$|:\d+$)/, "") : undefined;
 
-/** No host may belong to two: what is meant for one of them would reach the other. */
-function refuseTaken(site: Site, taken: Site[]): void {
+/** Rejects hosts of another site, since requests for one of the two would reach the other. */
+function rejectTaken(site: Site, taken: Site[]): void {
   const found = new Set(taken.flatMap((other) => takenParts(site, other)));
   const fields = (["accessUrl", "wildcardHostname"] as const).filter((field) => found.has(field));
   if (fields.length === 0) return;
@@ -118,11 +113,17 @@ const storeSite = statement(`
     registration = registration + 1, check_due_at = now(), updated_at = case when $7 then now() else updated_at end
   where id = $1`);
 
-async function storeRegistration(ctx: Context, proxy: WorkspaceProxyRow, said: Registration): Promise<void> {
+async function storeRegistration(ctx: Context, proxy: WorkspaceProxyRow, registration: Registration): Promise<void> {
   const { pathAppUrl: accessUrl, wildcardHostname, derpEnabled, derpOnly, version } = proxy;
-  const diff = diffOf({ accessUrl, wildcardHostname, derpEnabled, derpOnly, version }, said);
+  const diff = diffOf({ accessUrl, wildcardHostname, derpEnabled, derpOnly, version }, registration);
   const isChanged = Object.keys(diff).length > 0;
-  const values = [said.accessUrl, said.wildcardHostname, said.derpEnabled, said.derpOnly, said.version];
+  const values = [
+    registration.accessUrl,
+    registration.wildcardHostname,
+    registration.derpEnabled,
+    registration.derpOnly,
+    registration.version,
+  ];
   await ctx.rows(storeSite, proxy.id, ...values, isChanged);
   if (isChanged) ctx.audit({ action: "update", ...identified(proxy), diff });
 }
@@ -130,9 +131,9 @@ async function storeRegistration(ctx: Context, proxy: WorkspaceProxyRow, said: R
 const insertReplica = statement<{ id: string }>(`
   insert into workspace_proxy_replicas as r (proxy_id, id, hostname, version, created_at, last_seen_at)
   select $1, $2, $3, $4, now(), now()
-  where ${mostReplicas} > (
+  where ${maxReplicas} > (
     select count(*) from workspace_proxy_replicas
-    where proxy_id = $1 and id <> $2 and last_seen_at > now() - ${silence}
+    where proxy_id = $1 and id <> $2 and ${isAlive}
   )
   on conflict (proxy_id, id) do update
     set hostname = excluded.hostname, version = excluded.version, last_seen_at = excluded.last_seen_at
@@ -145,22 +146,22 @@ async function storeReplica(
   version = "",
 ) {
   const stored = await ctx.row(insertReplica, proxyId, replicaId, hostname ?? "", version);
-  if (!stored) throw conflict(`A proxy can have at most ${mostReplicas} processes.`);
+  if (!stored) throw conflict(`A proxy can have at most ${maxReplicas} processes.`);
 }
 
 const touchReplica = statement<{ id: string }>(`
   with seen as (
     update workspace_proxy_replicas set last_seen_at = now(), version = coalesce($3, version)
-    where proxy_id = $1 and id = $2 and last_seen_at > now() - ${silence}
+    where proxy_id = $1 and id = $2 and ${isAlive}
     returning proxy_id, version
   ), versioned as (
     update workspace_proxies p set version = seen.version from seen where p.id = seen.proxy_id and p.version <> seen.version
   )
   select proxy_id as id from seen`);
 
-/** Notes that a process of a proxy is there. One that is not known registers again. */
+/** Records a heartbeat. Throws NOT_FOUND for an unknown process, which must then register again. */
 export async function heartbeatWorkspaceProxy(ctx: Context, beat: ProxyHeartbeat): Promise<ProxyReported> {
-  const id = reportingProxy(ctx);
+  const { id } = authorizeMachine(ctx.actor, "workspace_proxy:report");
   const problems = new Problems();
   problems.add("version", proseProblem(beat.version ?? "", 64));
   problems.throwIfAny();
@@ -174,32 +175,27 @@ const deleteReplica = statement<{ id: string }>(`
   where p.id = gone.proxy_id and p.deleted_at is null
   returning p.id`);
 
-/** Notes that a process of a proxy ends. Gives the id of the proxy. */
+/** Deletes a process that shuts down. Returns the id of the proxy. */
 export async function deregisterWorkspaceProxy(ctx: Context, replicaId: string): Promise<string> {
-  const id = reportingProxy(ctx);
+  const { id } = authorizeMachine(ctx.actor, "workspace_proxy:report");
   if (!(await ctx.row(deleteReplica, id, replicaId))) throw notFound();
   ctx.afterCommit(() => ctx.services.proxyHealth.soon());
   return id;
 }
 
 const replicas = statement<ProxyReplica>(`
-  select id, hostname, version, created_at as "createdAt", last_seen_at as "lastSeenAt" from workspace_proxy_replicas
-  where proxy_id = $1 and last_seen_at > now() - ${silence} order by created_at, id`);
+  select ${replicaColumns} from workspace_proxy_replicas r
+  where proxy_id = $1 and ${isAlive} order by created_at, id`);
 
-/** The processes of a proxy, for those who administer the site. */
+/** Lists the running processes of a proxy, for site administrators. */
 export async function replicasOf(ctx: Context, { id }: Pick<WorkspaceProxyRow, "id">): Promise<ProxyReplica[]> {
   authorize(ctx.actor, "system:read");
   return ctx.rows(replicas, id);
 }
 
-const deleteSilent = statement<{ id: string }>(`
-  delete from workspace_proxy_replicas where (proxy_id, id) in (
-    select proxy_id, id from workspace_proxy_replicas where last_seen_at <= now() - ${silence} limit 1000
-    for update skip locked
-  )
-  returning id`);
-
-/** Forgets processes that were silent for too long. Every replica may run it at any time. */
-export async function deleteSilentReplicas({ database }: Pick<Services, "database">): Promise<void> {
-  await database.exhaust(deleteSilent);
-}
+/** Deletes processes without recent heartbeats. */
+export const replicaPurge = purge("workspace_proxy_replicas", {
+  by: "last_seen_at",
+  keptFor: heartbeatTimeout,
+  every: minute,
+});

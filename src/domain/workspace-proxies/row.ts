@@ -1,4 +1,4 @@
-/** What the last check of a proxy found. */
+/** The result of the last health check of a proxy. */
 export const ProxyStatus = {
   OK: "ok",
   UNHEALTHY: "unhealthy",
@@ -7,7 +7,7 @@ export const ProxyStatus = {
 } as const;
 export type ProxyStatus = (typeof ProxyStatus)[keyof typeof ProxyStatus];
 
-/** What a proxy says of itself, and what kept it from saying so. */
+/** The report of a proxy, or the error that prevented it. */
 export interface ProxyReport {
   errors: string[];
   warnings: string[];
@@ -19,7 +19,7 @@ export interface WorkspaceProxyStatus {
   report: ProxyReport | null;
 }
 
-/** A server that carries the traffic of applications. The first of them is the deployment itself. */
+/** A server that proxies the traffic of applications. The deployment itself is the primary one. */
 export interface WorkspaceProxyRow {
   id: string;
   createdAt: string;
@@ -27,7 +27,7 @@ export interface WorkspaceProxyRow {
   name: string;
   displayName: string;
   icon: string;
-  /** Empty before it registers, as the wildcard and the version. */
+  /** Empty before registration, like `wildcardHostname` and `version`. */
   pathAppUrl: string;
   wildcardHostname: string;
   derpEnabled: boolean;
@@ -35,6 +35,6 @@ export interface WorkspaceProxyRow {
   version: string;
   healthy: boolean;
   deleted: boolean;
-  /** Of a deleted proxy nothing is known. */
+  /** All properties are null for a deleted proxy. */
   status: WorkspaceProxyStatus;
 }

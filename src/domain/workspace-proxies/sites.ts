@@ -1,8 +1,8 @@
 import { getPublicSuffix } from "tldts";
 
 /**
- * Where somebody serves applications: at a URL, and on each name one label below the wildcard, with the scheme and port
- * of the URL.
+ * The hosts at which a server serves applications: a URL, and each name one label below the wildcard, with the scheme
+ * and port of the URL.
  */
 export interface Site {
   /** Scheme, host and port; empty before a proxy registers. */
@@ -11,23 +11,23 @@ export interface Site {
   wildcardHostname: string;
 }
 
-/** A host as `URL` writes it: the name in lower case and ASCII, the port empty where it is the scheme's own. */
+/** A host as `URL` serializes it: the name in lower-case ASCII, the port empty if it is the scheme's default. */
 export type Host = Pick<URL, "hostname" | "port">;
 
-/** What `wildcardOf` reads. Follows "must be". */
+/** The format that `wildcardOf` accepts. Completes "must be". */
 export const wildcardRule = "*. and a host name that is no public suffix, such as *.apps.example.com";
 
-/** A host name of letters, digits and hyphens, whose end cannot be taken for an address. */
+/** A host name of letters, digits, and hyphens whose last label is not numeric, as in an IPv4 address. */
 const plainName = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*(?!\d+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Whose suffixes count: those of registries alone, or also those that companies give to their customers. */
+/** Whether the private section of the public suffix list counts, besides the suffixes of registries. */
 export interface SuffixOptions {
   allowPrivateDomains: boolean;
 }
 
 /**
- * The wildcard as it is compared, in lower case and ASCII; `undefined` if the text is none. Below a public suffix
- * (publicsuffix.org) such as `com` anyone gets a name: it can be the wildcard of nobody.
+ * Normalizes a wildcard to lower-case ASCII; `undefined` if the text is not a wildcard. Rejects public suffixes
+ * (publicsuffix.org) such as `com`, below which anyone can register names.
  */
 export function wildcardOf(text: string, options: SuffixOptions): string | undefined {
   const [, name] = /^\*\.([^\s/\\?#@:%[\]]{1,251})$/.exec(text) ?? [];
@@ -36,32 +36,32 @@ export function wildcardOf(text: string, options: SuffixOptions): string | undef
   return hostname === "localhost" || getPublicSuffix(hostname, options) !== hostname ? `*.${hostname}` : undefined;
 }
 
-/** The name of a host as it is compared. `URL` writes it in lower case; a dot at its end leads to the same host. */
+/** The normalized name of a host, without a trailing dot, which names the same host. */
 const nameOf = ({ hostname }: Pick<URL, "hostname">): string => hostname.replace(/\.$/, "");
 
-/** Whether what is sent there stays on this machine. */
+/** Reports whether the host is a loopback name or address. */
 export const isLocal = (host: Pick<URL, "hostname">): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(nameOf(host));
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Whether the name lies below the wildcard, however deep. */
+/** Reports whether the name is below the wildcard, at any depth. */
 export const isBelow = (hostname: string, wildcard: string): boolean =>
   wildcard !== "" && hostname.endsWith(wildcard.slice(1));
 
-/** Whether the name is one label below the wildcard. */
+/** Reports whether the name is exactly one label below the wildcard. */
 export const isCovered = (hostname: string, wildcard: string): boolean =>
   isBelow(hostname, wildcard) && label.test(hostname.slice(0, 1 - wildcard.length));
 
-/** Whether applications are served there. */
+/** Reports whether the site serves applications at the host. */
 export function serves({ accessUrl, wildcardHostname }: Site, { hostname, port }: Host): boolean {
   const home = new URL(accessUrl);
   return port === home.port && (hostname === home.hostname || isCovered(hostname, wildcardHostname));
 }
 
 /**
- * The parts of a site that another one has already, in full or in part: no name may belong to two. Ports do not matter,
- * since browsers send the cookies of a host to all of its ports; but one machine may try out several servers.
+ * Returns the parts of a site that overlap with another site. Ports are ignored, since browsers send the cookies of a
+ * host to all of its ports, except on loopback hosts, so that several servers can run on one machine for testing.
  */
 export function takenParts(site: Site, other: Site): Array<keyof Site> {
   const [here, there] = [new URL(site.accessUrl), new URL(other.accessUrl)];

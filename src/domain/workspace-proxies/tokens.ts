@@ -1,20 +1,21 @@
+import { type ProxyActor } from "../kernel/actor.js";
 import { statement } from "../kernel/database.js";
-import type { MachineKind } from "../tokens/machines.js";
+import type { MachineTokens } from "../tokens/machines.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 
-/** How proxies sign in: `stwp_<id>_<secret>`. Id and secret are hashed together, so that one proves the other. */
-export const proxies: MachineKind = {
+/** Tokens of proxies: `stwp_<id>_<secret>`. Id and secret are hashed together, which authenticates the id. */
+export const proxies: MachineTokens<ProxyActor> = {
   kind: "proxy",
   form: /^stwp_([0-9a-f]{32}_[0-9A-Za-z]{43})$/,
   malformed: "The token is not valid.",
-  bySecret: statement<{ id: string }>(`select id from workspace_proxies where token_hash = $1 and deleted_at is null`),
+  bySecret: statement(`select id from workspace_proxies where token_hash = $1 and deleted_at is null`),
   living: statement<{ id: string }>(`
     select given.id from unnest($1::text[]) given (id)
       join workspace_proxies p on p.token_hash = decode(given.id, 'base64')
     where p.deleted_at is null`),
 };
 
-/** Makes a token of a proxy. Its text goes to the operator once, the hash is stored. */
+/** Generates a token of a proxy. The text is returned to the operator once; only the hash is stored. */
 export function newProxyToken(proxyId: string): { text: string; hash: Buffer } {
   const secret = `${proxyId.replaceAll("-", "")}_${randomText(43)}`;
   return { text: `stwp_${secret}`, hash: hashSecret(secret) };

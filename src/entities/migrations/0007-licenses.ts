@@ -1,6 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Licences. */
+/** Licenses. */
 export class Licenses extends Migration {
   override up(): void {
     this.addSql(`

@@ -11,6 +11,10 @@ import { WorkspaceProxies } from "./0009-workspace-proxies.js";
 import { Applications } from "./0010-applications.js";
 import { Folding } from "./0011-folding.js";
 import { PageKey } from "./0012-page-key.js";
+import { AuditOrder } from "./0013-audit-order.js";
+import { Inbox } from "./0014-inbox.js";
+import { MemberCounts } from "./0015-member-counts.js";
+import { UserSearch } from "./0016-user-search.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -26,4 +30,8 @@ export const migrations: MigrationObject[] = [
   { name: "0010-applications", class: Applications },
   { name: "0011-folding", class: Folding },
   { name: "0012-page-key", class: PageKey },
+  { name: "0013-audit-order", class: AuditOrder },
+  { name: "0014-inbox", class: Inbox },
+  { name: "0015-member-counts", class: MemberCounts },
+  { name: "0016-user-search", class: UserSearch },
 ];

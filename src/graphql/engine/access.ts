@@ -1,7 +1,13 @@
-import { type GraphQLField, type GraphQLNamedType } from "graphql";
+import {
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLType,
+} from "graphql";
 import { Extensions } from "type-graphql";
-import type { Actor, Credential } from "../../domain/kernel/actor.js";
-import type { Need, Permission } from "../../domain/authorization/authorization.js";
+import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
+import { isMachine, type Need, type Permission } from "../../domain/authorization/authorization.js";
 import { forbidden } from "../../domain/kernel/errors.js";
 
 /**
@@ -27,8 +33,8 @@ export type DemandOf<Args> = (args: Args) => Demand;
 /** Adds what a root field needs by its arguments. It is checked before the field resolves and its transaction begins. */
 export const ByArguments = <Args>(demandOf: DemandOf<Args>) => Extensions({ demandOf });
 
-/** A kind of credential: those of users, each or all of them, and those of machines. */
-type Caller = "user" | Credential["kind"] | "agent" | "proxy";
+/** A kind of credential: any of a user, one kind of a user's, or the token of a kind of machine. */
+type Caller = "user" | Credential["kind"] | MachineActor["kind"];
 
 const callerNames: Record<Caller, string> = {
   user: "the credential of a user",
@@ -42,49 +48,53 @@ const callerNames: Record<Caller, string> = {
 
 /**
  * Which kinds of credentials a root field takes; without it, all of users and none of machines. What would outlive or
- * outgrow a key (passwords, e-mail addresses, ways to sign in) takes a session. Machines have no scopes: what they may
+ * outgrow a key (passwords, email addresses, ways to sign in) takes a session. Machines have no scopes: what they may
  * do, the domain verb decides by their kind and id.
  */
 export const OpenTo = (...openTo: Caller[]) => Extensions({ openTo });
 
 /**
- * Says once for an object type what a credential's scopes must cover to select its fields, from wherever they are
- * reached. `references` are selected without: they tell no more than which object is referred to.
+ * Declares what a credential's scopes must cover to select fields of an object type, whichever field leads to it.
+ * `references` need no scope: they only identify the object.
  */
 export const ReadWith = (readWith: Permission, ...references: string[]) => Extensions({ readWith, references });
 
 /**
- * Which fields of the object behind a field are selected without the scopes that `ReadWith` asks for: those that the
- * scopes of the field itself cover, because the contract shows them there. No names: all of them, since the object is
- * the caller's own user, or made by this request.
+ * Lists the fields of the object behind a field that need no scope of `ReadWith`, because the scopes of the field itself
+ * cover them. Without names, all of them: the object is the caller's own user, or created by this request.
  */
 export const Covers = (...covers: string[]) => Extensions({ covers });
 
-/** Names the account that a root field tries a secret of, out of its arguments: an e-mail, or an id. */
+/** Returns the account whose secret a root field checks, from its arguments: an email address or an id. */
 export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
 
 /**
- * Counts the uses of a root field by address, and by address and account, on every surface: whoever guesses at secrets
- * gets few tries. Fields without it count by their caller.
+ * Counts the uses of a root field by address, and by address and account, on every surface, so that secrets cannot be
+ * guessed. Fields without it count by their caller.
  */
 export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>) =>
   Extensions({ rateLimit: { limit, accountOf } });
 
 /**
- * Says how many objects a list without pages counts as in the cost of a document: a number, or the argument whose items
- * it has. The number is the list's bound, or its usual length where the bound is far above it. Without it, a list counts
- * as the largest page.
+ * Sets how many objects a list without pages counts as in the cost of a document: a number, or the length of an argument.
+ * The number is the list's bound, or its usual length where the bound is far above it. The default is the largest page.
  */
 export const CountsAs = (items: number | { argument: string }) => Extensions({ countsAs: items });
 
 /**
- * States the domain's rule for a number. A value that its type does not take is reported with this rule, not with the
- * range of the type.
+ * Sets the message for a value that the type of a number rejects: the domain's rule in place of the range of the type.
  */
 export const Rule = (rule: string) => Extensions({ rule });
 
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
+
+/** The rule that an argument or input field declares. */
+export const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
+
+/** The key field of an entry type, whether it is required or not. */
+export const entryKeyOf = (type: GraphQLType | undefined): string | undefined =>
+  getNamedType(type)?.extensions.entryKey as string | undefined;
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -109,8 +119,6 @@ export const coveredBy = ({ extensions }: Field): readonly string[] =>
 
 const callersOf = ({ extensions }: Field): readonly Caller[] => (extensions.openTo as Caller[] | undefined) ?? ["user"];
 
-const isMachine = (caller: Caller) => caller === "agent" || caller === "proxy";
-
 /** Whether a root field takes callers like this one at all: users, or this kind of machine. */
 export const takes = (field: Field, { kind }: Actor): boolean =>
   callersOf(field).some((caller) => (isMachine(caller) ? caller === kind : kind === "user"));
@@ -119,10 +127,10 @@ export const takes = (field: Field, { kind }: Actor): boolean =>
 export const requireKind = (field: Field, actor: Actor): void => requireOneOf(callersOf(field), actor);
 
 /** The same for kinds that are given. */
-export function requireOneOf(callers: readonly Caller[], { kind, credential }: Actor): void {
-  if (kind !== "user" || callers.includes("user") || (credential && callers.includes(credential.kind))) return;
+export function requireOneOf(callers: readonly Caller[], actor: Actor): void {
+  if (actor.kind !== "user" || callers.includes("user") || callers.includes(actor.credential.kind)) return;
   const wanted = callers.map((caller) => callerNames[caller]).join(" or ");
-  const sent = credential ? callerNames[credential.kind] : "this credential";
+  const sent = callerNames[actor.credential.kind];
   throw forbidden("Forbidden.", { detail: `This operation takes ${wanted}; ${sent} cannot be used for it.` });
 }
 

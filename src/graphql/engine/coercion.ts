@@ -1,35 +1,24 @@
-import {
-  coerceInputValue,
-  type GraphQLInputType,
-  type GraphQLSchema,
-  isLeafType,
-  isNonNullType,
-  type OperationDefinitionNode,
-  typeFromAST,
-  valueFromAST,
-} from "graphql";
-import type { Variables } from "./variables.js";
+import { coerceInputValue, type GraphQLInputType, isLeafType, isNonNullType, valueFromAST } from "graphql";
+import type { Variable, Variables } from "./variables.js";
 
 /** Coerces the variables of one operation into an object of their own; `undefined` when a value is not acceptable. */
 export type Coerce = (given: Variables) => Variables | undefined;
 
 /**
- * Coerces variables as GraphQL prescribes (October 2021, section 6.1.2). Whatever needs the value of a variable before
- * the interpreter runs takes it from here: nothing else reads defaults. Does what `getVariableValues` of graphql-js
- * does, without looking up the types at every run.
+ * Coerces variables as GraphQL prescribes (October 2021, section 6.1.2), like `getVariableValues` of graphql-js but
+ * without looking up types at every run. All that needs values before the interpreter runs reads them from here.
  */
-export function coercerOf(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode): Coerce {
-  const variables = variableDefinitions.map(({ variable, type: node, defaultValue }) => {
-    const type = typeFromAST(schema, node as never) as unknown as GraphQLInputType;
+export function coercerOf(variables: readonly Variable[]): Coerce {
+  const coercers = variables.map(({ name, type, defaultValue }) => {
     const fallback = defaultValue && valueFromAST(defaultValue, type);
     // Resolvers may change objects and lists, so each run gets its own.
     const byDefault =
       defaultValue && (isObjectLike(fallback) ? () => valueFromAST(defaultValue, type) : () => fallback);
-    return { name: variable.name.value, isRequired: isNonNullType(type), coerce: coercion(type), byDefault };
+    return { name, isRequired: isNonNullType(type), coerce: coercion(type), byDefault };
   });
   return (given) => {
     const values: Variables = {};
-    for (const { name, isRequired, coerce, byDefault } of variables) {
+    for (const { name, isRequired, coerce, byDefault } of coercers) {
       const value = given[name];
       if (!Object.hasOwn(given, name)) {
         if (byDefault) values[name] = byDefault();
@@ -49,7 +38,7 @@ export function coercerOf(schema: GraphQLSchema, { variableDefinitions = [] }: O
 
 const isObjectLike = (value: unknown) => typeof value === "object" && value !== null;
 
-/** Coerces a value that is there to a type; gives `undefined` for one that does not fit. */
+/** Coerces a value to a type; returns `undefined` for one that does not fit. */
 function coercion(declared: GraphQLInputType): (value: unknown) => unknown {
   const type = isNonNullType(declared) ? declared.ofType : declared;
   if (isLeafType(type))

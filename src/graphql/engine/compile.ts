@@ -7,6 +7,7 @@ import {
   isNonNullType,
   Kind,
   type NamedTypeNode,
+  type SelectionNode,
   TypeInfo,
   type ValueNode,
   valueFromAST,
@@ -17,22 +18,24 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Coerce } from "./coercion.js";
+import { memoized } from "./memoized.js";
 import type { Result } from "./result.js";
 import { isIncluded } from "./selection.js";
 import type { Variables } from "./variables.js";
 
 type Run = (ctx: Context, variables: Variables) => Result | Promise<Result>;
 
-/** Compiled forms of one operation at most. An operation has one for each combination of its conditions. */
+/** The most compiled forms of one operation. Each combination of its conditions has one. */
 const mostForms = 4;
 
 /**
- * Runs a query as code that graphql-jit makes of it at its first run. The compiler reads defaults, conditions and
+ * Runs a query as code that graphql-jit generates at its first run. The compiler reads defaults, conditions, and
  * variables within literals differently from graphql-js, so it gets a form of the document without them: conditions are
- * decided beforehand, and every argument is a plain constant or a whole variable, which functions of graphql-js have
- * evaluated. Runs in which a value does not fit its place are left to `interpret`.
+ * decided beforehand, and every argument is a constant or a whole variable, whose value functions of graphql-js have
+ * computed. A run with a value that does not fit its type is left to `interpret`.
  */
 export function compile(schema: GraphQLSchema, document: DocumentNode, coerce: Coerce, interpret: Run): Run {
+  if (isOdd(document)) return interpret;
   const conditions = conditionsOf(document);
   const forms = new Map<number, Form | undefined>();
 
@@ -57,18 +60,18 @@ export function compile(schema: GraphQLSchema, document: DocumentNode, coerce: C
 interface Form {
   query: CompiledQuery["query"];
   literals: readonly Literal[];
-  /** Variables that stand where null is a fault. */
+  /** Variables of non-null arguments. */
   strict: readonly string[];
 }
 
-/** A list or object among the arguments, which the compiled form takes from a variable of its own. */
+/** A list or object among the arguments. The compiled form reads it from an added variable. */
 interface Literal {
   name: string;
   value: ValueNode;
   type: GraphQLInputType;
 }
 
-/** Adds the values of the form's literals; false if a value does not fit its place. */
+/** Adds the values of the form's literals. Returns false if a value does not fit its type. */
 function fill({ strict, literals }: Form, values: Variables): boolean {
   for (const name of strict) if (values[name] === null) return false;
   for (const { name, value, type } of literals) {
@@ -88,52 +91,35 @@ function conditionsOf(document: DocumentNode): string[] {
   return [...names];
 }
 
-/** Compiles an operation for given values of its conditions; nothing where the compiler would differ from graphql-js. */
+/** Whether the compiler would read some field differently from graphql-js: introspection, and `__proto__`. */
+function isOdd(document: DocumentNode): boolean {
+  let isFound = false;
+  visit(document, {
+    Field({ name, alias }) {
+      // The compiler's schema has one more type, which introspection would show. An alias `__proto__` would set a prototype.
+      isFound ||= /^__(schema|type)$/.test(name.value) || alias?.value === "__proto__";
+    },
+  });
+  return isFound;
+}
+
+/** Compiles an operation for given values of its conditions; `undefined` where the compiler cannot. */
 function formOf(schema: GraphQLSchema, document: DocumentNode, conditions: Variables): Form | undefined {
-  const variables = new Set<string>();
-  const strict = new Set<string>();
-  const literals: Literal[] = [];
   const types = new TypeInfo(schema);
-  let isOdd = false;
-
-  function argument(node: ArgumentNode): ArgumentNode | false {
-    const { value } = node;
-    const type = types.getArgument()!.type;
-    if (value.kind === Kind.VARIABLE) {
-      variables.add(value.name.value);
-      if (isNonNullType(type)) strict.add(value.name.value);
-    }
-    if (value.kind !== Kind.OBJECT && value.kind !== Kind.LIST) return false;
-    // No variable of a caller has a "$" in its name.
-    const name = `$literal${literals.length}`;
-    literals.push({ name, value, type });
-    return { ...node, value: variableNode(name) };
-  }
-
+  const args = new Arguments();
+  const select = (node: SelectionNode) => (isIncluded(node, conditions) ? undefined : null);
   const specialized: DocumentNode = visit(
     document,
     visitWithTypeInfo(types, {
-      enter(node) {
-        switch (node.kind) {
-          case Kind.FIELD:
-            // Introspection shows the schema, which the compiler sees with a type too many; it takes `__proto__` literally.
-            isOdd ||= /^__(schema|type)$/.test(node.name.value) || node.alias?.value === "__proto__";
-            return isIncluded(node, conditions) ? undefined : null;
-          case Kind.FRAGMENT_SPREAD:
-          case Kind.INLINE_FRAGMENT:
-            return isIncluded(node, conditions) ? undefined : null;
-          case Kind.DIRECTIVE:
-          case Kind.VARIABLE_DEFINITION:
-            return null;
-          case Kind.ARGUMENT:
-            return argument(node);
-          default:
-            return undefined;
-        }
-      },
+      Field: select,
+      FragmentSpread: select,
+      InlineFragment: select,
+      Directive: () => null,
+      VariableDefinition: () => null,
+      Argument: (node) => args.replace(node, types.getArgument()!.type),
     }),
   );
-  if (isOdd) return undefined;
+  const { variables, literals, strict } = args;
   const variableDefinitions = [...variables, ...literals.map(({ name }) => name)].map(asCoerced);
   const definitions = specialized.definitions.map((each) =>
     each.kind === Kind.OPERATION_DEFINITION ? { ...each, variableDefinitions } : each,
@@ -143,7 +129,27 @@ function formOf(schema: GraphQLSchema, document: DocumentNode, conditions: Varia
   return isCompiledQuery(compiled) ? { query: compiled.query, literals, strict: [...strict] } : undefined;
 }
 
-/** What a variable has become that is coerced already: the compiler passes it on as it is. */
+/** Collects the variables of arguments, and replaces lists and objects with variables of their own. */
+class Arguments {
+  readonly variables = new Set<string>();
+  readonly strict = new Set<string>();
+  readonly literals: Literal[] = [];
+
+  replace(node: ArgumentNode, type: GraphQLInputType): ArgumentNode | false {
+    const { value } = node;
+    if (value.kind === Kind.VARIABLE) {
+      this.variables.add(value.name.value);
+      if (isNonNullType(type)) this.strict.add(value.name.value);
+    }
+    if (value.kind !== Kind.OBJECT && value.kind !== Kind.LIST) return false;
+    // No variable of a caller has a "$" in its name.
+    const name = `$literal${this.literals.length}`;
+    this.literals.push({ name, value, type });
+    return { ...node, value: variableNode(name) };
+  }
+}
+
+/** The type of variables that are already coerced: the compiler passes their values on unchanged. */
 const coerced = new GraphQLScalarType({ name: "Coerced", parseValue: (value) => value });
 const coercedType: NamedTypeNode = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: coerced.name } };
 
@@ -155,14 +161,7 @@ const asCoerced = (name: string): VariableDefinitionNode => ({
   type: coercedType,
 });
 
-const extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
-
-function withCoerced(schema: GraphQLSchema): GraphQLSchema {
-  let wider = extended.get(schema);
-  if (!wider) {
-    const config = schema.toConfig();
-    wider = new GraphQLSchema({ ...config, types: [...config.types, coerced], assumeValid: true });
-    extended.set(schema, wider);
-  }
-  return wider;
-}
+const withCoerced = memoized((schema: GraphQLSchema) => {
+  const config = schema.toConfig();
+  return new GraphQLSchema({ ...config, types: [...config.types, coerced], assumeValid: true });
+});

@@ -3,51 +3,65 @@ import type { Page } from "../../domain/kernel/page.js";
 import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
 import { Rule } from "./access.js";
 
-@ObjectType("PageInfo", { simpleResolvers: true, description: "Where a page lies in its list." })
+@ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
 export class PageInfoType {
-  @Field(() => Boolean, { description: "Whether nodes follow." }) hasNextPage!: boolean;
-  @Field(() => Boolean, { description: "Whether nodes precede." }) hasPreviousPage!: boolean;
-  @Field(() => String, { nullable: true, description: "For `before`: the first node's place." }) startCursor?: string;
-  @Field(() => String, { nullable: true, description: "For `after`: the last node's place." }) endCursor?: string;
+  @Field(() => Boolean, { description: "Whether there are nodes after this page." }) hasNextPage!: boolean;
+  @Field(() => Boolean, { description: "Whether there are nodes before this page." }) hasPreviousPage!: boolean;
+  @Field(() => String, { nullable: true, description: "The cursor of the first node, for `before`." })
+  startCursor?: string;
+  @Field(() => String, { nullable: true, description: "The cursor of the last node, for `after`." }) endCursor?: string;
 }
 
-/** Which stretch of a connection is wanted. */
+/** The arguments that select a page of a connection. */
 @ArgsType()
 export class PageArgs implements PageArguments {
   @Rule(pageSizeRule)
-  @Field(() => Int, { nullable: true, description: "How many nodes from the beginning, at most 1000. Default: 100." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The page size, counted from the start of the list, at most 1000. The default is 100.",
+  })
   first?: number | null;
-  @Field(() => String, { nullable: true, description: "Begin after this cursor or id." }) after?: string | null;
+  @Field(() => String, { nullable: true, description: "Returns nodes after this cursor or node id." }) after?:
+    | string
+    | null;
   @Rule(pageSizeRule)
-  @Field(() => Int, { nullable: true, description: "How many nodes from the end, at most 1000." })
+  @Field(() => Int, { nullable: true, description: "The page size, counted from the end of the list, at most 1000." })
   last?: number | null;
-  @Field(() => String, { nullable: true, description: "End before this cursor or id." }) before?: string | null;
+  @Field(() => String, { nullable: true, description: "Returns nodes before this cursor or node id." }) before?:
+    | string
+    | null;
   @Rule(offsetRule)
-  @Field(() => Int, { nullable: true, description: "How many nodes to leave out." })
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "The number of nodes to skip, after the cursor is applied. At most 2147483647; the default is 0. Cursors cost less deep in a list.",
+  })
   offset?: number | null;
 }
 
 /**
  * The Relay connection of a node type: `nodes`, `edges`, `pageInfo`, and `totalCount`, which is counted only when
- * asked for. Its value is a `Page` from the domain. Extend the class to add fields of the connection.
+ * selected, up to `most` if given. Its value is a `Page` from the domain. Extend the class to add fields to the
+ * connection.
  */
-export function connectionOf<Node extends object>(name: string, node: () => ClassType<Node>) {
-  @ObjectType(`${name}Edge`, { simpleResolvers: true, description: `A ${name} and its place in the list.` })
+export function connectionOf<Node extends object>(name: string, node: () => ClassType<Node>, most?: number) {
+  const limit = most === undefined ? "" : ` Counting stops at ${most}: a total of ${most} means at least that many.`;
+  @ObjectType(`${name}Edge`, { simpleResolvers: true, description: `A node of type \`${name}\` and its cursor.` })
   class Edge {
     @Field(node, { description: "The node." }) node!: Node;
-    @Field(() => String, { description: "Its place, for `after` and `before`." }) cursor!: string;
+    @Field(() => String, { description: "The position of the node, for `after` and `before`." }) cursor!: string;
   }
 
-  @ObjectType(`${name}Connection`, { description: `A page of ${name} nodes.` })
+  @ObjectType(`${name}Connection`, { description: `A page of a list of \`${name}\` nodes.` })
   class Connection {
     @Field(() => [node()], { description: "The nodes of this page.", simple: true }) nodes!: Node[];
 
-    @Field(() => [Edge], { description: "The nodes of this page with their places." })
+    @Field(() => [Edge], { description: "The nodes of this page with their cursors." })
     edges(@Root() page: Page<Node>): Edge[] {
       return page.nodes.map((each) => ({ node: each, cursor: page.cursor(each) }));
     }
 
-    @Field(() => PageInfoType, { description: "Where this page lies in the list." })
+    @Field(() => PageInfoType, { description: "The position of this page in the list." })
     pageInfo(@Root() page: Page<Node>): PageInfoType {
       const [first, last] = [page.nodes[0], page.nodes.at(-1)];
       return {
@@ -58,7 +72,9 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
       };
     }
 
-    @Field(() => Int, { description: "How many nodes the caller may see that match, whatever the page." })
+    @Field(() => Int, {
+      description: `The number of matching nodes that the caller can see, on all pages together.${limit}`,
+    })
     totalCount(@Root() page: Page<Node>): Promise<number> {
       return page.count();
     }

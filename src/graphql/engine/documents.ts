@@ -1,32 +1,32 @@
-import { type DocumentNode, type GraphQLInputType, type GraphQLSchema, OperationTypeNode, typeFromAST } from "graphql";
+import { type DocumentNode, type GraphQLSchema, OperationTypeNode } from "graphql";
 import { LRUCache } from "lru-cache";
 import { Problems } from "../../domain/kernel/errors.js";
 import { type Operation, prepare } from "./execute.js";
 import { checkLimits, limits } from "./limits.js";
-import { argumentPaths, asDeclared, rulesOfVariables, type Variables, variableReader } from "./variables.js";
+import { asDeclared, readerOf, type Variables } from "./variables.js";
 
-/** An operation of a caller's own document, with the checks that only those need. */
+/** An operation of a client's document. Unlike stored operations, it is checked against limits. */
 export interface ForeignOperation extends Operation {
-  /** Throws BAD_USER_INPUT for too large a request, and for every variable of a wrong form at once. */
+  /** Throws BAD_USER_INPUT for a request over a limit, and with all faults of the variables together. */
   check(variables: Variables): void;
 }
 
-/** Characters of documents whose operations are kept; in memory, an operation takes many times its text. */
+/** Characters of the documents whose operations are cached. An operation takes several times its text in memory. */
 const keptText = 1024 * 1024;
 
-/** Operations of documents that callers sent, kept for their next time. */
+/** Caches the operations of documents that clients sent. */
 export class Documents {
   readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000, maxSize: keptText });
   readonly #seen = new LRUCache<string, true>({ max: 1000, maxSize: keptText });
 
   constructor(private readonly schema: GraphQLSchema) {}
 
-  /** The operation of a document that came before and is kept. */
+  /** The cached operation of a document. */
   known(text: string, name: string | undefined): ForeignOperation | undefined {
     return this.#operations.get(idOf(text, name));
   }
 
-  /** The operation of a valid document. Compiled when it comes a second time. */
+  /** The operation of a valid document. A query is compiled and cached when it is sent a second time. */
   operation(text: string, document: DocumentNode, name: string | undefined): ForeignOperation {
     const id = idOf(text, name);
     const known = this.#operations.get(id);
@@ -44,18 +44,11 @@ export class Documents {
 const idOf = (text: string, name = "") => `${name}:${text}`;
 
 function checker(schema: GraphQLSchema, operation: Operation): ForeignOperation["check"] {
-  const paths = argumentPaths(operation.document);
-  const rules = rulesOfVariables(schema, operation.document);
-  const variables = (operation.definition.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
-    const declared = typeFromAST(schema, type as never) as unknown as GraphQLInputType;
-    const variableName = variable.name.value;
-    const read = variableReader(declared, defaultValue !== undefined, asDeclared, rules.get(variableName));
-    return { name: variableName, path: paths.get(variableName) ?? variableName, read };
-  });
+  const readers = operation.variables.map((each) => ({ ...each, read: readerOf(each, asDeclared) }));
   let isSettled = false;
   return (values) => {
     const problems = new Problems();
-    for (const { name: variable, path, read } of variables) read(values[variable], path, problems);
+    for (const { name, path, read } of readers) read(values[name], path, problems);
     problems.throwIfAny();
     isSettled ||= checkLimits(schema, operation, values);
   };

@@ -9,7 +9,7 @@ const passing = /^(53...|57014|55P03|40001|40P01|25006)$/;
 /** SQLSTATEs for text that Postgres cannot hold, such as NUL. */
 const unstorable = /^(22021|22P05)$/;
 
-/** What a thrown thing means to the caller. A defect is not explained: it is logged, and answered with its request id. */
+/** Translates anything thrown to an error for the caller. A defect is logged; its response has only the request id. */
 export function translate(error: unknown): DomainError {
   const cause = rootCause(error);
   if (cause instanceof DomainError) return cause;
@@ -35,7 +35,7 @@ export const withoutLiterals = (message: string): string =>
     .replace(/( cannot represent [\w -]*value): .*/s, "$1.")
     .replace(/^(Expected value of type ".*?"), found .*/s, "$1.");
 
-/** What GraphQL says of a value that does not fit its field: our doing, unlike all else that it finds wrong. */
+/** Messages of graphql-js about a value that does not fit its field: a defect of the server, unlike its other errors. */
 const misfit =
   /^Cannot return null for non-nullable field|^\w+ cannot represent|^Enum "\w+" cannot represent|^Expected Iterable|^Abstract type/;
 
@@ -48,19 +48,19 @@ function rootCause(error: unknown): unknown {
   return cause;
 }
 
-/** Writes what operators need to see to the log: defects with their stack, outages with their reason. */
+/** Logs defects with their stack, and outages with their cause. */
 export function report(ctx: Pick<Context, "log" | "request">, failure: DomainError, thrown: unknown): void {
   const cause = rootCause(thrown);
-  const { code, facts } = failure;
+  const { code, details } = failure;
   const requestId = ctx.request.id;
   if (code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: cause, requestId }, "defect");
-  // What the domain refuses says why by itself: in a flood, stacks of it would be a flood of their own.
+  // An error of the domain explains itself. Under overload, stacks would flood the log.
   else if (code === "UNAVAILABLE" && cause === failure)
-    ctx.log.warn({ detail: facts.detail, err: failure.cause, requestId }, "unavailable");
+    ctx.log.warn({ detail: details.detail, err: failure.cause, requestId }, "unavailable");
   else if (code === "UNAVAILABLE") ctx.log.warn({ err: cause, requestId }, "unavailable");
 }
 
-/** Fields are named from the argument: `input.addUsers[2]`. The domain does not know that mutations have an input. */
+/** The path of a field from the argument, such as `input.addUsers[2]`: the domain does not know that mutations have an input. */
 function argumentPath({ nodes }: GraphQLError, field: string): string {
   const isMutation = nodes?.some(
     (node) => node.kind === Kind.FIELD && node.arguments?.some(({ name }) => name.value === "input"),
@@ -68,11 +68,11 @@ function argumentPath({ nodes }: GraphQLError, field: string): string {
   return isMutation ? `input.${field}` : field;
 }
 
-/** The one form in which errors leave GraphQL, by HTTP and by socket. */
+/** Formats an error for GraphQL responses, over HTTP and sockets. Logs it if it is a defect or an outage. */
 export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQLError): GraphQLFormattedError {
   const failure = translate(error);
   report(ctx, failure, error);
-  const { validations, retryAfter, requiredScopes, feature, detail } = failure.facts;
+  const { validations, retryAfter, requiredScopes, feature, detail } = failure.details;
   const defect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
     message: failure.message,

@@ -10,45 +10,41 @@ import {
   separateOperations,
 } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
-import { DomainError, forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
+import { DomainError } from "../../domain/kernel/errors.js";
+import { Admission } from "./admission.js";
 import { type Coerce, coercerOf } from "./coercion.js";
 import { compile } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
 import { inTransaction } from "./transaction.js";
 import { isLarger, type Result } from "./result.js";
-import type { Variables } from "./variables.js";
+import { type Variable, type Variables, variablesOf } from "./variables.js";
 
 /** An operation that was parsed and validated once and runs many times: the one executor of every surface. */
-export interface Operation {
+export interface Operation extends Pick<Admission, "needs" | "open" | "triesSecrets"> {
   readonly kind: OperationTypeNode;
   readonly definition: OperationDefinitionNode;
   /** The definition with just the fragments it uses. */
   readonly document: DocumentNode;
-  /** Everything its fields need of the credential's scopes. */
-  readonly needs: readonly Need[];
-  /** Whether it runs without a credential. */
-  readonly open: boolean;
-  /** Whether somebody could use it to guess at secrets: it counts by address and account, not by its caller. */
-  readonly triesSecrets: boolean;
-  /** The values of its variables, defaults included; nothing where a value is not acceptable. */
+  readonly variables: readonly Variable[];
+  /** Coerces the values of its variables and adds defaults; `undefined` where a value does not fit its type. */
   readonly coerce: Coerce;
-  /** Throws for nobodies, and for those whose credentials do not count here. */
-  authenticate(ctx: Context): void;
-  /** Throws for them and for too narrow scopes, before any object is looked up. `run` and `start` do it too. */
-  admit(ctx: Context): void;
-  /** Runs a query or mutation. Faults are in `errors`, never thrown. */
-  run(ctx: Context, variables: Variables): Result | Promise<Result>;
-  /** Starts a subscription: its events, or the faults that kept it from starting. */
-  start(ctx: Context, variables: Variables): Promise<AsyncGenerator<Result> | Result>;
+  /** Checks the caller, once per request, as `Admission.check` does: the only way to run the operation. */
+  admit(ctx: Context, count?: (ctx: Context) => void): Admitted;
+}
+
+/** An operation whose caller was checked. */
+export interface Admitted {
+  /** Runs a query or mutation. Never throws: failures are in `errors`. */
+  run(variables: Variables): Result | Promise<Result>;
+  /** Starts a subscription. Returns its events, or the errors that prevented the start. */
+  start(variables: Variables): Promise<AsyncGenerator<Result> | Result>;
 }
 
 /**
  * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations, which run rarely,
  * and subscriptions, whose arguments the compiler reads differently, are interpreted. A response of more than
- * `mostBytes` of JSON is a fault, also of each event of a subscription.
+ * `mostBytes` of JSON is an error, which holds for each event of a subscription as well.
  */
 export function prepare(
   schema: GraphQLSchema,
@@ -57,59 +53,47 @@ export function prepare(
   compiled = true,
   mostBytes = Infinity,
 ): Operation {
-  const definition = getOperationAST(wider, operationName);
-  if (!definition)
-    throw new GraphQLError(
-      operationName ? `Unknown operation named "${operationName}".` : "Must provide an operation name.",
-    );
+  const definition = definitionIn(wider, operationName);
   const kind = definition.operation;
   const document = separateOperations(wider)[definition.name?.value ?? ""]!;
-  const { roots, needs } = selectionOf(schema, document);
-  const closed = [...roots].filter((field) => !isOpen(field));
-  const open = closed.length === 0;
-  const coerce = coercerOf(schema, definition);
-  const isMutation = kind === OperationTypeNode.MUTATION;
+  const admission = new Admission(selectionOf(schema, document));
+  const { needs, open, triesSecrets } = admission;
+  const variables = variablesOf(schema, definition, document);
+  const coerce = coercerOf(variables);
   const interpret: Execution = (contextValue, variableValues, rootValue) =>
     execute({ schema, document, contextValue, variableValues, rootValue });
   const execution: Execution =
     compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
   const run = mostBytes === Infinity ? execution : within(mostBytes, execution);
-  const authenticate = ({ actor }: Context) => {
-    if (!open && actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
-    if (closed.every((field) => takes(field, actor))) return;
-    throw actor.kind === "user" ? forbidden() : unauthenticated("The token is not valid.");
-  };
-  const admit = (ctx: Context) => {
-    if (open) return;
-    authenticate(ctx);
-    for (const field of closed) requireKind(field, ctx.actor);
-    if (ctx.actor.kind === "user") requireScopes(ctx.actor, needs);
-  };
+  const isMutation = kind === OperationTypeNode.MUTATION;
   return {
     kind,
     definition,
     document,
     needs,
     open,
+    triesSecrets,
+    variables,
     coerce,
-    triesSecrets: [...roots].some(accountTriedBy),
-    authenticate,
-    admit,
-    run: (ctx, variables) =>
-      refused(admit, ctx) ?? (isMutation ? inTransaction(ctx, () => run(ctx, variables)) : run(ctx, variables)),
-    start: async (ctx, variables) => {
-      const refusal = refused(admit, ctx);
-      if (refusal) return refusal;
-      const events = await createSourceEventStream({ schema, document, contextValue: ctx, variableValues: variables });
-      if (!(Symbol.asyncIterator in events)) return events as Result;
-      return each(events, (event) => run(ctx.afresh(), variables, event));
+    admit(ctx, count) {
+      admission.check(ctx, count);
+      return {
+        run: (values) => (isMutation ? inTransaction(ctx, () => run(ctx, values)) : run(ctx, values)),
+        start: (values) => subscribe({ schema, document, contextValue: ctx, variableValues: values }, run),
+      };
     },
   };
 }
 
+function definitionIn(document: DocumentNode, name: string | undefined): OperationDefinitionNode {
+  const definition = getOperationAST(document, name);
+  if (definition) return definition;
+  throw new GraphQLError(name ? `Unknown operation named "${name}".` : "Must provide an operation name.");
+}
+
 type Execution = (ctx: Context, variables: Variables, root?: unknown) => Result | Promise<Result>;
 
-/** Executes, and refuses to return more than `most` bytes of JSON. */
+/** Fails results of more than `most` bytes of JSON. */
 function within(most: number, execution: Execution): Execution {
   const checked = (result: Result): Result => (isLarger(result, most) ? tooLarge(most) : result);
   return (ctx, variables, root) => {
@@ -126,18 +110,23 @@ function tooLarge(most: number): Result {
   return { data: null, errors: [asGraphqlError(failure)] };
 }
 
-async function* each(
-  events: AsyncIterable<unknown>,
-  answer: (event: unknown) => Result | Promise<Result>,
-): AsyncGenerator<Result> {
-  for await (const event of events) yield answer(event);
+interface Subscribing {
+  schema: GraphQLSchema;
+  document: DocumentNode;
+  contextValue: Context;
+  variableValues: Variables;
 }
 
-function refused(admit: Operation["admit"], ctx: Context): Result | undefined {
-  try {
-    admit(ctx);
-    return undefined;
-  } catch (error) {
-    return { data: null, errors: [asGraphqlError(error)] };
-  }
+/** The results for the events of a subscription, each with a context of its own. */
+async function subscribe(args: Subscribing, run: Execution): Promise<AsyncGenerator<Result> | Result> {
+  const events = await createSourceEventStream(args);
+  return Symbol.asyncIterator in events ? results(events, args, run) : (events as Result);
+}
+
+async function* results(
+  events: AsyncIterable<unknown>,
+  { contextValue, variableValues }: Subscribing,
+  run: Execution,
+): AsyncGenerator<Result> {
+  for await (const event of events) yield run(contextValue.afresh(), variableValues, event);
 }

@@ -28,10 +28,11 @@ import { DomainError } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
 import { fragmentsOf } from "./fragments.js";
+import { memoized } from "./memoized.js";
 import { usesVariables } from "./selection.js";
 import type { Variables } from "./variables.js";
 
-/** What a document of the caller's own may select. Stored operations have the bounds of their areas instead. */
+/** Limits of the documents that clients send. Stored operations have the limits of their areas instead. */
 export const limits = {
   bytes: 64 * 1024,
   requestBytes: 1024 * 1024,
@@ -42,21 +43,21 @@ export const limits = {
   cost: 50_000,
 } as const;
 
-/** Lexical tokens of a document at most: the parser stops there. */
+/** The most lexical tokens of a document; the parser stops there. */
 export const tokens = 10_000;
 
 const defaultPage = 100;
 const largestPage = 1000;
 
-/** What all members of a group that stands alone count as; every other list without pages counts as its largest page. */
+/** The cost of all members of a single group. Every other list without pages costs as much as the largest page. */
 const largestAlone = 10_000;
 
-/** Where introspection begins to count: a description of types nests deeper than data does. */
+/** The depth at which introspection starts: descriptions of types nest deeper than data does. */
 const introspectionDepth = -8;
 
 const tooMuch = (message: string) => new DomainError("BAD_USER_INPUT", message);
 
-/** Rejects variables named like a member of every object: graphql-js reads that member where the variable is absent. */
+/** Rejects variables named like a member of `Object.prototype`: graphql-js reads that member if the variable is absent. */
 const noInheritedNames: ValidationRule = (context) => ({
   VariableDefinition({ variable: { name } }) {
     if (name.value in Object.prototype)
@@ -64,11 +65,11 @@ const noInheritedNames: ValidationRule = (context) => ({
   },
 });
 
-/** What documents must keep to besides the rules of GraphQL itself. */
+/** The validation rules of documents besides those of GraphQL itself. */
 export const rulesFor = ({ graphqlIntrospection }: Pick<Config, "graphqlIntrospection">): ValidationRule[] =>
   graphqlIntrospection ? [noInheritedNames] : [noInheritedNames, NoSchemaIntrospectionCustomRule];
 
-/** Throws when the text of a document is too large to be looked at. */
+/** Throws BAD_USER_INPUT if the text of a document is too large to parse. */
 export function checkSize(text: unknown): void {
   if (typeof text === "string" && Buffer.byteLength(text) > limits.bytes) {
     throw tooMuch(`The document is larger than ${limits.bytes} bytes.`);
@@ -76,8 +77,8 @@ export function checkSize(text: unknown): void {
 }
 
 /**
- * Throws when an operation is too large for one request: each object that it may return and each item of its list
- * arguments costs 1. Returns whether other variables would cost the same.
+ * Throws BAD_USER_INPUT if an operation is too large for one request. Each object that it can return and each item of its
+ * list arguments costs 1. Returns whether the cost does not depend on the variables.
  */
 export function checkLimits(
   schema: GraphQLSchema,
@@ -85,33 +86,33 @@ export function checkLimits(
   given: Variables,
 ): boolean {
   const variables = coerce(given);
-  // The executor refuses them before it runs anything.
+  // The executor rejects them before it runs anything.
   if (!variables) return false;
   const measured = new Measure(schema, fragmentsOf(document), variables);
   const type = schema.getRootType(definition.operation);
   measured.walk(definition.selectionSet, { type, depth: 1, times: 1, page: 1 });
   if (definition.operation === OperationTypeNode.MUTATION && measured.rootFields > 1) {
-    throw tooMuch("One mutation per request: a failing one would leave those before it committed.");
+    throw tooMuch("One mutation per document: each is one transaction with one audit trail.");
   }
   return !measured.readsVariables;
 }
 
-/** Where a selection set stands. */
+/** The position of a selection set. */
 interface Place {
   type: GraphQLNamedType | null | undefined;
   depth: number;
-  /** How many objects it applies to. */
+  /** The number of objects that it applies to. */
   times: number;
-  /** How many nodes each of them has, if they are connections. */
+  /** The number of nodes of each object, if they are connections. */
   page: number;
-  /** The objects themselves where they are known: those of introspection. */
+  /** The objects themselves, for introspection. */
   objects?: readonly unknown[];
 }
 
 /** Walks an operation as the executor would, counting, and stops at the first limit. */
 class Measure {
   rootFields = 0;
-  /** Whether the values of variables made a difference. */
+  /** Whether the cost depends on variables. */
   readsVariables = false;
   #visited = 0;
   #aliases = 0;
@@ -154,13 +155,13 @@ class Measure {
     if (isIntrospectionType(type)) return this.#introspect(field, args, selectionSet, place);
     const times = place.times * this.#objects(field, args, place);
     const isAlone = place.times === 1 && place.depth > 1;
-    // An edge is nothing but its node and the node's place.
+    // An edge counts as part of its node.
     if (!isEdge(place.type)) this.#spend(times);
     const page = isConnection(type) ? nodesOf(args, isAlone) : 1;
     this.walk(selectionSet, { type, depth: place.depth + 1, times, page });
   }
 
-  /** The arguments of a field; nothing where the executor will refuse them. */
+  /** The arguments of a field; `undefined` where the executor will reject them. */
   #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Variables | undefined {
     if (field.args.length === 0) return {};
     if (usesVariables(node) && (isWeighty(field) || isIntrospectionType(getNamedType(field.type))))
@@ -173,13 +174,13 @@ class Measure {
     }
   }
 
-  /** How many objects a field has in each of its parents. */
+  /** The number of objects that a field has in each of its parents. */
   #objects(field: GraphQLField<unknown, unknown>, args: Variables, { type, page }: Place): number {
     if (!isListType(isNonNullType(field.type) ? field.type.ofType : field.type)) return 1;
     return isConnection(type) ? page : (sizeOf(args) ?? countedAs(field, args) ?? largestPage);
   }
 
-  /** Introspection costs what it returns: its resolvers are cheap, so they are called. */
+  /** Calls the resolvers of introspection, which are cheap, so that it costs exactly what it returns. */
   #introspect(
     { type, resolve }: GraphQLField<unknown, unknown>,
     args: Variables,
@@ -200,7 +201,7 @@ class Measure {
   }
 }
 
-/** How many nodes a connection may have at most. */
+/** The most nodes that a connection can have. */
 function nodesOf(args: Variables, isAlone: boolean): number {
   if (args.complete !== true) return sizeOf(args) ?? defaultPage;
   return isAlone ? largestAlone : largestPage;
@@ -212,24 +213,17 @@ function sizeOf({ first, last }: Variables): number | undefined {
   return count > 0 ? Math.min(count, largestPage) : undefined;
 }
 
-/** How many items there are in all lists of a value. */
+/** The number of items in all lists of a value. */
 function itemsIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const inner = Object.values(value);
   return inner.reduce<number>((sum, each) => sum + itemsIn(each), Array.isArray(value) ? value.length : 0);
 }
 
-const weighty = new WeakMap<object, boolean>();
-
-/** Whether a field may cost more or less by its arguments: it takes lists, or a page size. */
-function isWeighty(field: GraphQLField<unknown, unknown>): boolean {
-  let known = weighty.get(field);
-  if (known === undefined) {
-    known = field.args.some(({ name, type }) => ["first", "last", "complete"].includes(name) || takesLists(type));
-    weighty.set(field, known);
-  }
-  return known;
-}
+/** Whether the cost of a field depends on its arguments: it takes lists or a page size. */
+const isWeighty = memoized(({ args }: GraphQLField<unknown, unknown>) =>
+  args.some(({ name, type }) => ["first", "last", "complete"].includes(name) || takesLists(type)),
+);
 
 function takesLists(type: GraphQLInputType, seen = new Set<GraphQLInputType>()): boolean {
   const inner = isNonNullType(type) ? type.ofType : type;

@@ -23,13 +23,13 @@ export interface Selection {
   needs: readonly Need[];
 }
 
-/** Walks a valid document of one operation. Introspection needs nothing. */
+/** Walks a valid document of one operation. Introspection needs no scopes. */
 export function selectionOf(schema: GraphQLSchema, document: DocumentNode): Selection {
   const operation = getOperationAST(document)!;
   const fragments = fragmentsOf(document);
   const roots = new Set<Field>();
   const needs = new Set<Need>();
-  /** Fragments by the field that leads to them: however often they are spread, they need the same there. */
+  /** Visited fragments by the field that leads to them: spread there again, they need the same. */
   const visited = new Map<Field | undefined, Set<string>>();
 
   function walk({ selections }: SelectionSetNode, type: GraphQLNamedType, leading?: Field): void {
@@ -62,7 +62,7 @@ export function selectionOf(schema: GraphQLSchema, document: DocumentNode): Sele
   return { roots, needs: [...needs] };
 }
 
-/** Throws at boot for root fields that do not say which scopes they need, and for declarations of unknown fields. */
+/** Throws at boot for root fields that do not declare their scopes, and for declarations of unknown fields. */
 export function requireDeclaredScopes(schema: GraphQLSchema): void {
   const silent = rootFields(schema).filter((field) => !declaresScopes(field));
   if (silent.length > 0) throw new Error(`No scopes are declared for ${silent.map(({ name }) => name).join(", ")}.`);
@@ -79,7 +79,7 @@ function requireFields(type: GraphQLNamedType, names: readonly string[]): void {
   if (unknown !== undefined) throw new Error(`${type.name} has no field ${unknown}.`);
 }
 
-/** Lets root fields that need more by their arguments check it before they resolve, and before their transaction begins. */
+/** Checks what root fields need by their arguments before they resolve and before their transaction begins. */
 export function checkArguments(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve } = field;
@@ -95,7 +95,8 @@ export function checkArguments(schema: GraphQLSchema): void {
   }
 }
 
-const rootFields = (schema: GraphQLSchema): Field[] =>
+/** The fields of Query, Mutation, and Subscription. */
+export const rootFields = (schema: GraphQLSchema): Field[] =>
   [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
     Object.values(type?.getFields() ?? {}),
   );

@@ -13,7 +13,8 @@ import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
 import { NotificationsResolver } from "../notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
-import { OrganizationsResolver } from "../organizations.js";
+import { OrganizationMembersResolver } from "../organizations/members.js";
+import { OrganizationsResolver } from "../organizations/organizations.js";
 import { PasswordsResolver } from "../sign-in/passwords.js";
 import { PrebuildsResolver } from "../prebuilds.js";
 import { QuietHoursResolver } from "../quiet-hours.js";
@@ -43,6 +44,7 @@ export const resolvers: Function[] = [
   LoginResolver,
   NotificationsResolver,
   OneTimePasscodesResolver,
+  OrganizationMembersResolver,
   OrganizationsResolver,
   PasswordsResolver,
   PrebuildsResolver,

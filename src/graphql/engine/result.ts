@@ -1,9 +1,21 @@
 import type { ExecutionResult } from "graphql";
 
-/** What running an operation comes to. */
+/** The result of running an operation. */
 export type Result = ExecutionResult<Record<string, unknown>>;
 
-/** Whether a response has more than `most` bytes as JSON, escapes aside. Stops counting there, and copies nothing. */
+/** Bytes of JSON up to which a response is written in one turn of the event loop, in a few milliseconds. */
+const inOneTurn = 256 * 1024;
+
+/** The data of results that were measured and have more bytes. */
+const large = new WeakSet<object>();
+
+/** Whether a result was measured as too large for one turn. */
+export const isLarge = (data: object | null | undefined): boolean => data != null && large.has(data);
+
+/**
+ * Whether a response has more than `most` bytes as JSON, not counting escapes. Stops counting there, and copies nothing.
+ * Records the result for `isLarge`.
+ */
 export function isLarger({ data, errors = [] }: Result, most: number): boolean {
   let left = most;
 
@@ -24,5 +36,6 @@ export function isLarger({ data, errors = [] }: Result, most: number): boolean {
 
   count(data);
   for (const { message, originalError } of errors) count(originalError ?? message);
+  if (data && most - left > inOneTurn) large.add(data);
   return left < 0;
 }

@@ -10,7 +10,7 @@ const form = (name: string, description: string, rule: string, parse: (value: un
   return new GraphQLScalarType({
     name,
     description,
-    // Rows come out of our own tables: what is stored needs no second check.
+    // Stored values were checked when they were written.
     serialize: (value) => value,
     parseValue,
     parseLiteral: (node: ValueNode, variables) => parseValue(literal(node, variables)),
@@ -27,22 +27,22 @@ const isPlainObject = (value: unknown) => typeof value === "object" && value !==
 
 export const UUID = form(
   "UUID",
-  "A UUID (RFC 9562), lower case.",
+  "A UUID (RFC 9562) in lower case. Input may be in upper case.",
   "Must be a UUID.",
   whenText((text) => (isUuid(text) ? text.toLowerCase() : undefined)),
 );
 
 export const DateTime = form(
   "DateTime",
-  "A moment as RFC 3339 in UTC with milliseconds.",
+  "A date and time in RFC 3339 form, in UTC with milliseconds. Input may have any offset.",
   "Must be a date and time in RFC 3339 form.",
   whenText(utcMoment),
 );
 
 export const EmailAddress = form(
   "EmailAddress",
-  "An e-mail address, `local@domain`.",
-  "Must be an e-mail address.",
+  "An email address, `local@domain`.",
+  "Must be an email address.",
   whenText((text) => text),
 );
 
@@ -53,13 +53,13 @@ export const Url = form(
   whenText((text) => text),
 );
 
-export const JSONObject = form("JSONObject", "A JSON object of free form.", "Must be an object.", (value) =>
+export const JSONObject = form("JSONObject", "A JSON object with any fields.", "Must be an object.", (value) =>
   isPlainObject(value) ? value : undefined,
 );
 
 export const BigInt = form(
   "BigInt",
-  "A whole number of up to 53 bits, ±9007199254740991.",
+  "A whole number between -9007199254740991 and 9007199254740991 (53 bits), written as a JSON number.",
   "Must be a whole number between -9007199254740991 and 9007199254740991.",
   (value) => (Number.isSafeInteger(value) ? value : undefined),
 );

@@ -13,39 +13,35 @@ import {
   type SelectionSetNode,
   visit,
 } from "graphql";
+import { memoized } from "./memoized.js";
 import type { Variables } from "./variables.js";
 
-/** A selection of the wanted field. Read once per operation, asked at every request. */
+/** A selection of a field: found once per operation, evaluated at every request. */
 interface Selected {
-  /** Whether all that `@skip` and `@include` say on the way to it lets it through. */
+  /** Whether every `@skip` and `@include` on the path to it includes it. */
   isIncluded(variables: Variables): boolean;
   /** The values of its arguments. */
   args(variables: Variables): Record<string, unknown>;
 }
 
-/** Some fields of a type; all that is below a field, or some of it. */
+/** Fields of a type: `true` allows every selection below a field. */
 export interface Fields {
   readonly [name: string]: true | Fields;
 }
 
-const comparisons = new WeakMap<Fields, WeakMap<FieldNode, boolean>>();
+const comparisonWith = memoized((fields: Fields) =>
+  memoized((node: FieldNode, fragments: Fragments) => isWithin(node.selectionSet!, fields, fragments)),
+);
 
-/** Whether nothing but these fields is selected below the one that is being resolved, whatever is skipped of them. */
+/** Whether only these fields are selected below the field that is being resolved. Skipped fields count as selected. */
 export function selectsOnly({ fieldNodes, fragments }: GraphQLResolveInfo, fields: Fields): boolean {
-  let known = comparisons.get(fields);
-  if (!known) comparisons.set(fields, (known = new WeakMap()));
-  return fieldNodes.every((node) => {
-    let only = known.get(node);
-    if (only === undefined) known.set(node, (only = isWithin(node.selectionSet!, fields, fragments)));
-    return only;
-  });
+  const selectsNothingElse = comparisonWith(fields);
+  return fieldNodes.every((node) => selectsNothingElse(node, fragments));
 }
 
-const isWithin = (
-  { selections }: SelectionSetNode,
-  fields: Fields,
-  fragments: GraphQLResolveInfo["fragments"],
-): boolean =>
+type Fragments = GraphQLResolveInfo["fragments"];
+
+const isWithin = ({ selections }: SelectionSetNode, fields: Fields, fragments: Fragments): boolean =>
   selections.every((selection) => {
     if (selection.kind === Kind.INLINE_FRAGMENT) return isWithin(selection.selectionSet, fields, fragments);
     if (selection.kind === Kind.FRAGMENT_SPREAD)
@@ -54,11 +50,12 @@ const isWithin = (
     return typeof allowed === "object" ? isWithin(selection.selectionSet!, allowed, fragments) : allowed === true;
   });
 
-const known = new WeakMap<FieldNode, Map<string, Selected[]>>();
+/** What `selectionsBelow` found below a field, by path. */
+const foundBelow = memoized<FieldNode, [], Map<string, Selected[]>>(() => new Map());
 
 /**
- * The arguments of each selection of a field below the one that is being resolved, so that a resolver can read along
- * what will be asked for next. `path` names the fields from here to there.
+ * The arguments of each selection of a field below the one that is being resolved, so that a resolver can read ahead.
+ * `path` has the names of the fields from here to there.
  */
 export function selectedArguments(info: GraphQLResolveInfo, ...path: string[]): Array<Record<string, unknown>> {
   const { fieldNodes, variableValues } = info;
@@ -69,10 +66,9 @@ export function selectedArguments(info: GraphQLResolveInfo, ...path: string[]): 
   return found;
 }
 
-/** The same for every request of an operation, so it is looked for once. */
+/** The same for every request of an operation, so it is looked up once. */
 function selectionsBelow(node: FieldNode, path: readonly string[], info: GraphQLResolveInfo): Selected[] {
-  const paths = known.get(node) ?? new Map<string, Selected[]>();
-  known.set(node, paths);
+  const paths = foundBelow(node);
   const name = path.length === 1 ? path[0]! : path.join(".");
   let found = paths.get(name);
   if (!found) {
@@ -115,20 +111,14 @@ function selectedOf(
   };
 }
 
-/** Whether `@skip` and `@include` let a selection through. `variables` are coerced. */
+/** Whether `@skip` and `@include` include a selection. `variables` are coerced. */
 export const isIncluded = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLSkipDirective, node, variables)?.if !== true &&
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if !== false;
 
-const withVariables = new WeakMap<FieldNode, boolean>();
-
-/** Whether a field's arguments have variables in them. The same for every request of an operation, so it is kept. */
-export function usesVariables(node: FieldNode): boolean {
-  let found = withVariables.get(node);
-  if (found === undefined) {
-    found = false;
-    for (const argument of node.arguments ?? []) visit(argument, { Variable: () => void (found = true) });
-    withVariables.set(node, found);
-  }
-  return found;
-}
+/** Whether the arguments of a field contain variables. */
+export const usesVariables = memoized((node: FieldNode) => {
+  let isFound = false;
+  for (const argument of node.arguments ?? []) visit(argument, { Variable: () => void (isFound = true) });
+  return isFound;
+});

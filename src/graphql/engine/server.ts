@@ -3,25 +3,34 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, OperationTypeNode } from "graphql";
+import {
+  type FormattedExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  OperationTypeNode,
+} from "graphql";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
-import { json, TransportError } from "../../http/answers.js";
+import { json, TransportError } from "../../http/responses.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
-import { challengeOf } from "../../http/challenge.js";
+import { joined, jsonPieces, type Pieces } from "../../http/pieces.js";
+import { failureHeaders } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";
 import type { Documents, ForeignOperation } from "./documents.js";
+import type { Admitted } from "./execute.js";
 import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";
 import type { Variables } from "./variables.js";
 import { checkSize, limits, rulesFor, tokens } from "./limits.js";
+import { isLarge } from "./result.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
 export const graphqlPath = "/graphql";
 
 /**
- * GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. An operation that came before, in the
- * most usual form of request, goes to the executor at once: there is nothing left for Apollo to find.
+ * GraphQL over HTTP: Apollo reads and validates requests, our executor runs them. A plain request for a cached operation
+ * goes directly to the executor: Apollo has nothing left to check.
  */
 export class GraphqlOverHttp {
   private constructor(
@@ -38,6 +47,7 @@ export class GraphqlOverHttp {
       validationRules: rulesFor(services.config),
       parseOptions: { maxTokens: tokens },
       persistedQueries: false,
+      stringifyResult: async (result) => (await jsonOf(result)).toString(),
       formatError: oneCode,
       logger: services.log,
       stopOnTerminationSignals: false,
@@ -52,12 +62,12 @@ export class GraphqlOverHttp {
     return new GraphqlOverHttp(apollo, documents, services, contextOf);
   }
 
-  /** Ends Apollo. By then nobody asks any more. */
+  /** Stops Apollo, once all requests have ended. */
   stop = () => this.apollo.stop();
 
-  /** Answers a request to `/graphql`. */
-  answer = async (http: Http): Promise<void> => {
-    // Koa drops the body of what HEAD asks for.
+  /** Handles a request to `/graphql`. */
+  handle = async (http: Http): Promise<void> => {
+    // HEAD runs as GET; `write` drops the body.
     const method = http.method === "HEAD" ? "GET" : http.method;
     let context: Context;
     let body: Record<string, unknown> | undefined;
@@ -74,7 +84,8 @@ export class GraphqlOverHttp {
     const known = usual && this.documents.known(usual.query, usual.operationName);
     if (known) {
       const { status, result } = await run(known, usual.variables, context);
-      return send(http, { status, headers: json, body: `${JSON.stringify(result)}\n` });
+      const text = jsonOf(result);
+      return send(http, { status, headers: json, body: typeof text === "string" ? text : await text });
     }
     const headers = new HeaderMap();
     for (const name in http.headers) headers.set(name, String(http.headers[name]));
@@ -91,26 +102,20 @@ export class GraphqlOverHttp {
     send(http, { status: response.status ?? 200, headers: Object.fromEntries(response.headers), body: text });
   };
 
-  /** What fails before there is an operation, above all a bad credential, shows in the status as well. */
+  /** Responds to what fails before there is an operation, such as a bad credential, with the status of the failure. */
   #refuse(http: Http, thrown: unknown): void {
     const { config, log } = this.services;
     const failure = translate(thrown);
     const error = formatError(
-      { log, request: http.state.facts },
+      { log, request: http.state.details },
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
-    const challenge = challengeOf(failure, { accessUrl: config.accessUrl, challenged: true });
-    const { retryAfter } = failure.facts;
-    const headers = {
-      ...json,
-      ...(challenge && { "WWW-Authenticate": challenge }),
-      ...(retryAfter !== undefined && { "Retry-After": String(retryAfter) }),
-    };
+    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, challenged: true });
     send(http, { status: statusOf(failure), headers, body: JSON.stringify({ errors: [error] }) });
   }
 }
 
-/** Apollo resolved the operation; from here on it is ours. */
+/** Runs operations that Apollo has parsed and validated with our executor. */
 function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
@@ -130,8 +135,8 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
   };
 }
 
-/** What a response says, in the order in which it does. */
-interface Said {
+/** The fields of a response, in their order on the wire. */
+interface Body {
   errors?: GraphQLFormattedError[];
   data?: Record<string, unknown> | null;
 }
@@ -140,20 +145,29 @@ async function run(
   operation: ForeignOperation,
   variables: Variables,
   context: Context,
-): Promise<{ status: number; result: Said }> {
+): Promise<{ status: number; result: Body }> {
+  let admitted: Admitted;
   try {
-    operation.admit(context);
+    admitted = operation.admit(context);
     if (operation.kind === OperationTypeNode.SUBSCRIPTION) throw needsStream();
     operation.check(variables);
   } catch (error) {
     const errors = [formatError(context, asGraphqlError(error))];
-    // Whoever may not ask is answered as by the operation itself, whatever the variables are.
+    // A caller who may not run the operation gets the same response whatever the variables are.
     const isInput = translate(error).code === "BAD_USER_INPUT";
     return isInput ? { status: 400, result: { errors } } : { status: 200, result: { errors, data: null } };
   }
-  const { data = null, errors } = await operation.run(context, variables);
+  const { data = null, errors } = await admitted.run(variables);
   if (!errors) return { status: 200, result: { data } };
   return { status: 200, result: { errors: errors.map((error) => formatError(context, error)), data } };
+}
+
+/** Writes a result as JSON and a newline, as Apollo does by default: a large one in pieces, a small one by the faster way. */
+const jsonOf = (result: Body | FormattedExecutionResult): string | Promise<Buffer> =>
+  isLarge(result.data) ? joined(linePieces(result)) : `${JSON.stringify(result)}\n`;
+
+function* linePieces(result: object): Pieces {
+  return (yield* jsonPieces(result)) + "\n";
 }
 
 const needsStream = () =>
@@ -163,8 +177,8 @@ const needsStream = () =>
   );
 
 /**
- * Whether the client sends and takes JSON by its plain name. Without a Content-Type, a page of another site may have sent
- * the request without a preflight: Apollo decides on those.
+ * Whether the client sends and accepts `application/json`. Without a Content-Type, a page of another site may have sent
+ * the request without a preflight: Apollo decides about those.
  */
 const speaksJson = ({ headers: { accept, "content-type": type } }: Http) =>
   type !== undefined && (accept === undefined || accept === "*/*" || accept === "application/json");
@@ -175,7 +189,7 @@ interface UsualRequest {
   variables: Variables;
 }
 
-/** A request with nothing in it that Apollo would refuse or understand otherwise; nothing for any other. */
+/** Reads a request that Apollo would accept and read the same way; `undefined` for any other. */
 function usualRequest({
   query,
   operationName,
@@ -193,9 +207,9 @@ function usualRequest({
   return { query, operationName: isNamed ? operationName : undefined, variables: (variables ?? {}) as Variables };
 }
 
-/** What Apollo finds wrong with a document or request is the caller's input, whatever Apollo calls it. */
+/** Formats an error of Apollo. All but defects are faults of the input, whatever code Apollo has for them. */
 function oneCode({ message, locations, extensions }: GraphQLFormattedError): GraphQLFormattedError {
   const code = extensions?.code === "INTERNAL_SERVER_ERROR" ? "INTERNAL_SERVER_ERROR" : "BAD_USER_INPUT";
-  const said = code === "INTERNAL_SERVER_ERROR" ? "An internal error occurred." : withoutLiterals(message);
-  return { message: said, ...(locations && { locations }), extensions: { code } };
+  const text = code === "INTERNAL_SERVER_ERROR" ? "An internal error occurred." : withoutLiterals(message);
+  return { message: text, ...(locations && { locations }), extensions: { code } };
 }

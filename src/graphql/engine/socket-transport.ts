@@ -13,7 +13,12 @@ export interface Connection {
   until(stop: () => void): void;
 }
 
-/** How messages of graphql-transport-ws travel: bounds what waits for a client, and ends connections that do not read. */
+/** Handles errors that are thrown while a message is handled. */
+interface FailureHandler {
+  fail(error: unknown): void;
+}
+
+/** Sends and receives messages of graphql-transport-ws. Bounds what waits for a client, and closes stalled connections. */
 export class Transport {
   readonly #heartbeat: Heartbeat;
   readonly #open = new Set<Connection>();
@@ -25,13 +30,12 @@ export class Transport {
     this.#heartbeat = new Heartbeat(patience / 2);
   }
 
-  /** Connects a WebSocket and the socket that carries it to the protocol. `onFailure` gets what handling a message throws. */
-  open<Extra extends object>(
-    server: Server<Extra>,
+  /** Connects a WebSocket and the socket that carries it to the protocol. */
+  open<Client extends FailureHandler>(
+    protocol: Server<Client>,
     peer: WebSocket,
     socket: Socket,
-    extraOf: (connection: Connection) => Extra,
-    onFailure: (error: unknown, extra: Extra) => void,
+    clientOf: (connection: Connection) => Client,
   ): void {
     const connection: Connection = {
       get isOpen() {
@@ -43,19 +47,19 @@ export class Transport {
       },
       until: (stop) => void (connection.isOpen ? peer.once("close", stop) : stop()),
     };
-    const extra = extraOf(connection);
+    const client = clientOf(connection);
     const stalled = () => connection.end(1013, "The client does not read");
-    const closed = server.opened(
+    const closed = protocol.opened(
       {
         protocol: peer.protocol,
         send: (text) => this.#send(peer, socket, text, stalled),
         close: (code, reason) => peer.close(code, reason),
         onMessage: (take) =>
           peer.on("message", (data) => {
-            take((data as Buffer).toString()).catch((error: unknown) => onFailure(error, extra));
+            take((data as Buffer).toString()).catch((error: unknown) => client.fail(error));
           }),
       },
-      extra,
+      client,
     );
     const pings = new Pings(peer, stalled);
     this.#heartbeat.add(pings);
@@ -74,11 +78,11 @@ export class Transport {
     for (const connection of this.#open) connection.end(code, reason);
   }
 
-  /** Resolves when the message has left this process or cannot any more. */
+  /** Resolves when the message has left this process or its socket is closed. */
   async #send(peer: WebSocket, socket: Socket, text: string, onStalled: () => void): Promise<void> {
     if (peer.readyState !== peer.OPEN) return;
     if (this.unread.isFull(socket)) return void socket.destroy();
-    // No closure sees the text: it would stay in memory beside the bytes that wait.
+    // A closure over the text would keep it in memory beside the bytes that wait.
     const { promise, resolve } = Promise.withResolvers<void>();
     peer.send(text, () => resolve());
     this.unread.wrote(socket, onStalled);

@@ -11,10 +11,10 @@ import {
 import { type Operation, prepare } from "./execute.js";
 import { programFile } from "../../program-files.js";
 
-/** An operation that the program brings along: validated at boot, run as often as its row is asked for. */
+/** An operation of the program, validated at boot and run for every request of its row or page. */
 export interface StoredOperation extends Operation {
   readonly name: string;
-  /** What its root field does, in the words of the schema. */
+  /** The description of its root field in the schema. */
   readonly description: string | undefined;
 }
 

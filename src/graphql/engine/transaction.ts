@@ -2,7 +2,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { asGraphqlError } from "./errors.js";
 import type { Result } from "./result.js";
 
-/** SQLSTATEs of a transaction that lost against a concurrent one and may pass now: serialization failure, deadlock. */
+/** SQLSTATEs of a transaction that lost against a concurrent one and can be retried: serialization failure, deadlock. */
 const lostRace = new Set(["40001", "40P01"]);
 const attempts = 3;
 
@@ -21,7 +21,7 @@ const isLostRace = (error: unknown) => lostRace.has((error as { code?: string } 
 
 /**
  * Runs a mutation in one transaction: the verb, every read of its payload, the audit events, the commit. A response with
- * errors therefore means that nothing was stored, and has no data. Loses no race to a deadlock before the third attempt.
+ * errors therefore means that nothing was stored, and has no data. Retries deadlocks and serialization failures twice.
  */
 export async function inTransaction(ctx: Context, execute: () => Result | Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

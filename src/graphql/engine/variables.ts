@@ -1,11 +1,14 @@
 import {
+  type ConstValueNode,
   type DocumentNode,
   getNamedType,
-  type GraphQLArgument,
   type GraphQLEnumType,
   GraphQLError,
+  type GraphQLInputField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
+  type GraphQLNonNull,
+  type GraphQLNullableType,
   type GraphQLScalarType,
   type GraphQLSchema,
   isEnumType,
@@ -14,13 +17,76 @@ import {
   isNonNullType,
   isRequiredInputField,
   Kind,
+  type OperationDefinitionNode,
   TypeInfo,
+  typeFromAST,
   type ValueNode,
   visit,
   visitWithTypeInfo,
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
 import { textProblem } from "../../domain/kernel/text.js";
+import { entryKeyOf, ruleOf } from "./access.js";
+
+export type Variables = Record<string, unknown>;
+
+/** A variable of an operation, and what it fills. */
+export interface Variable {
+  readonly name: string;
+  readonly type: GraphQLInputType;
+  readonly defaultValue: ConstValueNode | undefined;
+  /** The argument path that it fills, such as `input` or `input.cron`; its name if it fills none. */
+  readonly path: string;
+  /** The rule that the argument or input field declares. */
+  readonly rule: string | undefined;
+}
+
+/** The variables of an operation. `document` is the operation with its fragments. */
+export function variablesOf(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  document: DocumentNode,
+): Variable[] {
+  const filled = filledIn(schema, document);
+  return variableDefinitions.map(({ variable, type, defaultValue }) => {
+    const name = variable.name.value;
+    const declared = typeFromAST(schema, type) as GraphQLInputType;
+    return { name, type: declared, defaultValue, path: name, rule: undefined, ...filled.get(name) };
+  });
+}
+
+/** What the variables of a document fill: arguments, input fields, and items of lists. */
+function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pick<Variable, "path" | "rule">> {
+  const filled = new Map<string, Pick<Variable, "path" | "rule">>();
+  const types = new TypeInfo(schema);
+
+  function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, rule?: string): void {
+    if (value.kind === Kind.VARIABLE) {
+      const name = value.name.value;
+      filled.set(name, { path, rule: rule ?? filled.get(name)?.rule });
+    } else if (value.kind === Kind.LIST) {
+      for (const [index, each] of value.values.entries()) note(each, `${path}[${index}]`, type);
+    } else if (value.kind === Kind.OBJECT) {
+      const object = getNamedType(type);
+      for (const { name, value: content } of value.fields) {
+        const field = isInputObjectType(object) ? object.getFields()[name.value] : undefined;
+        note(content, `${path}.${name.value}`, field?.type, field && ruleOf(field));
+      }
+    }
+  }
+
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Argument({ name, value }) {
+        const argument = types.getArgument()!;
+        note(value, name.value, argument.type, ruleOf(argument));
+      },
+      Directive: () => false,
+    }),
+  );
+  return filled;
+}
 
 /** How a surface spells inputs. */
 export interface Spelling {
@@ -48,128 +114,110 @@ export const asDeclared: Spelling = {
   loneItems: true,
 };
 
-/** Turns a value as the caller wrote it into the variable GraphQL expects, and notes every fault of form on the way. */
+/** Reads a value as the caller wrote it as the value that GraphQL expects, and adds every fault of form to `problems`. */
 export type Reader = (value: unknown, path: string, problems: Problems) => unknown;
 
-/** The form of a type: which JSON values it accepts. Rules beyond form belong to the domain. */
-export function readerOf(type: GraphQLInputType, spelling: Spelling, rule?: string): Reader {
-  const read = readers(spelling);
-  return read(type, rule);
+/** The reader of a variable. One with a default may be absent. Rules beyond form belong to the domain. */
+export function readerOf({ type, defaultValue, rule }: Variable, spelling: Spelling): Reader {
+  const read = valueReader(type, spelling, rule);
+  if (!defaultValue) return read;
+  return (value, path, problems) => (isAbsent(value, spelling) ? undefined : read(value, path, problems));
 }
 
-/** The reader of an operation's variable. One with a default may be absent. */
-export function variableReader(
-  type: GraphQLInputType,
-  hasDefault: boolean,
+const isAbsent = (value: unknown, { nullIsAbsent }: Spelling) =>
+  value === undefined || (value === null && nullIsAbsent);
+
+function valueReader(type: GraphQLInputType, spelling: Spelling, rule?: string): Reader {
+  if (isNonNullType(type)) {
+    const read = valueReader(type.ofType, spelling, rule);
+    return (value, path, problems) =>
+      value == null ? problems.add(path, "Is required.") : read(value, path, problems);
+  }
+  const read = contentReader(type, spelling, rule);
+  return (value, path, problems) => {
+    if (isAbsent(value, spelling)) return undefined;
+    return value === null ? null : read(value, path, problems);
+  };
+}
+
+/** The reader of values of a nullable type other than null. */
+function contentReader(
+  type: Exclude<GraphQLInputType, GraphQLNonNull<GraphQLNullableType>>,
   spelling: Spelling,
-  rule: string | undefined,
+  rule?: string,
 ): Reader {
-  const read = readerOf(type, spelling, rule);
-  if (!hasDefault) return read;
-  return (value, path, problems) =>
-    value === undefined || (value === null && spelling.nullIsAbsent) ? undefined : read(value, path, problems);
+  if (isListType(type)) return listReader(type.ofType, spelling);
+  if (isInputObjectType(type)) return objectReader(type, spelling);
+  return isEnumType(type) ? enumReader(type, spelling) : scalarReader(type, rule);
 }
 
-function readers(spelling: Spelling) {
-  const objects = new Map<GraphQLInputObjectType, Reader>();
+function listReader(of: GraphQLInputType, spelling: Spelling): Reader {
+  const key = spelling.maps ? entryKeyOf(of) : undefined;
+  if (key) return mapReader(of, key, spelling);
+  const read = valueReader(of, spelling);
+  return (value, path, problems) => {
+    if (Array.isArray(value)) return value.map((each, index) => read(each, `${path}[${index}]`, problems));
+    return spelling.loneItems ? [read(value, path, problems)] : problems.add(path, "Must be a list.");
+  };
+}
 
-  function read(type: GraphQLInputType, rule?: string): Reader {
-    if (isNonNullType(type)) return required(read(type.ofType, rule));
-    if (isListType(type)) return nullable(list(type.ofType));
-    if (isInputObjectType(type)) return nullable(object(type));
-    return nullable(isEnumType(type) ? member(type) : scalar(type, rule));
-  }
+/** `{"<key>": {…}}` → `[{key, …}]`; `{"<key>": value}` → `[{key, <the other field>: value}]`. */
+function mapReader(of: GraphQLInputType, key: string, spelling: Spelling): Reader {
+  const others = fieldsOf(of).filter((field) => field.name !== key);
+  const single = others.length === 1 ? others[0] : undefined;
+  const read = single ? valueReader(single.type, spelling) : fieldsReader(others, spelling);
+  return (value, path, problems) => {
+    if (!isObject(value)) return problems.add(path, "Must be an object.");
+    return Object.entries(value).map(([name, entry]) => {
+      const content = read(entry, `${path}.${name}`, problems);
+      return { [key]: name, ...(single ? { [single.name]: content } : (content as object | undefined)) };
+    });
+  };
+}
 
-  const required =
-    (inner: Reader): Reader =>
-    (value, path, problems) =>
-      value == null ? problems.add(path, "Is required.") : inner(value, path, problems);
+/** The fields of an input object type, whether it is required or not. */
+export const fieldsOf = (type: GraphQLInputType): GraphQLInputField[] =>
+  Object.values((getNamedType(type) as GraphQLInputObjectType).getFields());
 
-  const nullable =
-    (inner: Reader): Reader =>
-    (value, path, problems) => {
-      if (value === undefined || (value === null && spelling.nullIsAbsent)) return undefined;
-      return value === null ? null : inner(value, path, problems);
-    };
+/** Prepares the fields at the first value: an input type may contain itself. */
+function objectReader(type: GraphQLInputObjectType, spelling: Spelling): Reader {
+  let read: Reader | undefined;
+  return (value, path, problems) => (read ??= fieldsReader(fieldsOf(type), spelling))(value, path, problems);
+}
 
-  function list(of: GraphQLInputType): Reader {
-    const item = read(of);
-    const key = spelling.maps ? entryKeyOf(of) : undefined;
-    const items: Reader = (value, path, problems) => {
-      if (Array.isArray(value)) return value.map((each, index) => item(each, `${path}[${index}]`, problems));
-      return spelling.loneItems ? [item(value, path, problems)] : problems.add(path, "Must be a list.");
-    };
-    return key ? entries(of, key) : items;
-  }
+function fieldsReader(declared: readonly GraphQLInputField[], spelling: Spelling): Reader {
+  const fields = declared.map((field) => ({
+    name: field.name,
+    wire: spelling.field(field.name),
+    isOptional: !isRequiredInputField(field),
+    read: valueReader(field.type, spelling, ruleOf(field)),
+  }));
+  const known = new Set(fields.map((field) => field.wire));
+  return (value, path, problems) => {
+    if (!isObject(value)) return problems.add(path, "Must be an object.");
+    const result: Variables = {};
+    for (const { name, wire, isOptional, read } of fields) {
+      if (value[wire] === undefined && isOptional) continue;
+      const content = read(value[wire], join(path, wire), problems);
+      if (content !== undefined) result[name] = content;
+    }
+    if (spelling.strict)
+      for (const extra of Object.keys(value))
+        if (!known.has(extra)) problems.add(join(path, extra), "Is not a field of this input.");
+    return result;
+  };
+}
 
-  /** `{"<key>": {…}}` → `[{key, …}]`; `{"<key>": value}` → `[{key, <the other field>: value}]`. */
-  function entries(of: GraphQLInputType, key: string): Reader {
-    const type = (isNonNullType(of) ? of.ofType : of) as GraphQLInputObjectType;
-    const others = Object.values(type.getFields()).filter((field) => field.name !== key);
-    const single = others.length === 1 ? others[0] : undefined;
-    const rest = single ? read(single.type) : fieldsOf(others);
-    return (value, path, problems) => {
-      if (!isObject(value)) return problems.add(path, "Must be an object.");
-      return Object.entries(value).map(([name, entry]) => {
-        const content = rest(entry, `${path}.${name}`, problems);
-        return single ? { [key]: name, [single.name]: content } : { [key]: name, ...(content as object | undefined) };
-      });
-    };
-  }
-
-  function object(type: GraphQLInputObjectType): Reader {
-    const seen = objects.get(type);
-    if (seen) return seen;
-    let fields: Reader | undefined;
-    const reader: Reader = (value, path, problems) =>
-      (fields ??= fieldsOf(Object.values(type.getFields())))(value, path, problems);
-    objects.set(type, reader);
-    return reader;
-  }
-
-  function fieldsOf(declared: Array<ReturnType<GraphQLInputObjectType["getFields"]>[string]>): Reader {
-    const fields = declared.map((field) => ({
-      name: field.name,
-      wire: spelling.field(field.name),
-      optional: !isRequiredInputField(field),
-      read: read(field.type, ruleOf(field)),
-    }));
-    const known = new Set(fields.map((field) => field.wire));
-    return (value, path, problems) => {
-      if (!isObject(value)) return problems.add(path, "Must be an object.");
-      const result: Record<string, unknown> = {};
-      for (const { name, wire, optional, read: readField } of fields) {
-        if (value[wire] === undefined && optional) continue;
-        const content = readField(value[wire], join(path, wire), problems);
-        if (content !== undefined) result[name] = content;
-      }
-      if (spelling.strict) {
-        for (const extra of Object.keys(value))
-          if (!known.has(extra)) problems.add(join(path, extra), "Is not a field of this input.");
-      }
-      return result;
-    };
-  }
-
-  function member(type: GraphQLEnumType): Reader {
-    const names = new Map(type.getValues().map((each) => [spelling.enumValue(each), each.name]));
-    const rule = `Must be one of: ${[...names.keys()].map((name) => JSON.stringify(name)).join(", ")}.`;
-    return (value, path, problems) => names.get(value as string) ?? problems.add(path, rule);
-  }
-
-  return read;
+function enumReader(type: GraphQLEnumType, spelling: Spelling): Reader {
+  const names = new Map(type.getValues().map((each) => [spelling.enumValue(each), each.name]));
+  const rule = `Must be one of: ${[...names.keys()].map((name) => JSON.stringify(name)).join(", ")}.`;
+  return (value, path, problems) => names.get(value as string) ?? problems.add(path, rule);
 }
 
 const join = (path: string, name: string) => (path ? `${path}.${name}` : name);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** The key field of an entry type, where the wire writes a map. */
-export function entryKeyOf(type: unknown): string | undefined {
-  const named = isNonNullType(type) ? type.ofType : type;
-  return (named as { extensions?: { entryKey?: string } } | undefined)?.extensions?.entryKey;
-}
 
 const builtIn: Record<string, [string, (value: unknown) => boolean]> = {
   String: ["Must be a string.", (value) => typeof value === "string"],
@@ -182,11 +230,11 @@ const builtIn: Record<string, [string, (value: unknown) => boolean]> = {
   ],
 };
 
-function scalar(type: GraphQLScalarType, declared: string | undefined): Reader {
+function scalarReader(type: GraphQLScalarType, declared: string | undefined): Reader {
   const [usual, accepts] = builtIn[type.name] ?? [];
   const rule = declared ?? usual;
   return (value, path, problems) => {
-    // A fault costs far more to find than a value to read.
+    // Finding a fault costs far more than reading a value.
     if (problems.isFull) return undefined;
     const unstorable = typeof value === "string" ? textProblem(value) : undefined;
     if (unstorable) return problems.add(path, unstorable);
@@ -197,43 +245,4 @@ function scalar(type: GraphQLScalarType, declared: string | undefined): Reader {
       return problems.add(path, declared ?? (error as GraphQLError).message);
     }
   };
-}
-
-export type Variables = Record<string, unknown>;
-
-const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
-
-/** The rules of the arguments and input fields that the variables of a document fill, where they state one. */
-export function rulesOfVariables(schema: GraphQLSchema, document: DocumentNode): Map<string, string> {
-  const rules = new Map<string, string>();
-  const types = new TypeInfo(schema);
-  const note = (value: ValueNode, filled: Pick<GraphQLArgument, "extensions"> | null | undefined) => {
-    const rule = filled ? ruleOf(filled) : undefined;
-    if (rule !== undefined && value.kind === Kind.VARIABLE) rules.set(value.name.value, rule);
-  };
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Argument: ({ value }) => note(value, types.getArgument()),
-      ObjectField({ name, value }) {
-        const parent = getNamedType(types.getParentInputType());
-        note(value, isInputObjectType(parent) ? parent.getFields()[name.value] : undefined);
-      },
-    }),
-  );
-  return rules;
-}
-
-/** Where each variable of a document goes: its name → the argument path it fills, such as `input` or `input.cron`. */
-export function argumentPaths(document: DocumentNode): Map<string, string> {
-  const paths = new Map<string, string>();
-  const note = (value: ValueNode, path: string) => {
-    if (value.kind === Kind.VARIABLE) paths.set(value.name.value, path);
-    if (value.kind === Kind.OBJECT) for (const field of value.fields) note(field.value, `${path}.${field.name.value}`);
-  };
-  visit(document, {
-    Argument: ({ name, value }) => note(value, name.value),
-    Directive: () => false,
-  });
-  return paths;
 }

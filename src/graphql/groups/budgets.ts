@@ -20,104 +20,113 @@ import {
   spendLimitRule,
   setGroupAiBudget,
 } from "../../domain/groups/budgets.js";
-import type { GroupRow } from "../../domain/groups/row.js";
+import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
-import { GroupType } from "./groups.js";
+import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 
 @ReadWith("group_ai_budget:read")
 @ObjectType("GroupAiBudget", {
   simpleResolvers: true,
-  description: "What every member of a group may spend on AI in a calendar month (UTC).",
+  description: "The amount that each member of a group may spend on AI per calendar month (UTC).",
 })
-export class GroupAiBudgetType implements GroupAiBudget {
-  @Field(() => GroupType, { description: "Whose budget it is." }) group!: GroupAiBudget["group"];
-  @Field(() => BigInt, { description: "Millionths of the deployment's currency." }) spendLimitMicros!: number;
-  @Field(() => DateTime, { description: "When the group first got a budget." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When the budget was last changed." }) updatedAt!: string;
+export class GroupAiBudgetType implements Omit<GroupAiBudget, "groupId"> {
+  @Field(() => GroupType, { description: "Group that the budget applies to." }) group!: GroupAiBudget["group"];
+  @Field(() => BigInt, { description: "Monthly limit per member, in millionths of the deployment's currency." })
+  spendLimitMicros!: number;
+  @Field(() => DateTime, { description: "When the budget was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the budget was last updated." }) updatedAt!: string;
 }
 
 @ReadWith("group_ai_budget:read")
 @ObjectType("AiSpend", {
   simpleResolvers: true,
-  description: "What a user may spend on AI in the current calendar month (UTC), and has spent.",
+  description: "AI spending of a user in the current calendar month (UTC), and its limit.",
 })
 export class AiSpendType implements AiSpend {
   @Field(() => BigInt, {
     nullable: true,
-    description: "The highest budget of the user's groups, in millionths of the currency; none is unlimited.",
+    description:
+      "Highest AI budget among the user's groups, in millionths of the deployment's currency; null if unlimited.",
   })
   limitMicros!: number | null;
-  @Field(() => BigInt, { description: "Spent so far, in millionths of the currency." }) spentMicros!: number;
-  @Field(() => DateTime, { description: "When the month began." }) periodStart!: string;
-  @Field(() => DateTime, { description: "When the next month begins." }) periodEnd!: string;
+  @Field(() => BigInt, { description: "Amount spent so far, in millionths of the deployment's currency." })
+  spentMicros!: number;
+  @Field(() => DateTime, { description: "Start of the current month." }) periodStart!: string;
+  @Field(() => DateTime, { description: "Start of the next month." }) periodEnd!: string;
 }
 
 @ReadWith("user:read")
 @ObjectType("WorkspaceQuota", {
   simpleResolvers: true,
-  description: "What a user may use for workspaces in an organization, and does use.",
+  description: "Workspace quota of a user in an organization, and its consumption.",
 })
 export class WorkspaceQuotaType implements WorkspaceQuota {
-  @Field(() => BigInt, { description: "Credits that the user's groups allow together." }) budget!: number;
-  @Field(() => BigInt, { description: "Credits that the user's workspaces cost." }) creditsConsumed!: number;
+  @Field(() => BigInt, { description: "Total credits granted by the user's groups." }) budget!: number;
+  @Field(() => BigInt, { description: "Total credits consumed by the user's workspaces." }) creditsConsumed!: number;
 }
 
-@InputType({ description: "A budget for a group." })
+@InputType({ description: "Input of `setGroupAiBudget`." })
 export class SetGroupAiBudgetInput {
-  @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
+  @Field(() => String, { description: groupReference })
+  group!: string;
   @Rule(spendLimitRule)
   @Field(() => BigInt, {
     nullable: true,
-    description: "Required. Millionths of the deployment's currency, at least 1.",
+    description: "Required. Monthly limit per member, in millionths of the deployment's currency, at least 1.",
   })
   spendLimitMicros?: number | null;
 }
 
-@InputType({ description: "The group that loses its budget." })
+@InputType({ description: "Input of `deleteGroupAiBudget`." })
 export class DeleteGroupAiBudgetInput {
-  @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
+  @Field(() => String, { description: groupReference })
+  group!: string;
 }
 
-@InputType({ description: "An amount that a task of a user spent." })
+@InputType({ description: "An amount that a user's task spent on AI." })
 export class AiUsageEntryInput {
-  @Field(() => UUID, { description: "Chosen by the reporter: an id that is known already is skipped." }) id!: string;
-  @Field(() => UUID, { description: "The owner of the task." }) userId!: string;
-  @Field(() => UUID, { nullable: true, description: "The task." }) taskId?: string | null;
+  @Field(() => UUID, {
+    description: "ID chosen by the reporter. Entries with a known ID are skipped, so reports can be retried.",
+  })
+  id!: string;
+  @Field(() => UUID, { description: "ID of the task's owner." }) userId!: string;
+  @Field(() => UUID, { nullable: true, description: "ID of the task." }) taskId?: string | null;
   @Rule(amountRule)
-  @Field(() => BigInt, { description: "Millionths of the deployment's currency, at least 1." })
+  @Field(() => BigInt, { description: "Amount spent, in millionths of the deployment's currency, at least 1." })
   amountMicros!: number;
 }
 
-@InputType({ description: "What an AI gateway reports." })
+@InputType({ description: "Input of `recordAiUsage`." })
 export class RecordAiUsageInput {
   @Field(() => String, {
     defaultValue: "default",
-    description: "The organization of the tasks: id, name or `default`.",
+    description: "Organization of the tasks: ID, name, or `default`.",
   })
   organization!: string;
-  @Field(() => [AiUsageEntryInput], { nullable: true, description: "Required. At most 1000." }) entries?:
+  @Field(() => [AiUsageEntryInput], { nullable: true, description: "Required. The entries, at most 1000." }) entries?:
     | AiUsageEntryInput[]
     | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A group has a budget." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })
 export class SetGroupAiBudgetPayload {
   @Covers()
-  @Field(() => GroupAiBudgetType, { description: "The budget." })
+  @Field(() => GroupAiBudgetType, { description: "The budget after the change." })
   groupAiBudget!: GroupAiBudgetType;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A group has no budget any more." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteGroupAiBudget`." })
 export class DeleteGroupAiBudgetPayload {
-  @Field(() => GroupAiBudgetType, { description: "The budget as it was." }) groupAiBudget!: GroupAiBudgetType;
+  @Field(() => GroupAiBudgetType, { description: "The deleted budget." }) groupAiBudget!: GroupAiBudgetType;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Usage was recorded." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `recordAiUsage`." })
 export class RecordAiUsagePayload {
-  @Field(() => Int, { description: "How many entries were new." }) recorded!: number;
+  @Field(() => Int, { description: "Number of entries recorded; entries with a known ID are not counted." })
+  recorded!: number;
 }
 
 @Resolver(() => GroupType)
@@ -125,23 +134,26 @@ export class GroupBudgetsResolver {
   @Needs("group_ai_budget:read")
   @FieldResolver(() => GroupAiBudgetType, {
     nullable: true,
-    description: "What every member may spend on AI; none if nothing is set or the caller may not know.",
+    description: "AI budget of the group; null if none is set or the caller may not read it.",
   })
-  aiBudget(@Root() group: GroupRow, @Ctx() ctx: Context): GroupAiBudget | null {
+  aiBudget(@Root() group: GroupRow, @Ctx() ctx: Context): Promise<GroupAiBudget | null> {
     return aiBudgetOf(ctx, group);
   }
 
   @Needs("group_ai_budget:read")
-  @Query(() => GroupAiBudgetType, { description: "The AI budget of a group." })
+  @Query(() => GroupAiBudgetType, { description: "Returns the AI budget of a group." })
   groupAiBudget(
-    @Arg("group", () => String, { description: "Id, or a name unambiguous to the caller." }) group: string,
+    @Arg("group", () => String, {
+      description: groupReference,
+    })
+    group: string,
     @Ctx() ctx: Context,
   ): Promise<GroupAiBudgetType> {
     return readGroupAiBudget(ctx, group);
   }
 
   @Needs("group_ai_budget:update")
-  @Mutation(() => SetGroupAiBudgetPayload, { description: "Gives a group an AI budget, or another one." })
+  @Mutation(() => SetGroupAiBudgetPayload, { description: "Creates or replaces the AI budget of a group." })
   async setGroupAiBudget(
     @Arg("input", () => SetGroupAiBudgetInput, { description: "The budget." }) input: SetGroupAiBudgetInput,
     @Ctx() ctx: Context,
@@ -150,7 +162,7 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("group_ai_budget:delete")
-  @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Takes the AI budget from a group." })
+  @Mutation(() => DeleteGroupAiBudgetPayload, { description: "Deletes the AI budget of a group." })
   async deleteGroupAiBudget(
     @Arg("input", () => DeleteGroupAiBudgetInput, { description: "The group." }) { group }: DeleteGroupAiBudgetInput,
     @Ctx() ctx: Context,
@@ -159,19 +171,24 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("group_ai_budget:update")
-  @Mutation(() => RecordAiUsagePayload, { description: "Records what tasks spent on AI." })
+  @Mutation(() => RecordAiUsagePayload, { description: "Records the AI spending of tasks." })
   async recordAiUsage(
-    @Arg("input", () => RecordAiUsageInput, { description: "The report." }) input: RecordAiUsageInput,
+    @Arg("input", () => RecordAiUsageInput, { description: "The entries to record." }) input: RecordAiUsageInput,
     @Ctx() ctx: Context,
   ): Promise<RecordAiUsagePayload> {
     return { recorded: await recordAiUsage(ctx, input) };
   }
 
   @Needs("group_ai_budget:read")
-  @Query(() => AiSpendType, { description: "The AI spending of a user: for the user, and for readers of AI budgets." })
+  @Query(() => AiSpendType, {
+    description: "Returns the AI spending of a user. Requires being that user or permission to read AI budgets.",
+  })
   aiSpend(
-    @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,
-    @Arg("organization", () => String, { defaultValue: "default", description: "Id, name or `default`." })
+    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("organization", () => String, {
+      defaultValue: "default",
+      description: "The organization: ID, name, or `default`.",
+    })
     organization: string,
     @Ctx() ctx: Context,
   ): Promise<AiSpendType> {
@@ -179,10 +196,13 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("user:read")
-  @Query(() => WorkspaceQuotaType, { description: "The workspace quota of a user in an organization." })
+  @Query(() => WorkspaceQuotaType, { description: "Returns the workspace quota of a user in an organization." })
   workspaceQuota(
-    @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,
-    @Arg("organization", () => String, { defaultValue: "default", description: "Id, name or `default`." })
+    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Arg("organization", () => String, {
+      defaultValue: "default",
+      description: "The organization: ID, name, or `default`.",
+    })
     organization: string,
     @Ctx() ctx: Context,
   ): Promise<WorkspaceQuotaType> {

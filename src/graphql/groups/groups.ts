@@ -18,102 +18,70 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
-import { findGroup, findGroupByName } from "../../domain/groups/groups.js";
-import { type GroupRow, GroupSource, type GroupMemberRow } from "../../domain/groups/row.js";
+import { findGroup, findGroupByName, type GroupRow, GroupSource, isEveryone } from "../../domain/groups/groups.js";
 import { type GroupFilter, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
-import { type GroupMemberFilter, isEveryone, membersOf, type MembersQuery } from "../../domain/groups/members.js";
+import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
+import { Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
-import { membersOfNodes, partsOf } from "./parts.js";
-import { OrganizationType } from "../organizations.js";
+import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
+import { membersOfGroup, membersOfNodes, organizationOfGroup } from "./parts.js";
+import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { selectedArguments } from "../engine/selection.js";
-import { PublicUserType, UserType } from "../users/users.js";
+
+/** Description of arguments that name a group. */
+export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
+const quotaAllowance = "Credits that the group adds to the workspace quota of each member.";
 
 registerEnumType(GroupSource, {
   name: "GroupSource",
-  description: "Who made a group.",
+  description: "How a group was created.",
   valuesConfig: {
-    USER: { description: "A person." },
-    OIDC: { description: "An identity provider, which also keeps its members." },
+    USER: { description: "Created by a user." },
+    OIDC: { description: "Created by the OpenID Connect provider, which also manages its members." },
   },
 });
-
-@ReadWith("group_member:read")
-@ObjectType("GroupMember", { simpleResolvers: true, description: "A user in a group." })
-export class GroupMemberType implements GroupMemberRow {
-  @Field(() => PublicUserType, { description: "The user." }) user!: GroupMemberRow["user"];
-  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "themePreference", "createdAt", "updatedAt")
-  @Field(() => UserType, { description: "The whole user, which callers who see the member may read." })
-  account!: GroupMemberRow["account"];
-  @Field(() => DateTime, { nullable: true, description: "When the user was added; none in Everyone." }) addedAt!:
-    | string
-    | null;
-}
-
-@ObjectType("GroupMemberConnection", { description: "A page of members." })
-export class GroupMemberConnection extends connectionOf("GroupMember", () => GroupMemberType) {}
-
-@InputType("GroupMemberFilter", { description: "Which members are meant. What is absent does not narrow." })
-export class GroupMemberFilterInput implements GroupMemberFilter {
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "Words, each part of the username or e-mail, and terms `key:value` with the keys name, status, login_type, role, service_account, created_before, created_after, last_seen_before, last_seen_after.",
-  })
-  search?: string | null;
-}
-
-@ArgsType()
-class GroupMembersArgs extends PageArgs implements MembersQuery {
-  @Field(() => Boolean, {
-    nullable: true,
-    description:
-      "All members instead of a page, up to 10000 of a group that stands alone and 1000 of each in a list. Without the arguments of pages.",
-  })
-  complete?: boolean | null;
-
-  @Field(() => GroupMemberFilterInput, { nullable: true, description: "Which members are meant." })
-  filter?: GroupMemberFilterInput | null;
-}
 
 @ReadWith("group:read", "id", "name", "displayName", "avatarUrl")
 @ObjectType("Group", { simpleResolvers: true, description: "A named set of members of one organization." })
 export class GroupType implements Omit<
   GroupRow,
-  "organizationId" | "isMember" | "aiBudget" | "membersAtOnce" | "firstMembers" | "keptPages"
+  "organizationId" | "organizationName" | "organizationDisplayName" | "membersAtOnce" | "pages"
 > {
-  @Field(() => UUID, { description: "Unique id. That of Everyone is its organization's." }) id!: string;
-  @Field(() => String, { description: "Unique within the organization." }) name!: string;
-  @Field(() => String, { description: "What people see; may be empty." }) displayName!: string;
-  @Field(() => Url, { description: "A picture; may be empty." }) avatarUrl!: string;
-  @Field(() => OrganizationType, { description: "The organization it belongs to." })
-  organization!: GroupRow["organization"];
-  @Field(() => Int, { description: "Credits every member adds to their workspace budget." }) quotaAllowance!: number;
-  @Field(() => GroupSource, { description: "Who made it." }) source!: GroupSource;
-  @Field(() => Int, { description: "How many members it has, also those whom the caller does not see." })
+  @Field(() => UUID, { description: "Unique ID. The `Everyone` group has the ID of its organization." }) id!: string;
+  @Field(() => String, { description: "Name, unique within the organization." }) name!: string;
+  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
+  @Field(() => Int, { description: quotaAllowance })
+  quotaAllowance!: number;
+  @Field(() => GroupSource, { description: "How the group was created." }) source!: GroupSource;
+  @Field(() => Int, { description: "Number of members, including those the caller may not read." })
   totalMemberCount!: number;
-  @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When it or its membership was last changed." }) updatedAt!: string;
+  @Field(() => DateTime, { description: "When the group was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the group or its membership was last changed." }) updatedAt!: string;
 }
 
 @ObjectType("GroupConnection", { description: "A page of groups." })
 export class GroupConnection extends connectionOf("Group", () => GroupType) {}
 
-@InputType("GroupFilter", { description: "Which groups are meant. What is absent does not narrow." })
+@InputType("GroupFilter", {
+  description: "Criteria for filtering groups. A group must match all given fields.",
+})
 export class GroupFilterInput implements GroupFilter {
-  @Field(() => String, { nullable: true, description: "Of this organization: id, name or `default`." }) organization?:
-    | string
-    | null;
+  @Field(() => String, { nullable: true, description: "Organization of the group: ID, name, or `default`." })
+  organization?: string | null;
   @Field(() => String, {
     nullable: true,
-    description: "With this user in it, as far as the caller sees the members: id, username or `me`.",
+    description: "User who is a member: ID, username, or `me`. Matches only memberships that the caller may read.",
   })
   hasMember?: string | null;
-  @Field(() => [UUID], { nullable: true, description: "One of these, at most 200." }) ids?: string[] | null;
-  @Field(() => GroupSource, { nullable: true, description: "Made by." }) source?: GroupSource | null;
-  @Field(() => String, { nullable: true, description: "Part of the name or display name, in any letter case." })
+  @Field(() => [UUID], { nullable: true, description: "IDs of the groups, at most 200." }) ids?: string[] | null;
+  @Field(() => GroupSource, { nullable: true, description: "How the group was created." }) source?: GroupSource | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "Substring of the name or display name, case-insensitive.",
+  })
   search?: string | null;
 }
 
@@ -121,108 +89,129 @@ export class GroupFilterInput implements GroupFilter {
 class GroupsArgs extends PageArgs {
   @Field(() => Boolean, {
     nullable: true,
-    description: "All groups instead of a page. Without the arguments of pages.",
+    description: "Returns all groups instead of a page. Cannot be combined with pagination arguments.",
   })
   complete?: boolean | null;
 
-  @Field(() => GroupFilterInput, { nullable: true, description: "Which groups are meant." })
+  @Field(() => GroupFilterInput, { nullable: true, description: "Filters the list." })
   filter?: GroupFilterInput | null;
 }
 
-@InputType({ description: "A new group." })
+@InputType({ description: "Input of `createGroup`." })
 export class CreateGroupInput {
-  @Field(() => String, { description: "Where to: id or name of an organization, or `default`." }) organization!: string;
+  @Field(() => String, { description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
   @Field(() => String, {
     nullable: true,
-    description: "Required. Unique within the organization, at most 36 characters.",
+    description: "Required. Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
   })
   name?: string | null;
-  @Field(() => String, { nullable: true, description: "What people see, at most 64 characters. Default: empty." })
+  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string | null;
   @Field(() => String, {
     nullable: true,
-    description: "A picture: URL, path on this server, or empty. Default: empty.",
+    description: "URL or path of the avatar, or empty. Default: empty.",
   })
   avatarUrl?: string | null;
   @Rule(quotaAllowanceRule)
-  @Field(() => Int, { nullable: true, description: "Credits every member adds to their workspace budget. Default: 0." })
+  @Field(() => Int, {
+    nullable: true,
+    description: `${quotaAllowance} Default: 0.`,
+  })
   quotaAllowance?: number | null;
 }
 
-@InputType({ description: "What to change about a group. What is absent or null stays." })
+@InputType({ description: "Input of `updateGroup`. Fields that are omitted or null keep their value." })
 export class UpdateGroupInput {
-  @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
-  @Field(() => String, { nullable: true, description: "Unique within the organization; empty keeps it." }) name?:
-    | string
-    | null;
-  @Field(() => String, { nullable: true, description: "What people see, at most 64 characters." }) displayName?:
-    | string
-    | null;
-  @Field(() => String, { nullable: true, description: "A picture: URL, path on this server, or empty." }) avatarUrl?:
-    | string
-    | null;
+  @Field(() => String, { description: groupReference })
+  group!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "New name, unique in the organization; empty to keep it.",
+  })
+  name?: string | null;
+  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
+  displayName?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "New URL or path of the avatar, or empty for none.",
+  })
+  avatarUrl?: string | null;
   @Rule(quotaAllowanceRule)
-  @Field(() => Int, { nullable: true, description: "Credits every member adds to their workspace budget." })
+  @Field(() => Int, {
+    nullable: true,
+    description: quotaAllowance,
+  })
   quotaAllowance?: number | null;
-  @Field(() => [UUID], { nullable: true, description: "Members of the organization who join, at most 1000." })
+  @Field(() => [UUID], {
+    nullable: true,
+    description: "IDs of users to add, at most 1000. They must be members of the organization.",
+  })
   addUsers?: string[] | null;
-  @Field(() => [UUID], { nullable: true, description: "Users who leave, after the others joined, at most 1000." })
+  @Field(() => [UUID], {
+    nullable: true,
+    description: "IDs of users to remove, at most 1000. Removals are applied after additions.",
+  })
   removeUsers?: string[] | null;
 }
 
-@InputType({ description: "The group to delete." })
+@InputType({ description: "Input of `deleteGroup`." })
 export class DeleteGroupInput {
-  @Field(() => String, { description: "Id, or a name unambiguous to the caller." }) group!: string;
+  @Field(() => String, { description: groupReference })
+  group!: string;
 }
 
-/** Holds the id; the group is read in the transaction of the verb. */
+/** Payload of mutations of a group. Holds its ID; the group is read in the mutation's transaction. */
 @ObjectType()
 abstract class ChangedGroup {
   groupId!: string;
 
-  @Field(() => GroupType, { description: "The group." })
+  @Field(() => GroupType, { description: "The group after the change." })
   group(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<GroupRow> {
-    return findGroup(ctx, this.groupId, partsOf(info));
+    return findGroup(ctx, this.groupId, membersOfGroup(info));
   }
 }
 
-@ObjectType({ description: "A group was created." })
+@ObjectType({ description: "Payload of `createGroup`." })
 export class CreateGroupPayload extends ChangedGroup {}
 
-@ObjectType({ description: "A group was changed." })
+@ObjectType({ description: "Payload of `updateGroup`." })
 export class UpdateGroupPayload extends ChangedGroup {}
 
-@ObjectType({ simpleResolvers: true, description: "A group was deleted." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteGroup`." })
 export class DeleteGroupPayload {
-  @Field(() => GroupType, { description: "The group as it was." }) group!: GroupRow;
+  @Field(() => GroupType, { description: "The deleted group." }) group!: GroupRow;
 }
 
 @Resolver(() => GroupType)
 export class GroupsResolver {
   @Needs("group:read")
-  @Query(() => GroupType, { description: "One group." })
+  @Query(() => GroupType, { description: "Returns a group by ID or by name." })
   group(
-    @Arg("group", () => String, { description: "Id, or a name unambiguous to the caller." }) group: string,
+    @Arg("group", () => String, {
+      description: groupReference,
+    })
+    group: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroup(ctx, group, partsOf(info));
+    return findGroup(ctx, group, membersOfGroup(info));
   }
 
   @Needs("group:read")
-  @Query(() => GroupType, { description: "One group of an organization, `Everyone` included." })
+  @Query(() => GroupType, { description: "Returns a group of an organization by name, including `Everyone`." })
   groupByName(
-    @Arg("organization", () => String, { description: "Id, name or `default`." }) organization: string,
-    @Arg("name", () => String, { description: "The exact name, never read as an id." }) name: string,
+    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    organization: string,
+    @Arg("name", () => String, { description: "Exact name of the group; never interpreted as an ID." }) name: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroupByName(ctx, organization, name, partsOf(info));
+    return findGroupByName(ctx, organization, name, membersOfGroup(info));
   }
 
   @Needs("group:read")
   @Query(() => GroupConnection, {
-    description: "The groups that the caller may read, by name of the organization, name and id.",
+    description: "Lists the groups that the caller may read, by organization name, group name, and ID.",
   })
   groups(@Args() args: GroupsArgs, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<Page<GroupRow>> {
     return listGroups(ctx, args, membersOfNodes(info));
@@ -230,10 +219,11 @@ export class GroupsResolver {
 
   @Needs("group:read")
   @Query(() => GroupConnection, {
-    description: "The groups of one organization that the caller may read, by name and id.",
+    description: "Lists the groups of an organization that the caller may read, by name and ID.",
   })
   organizationGroups(
-    @Arg("organization", () => String, { description: "Id, name or `default`." }) organization: string,
+    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    organization: string,
     @Args() args: GroupsArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
@@ -241,14 +231,21 @@ export class GroupsResolver {
     return listOrganizationGroups(ctx, organization, args, membersOfNodes(info));
   }
 
-  @FieldResolver(() => Boolean, { description: "Whether it is the group of all members of the organization." })
+  @FieldResolver(() => OrganizationType, { description: "Organization that the group belongs to." })
+  organization(@Root() group: GroupRow, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return organizationOfGroup(ctx, group, info);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description: "Whether this is the `Everyone` group, which contains all members of the organization.",
+  })
   isEveryone(@Root() group: GroupRow): boolean {
     return isEveryone(group);
   }
 
   @Needs("group_member:read")
   @FieldResolver(() => GroupMemberConnection, {
-    description: "The members whom the caller sees, by username in lower case.",
+    description: "The members that the caller may read, by lower-case username.",
   })
   members(@Root() group: GroupRow, @Args() args: GroupMembersArgs, @Ctx() ctx: Context): Promise<Page<GroupMemberRow>> {
     return membersOf(ctx, group, args);
@@ -264,18 +261,18 @@ export class GroupsResolver {
   }
 
   @Needs("group:update")
-  @Mutation(() => UpdateGroupPayload, { description: "Changes a group and its membership: all of it or nothing." })
+  @Mutation(() => UpdateGroupPayload, { description: "Updates a group and its membership atomically." })
   async updateGroup(
-    @Arg("input", () => UpdateGroupInput, { description: "What to change." }) input: UpdateGroupInput,
+    @Arg("input", () => UpdateGroupInput, { description: "The changes." }) input: UpdateGroupInput,
     @Ctx() ctx: Context,
   ): Promise<{ groupId: string }> {
     return { groupId: await updateGroup(ctx, input) };
   }
 
   @Needs("group:delete")
-  @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and budget." })
+  @Mutation(() => DeleteGroupPayload, { description: "Deletes a group with its memberships and its AI budget." })
   async deleteGroup(
-    @Arg("input", () => DeleteGroupInput, { description: "The group." }) { group }: DeleteGroupInput,
+    @Arg("input", () => DeleteGroupInput, { description: "The group to delete." }) { group }: DeleteGroupInput,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<DeleteGroupPayload> {

@@ -1,30 +1,22 @@
 import type { GraphQLResolveInfo } from "graphql";
-import type { GroupParts } from "../../domain/groups/groups.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { type GroupRow, organizationOf } from "../../domain/groups/groups.js";
 import type { MembersQuery } from "../../domain/groups/members.js";
 import { type Fields, selectedArguments, selectsOnly } from "../engine/selection.js";
 
-/** What every read of a group gives. Whoever selects more gets the details with it. */
-const undetailed: Fields = {
-  id: true,
-  name: true,
-  displayName: true,
-  avatarUrl: true,
-  quotaAllowance: true,
-  source: true,
-  isEveryone: true,
-  totalMemberCount: true,
-  members: true,
-  organization: { id: true, name: true, displayName: true },
-};
+/** The queries of members below the group that is being resolved. */
+export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => selectedArguments(info, "members");
 
-/** What of the group that is being resolved has to be read. */
-export const partsOf = (info: GraphQLResolveInfo): GroupParts => ({
-  members: selectedArguments(info, "members"),
-  detailed: !selectsOnly(info, undetailed),
-});
-
-/** The members that are asked for of each group of a page. */
+/** The queries of members below each group of a page. */
 export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] => [
   ...selectedArguments(info, "nodes", "members"),
   ...selectedArguments(info, "edges", "node", "members"),
 ];
+
+const names: Fields = { id: true, name: true, displayName: true };
+
+/** The organization of a group. Its names come with the group; other fields take a statement. */
+export const organizationOfGroup = (ctx: Context, group: GroupRow, info: GraphQLResolveInfo) =>
+  selectsOnly(info, names)
+    ? { id: group.organizationId, name: group.organizationName, displayName: group.organizationDisplayName }
+    : organizationOf(ctx, group);

@@ -1,4 +1,5 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
+import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
@@ -16,25 +17,26 @@ registerEnumType(ProviderName, {
   },
 });
 
-@InputType({ description: "How the caller wants to sign in from now on." })
+@InputType({ description: "A change of the caller's login to a provider." })
 export class ConvertLoginInput implements ConvertLogin {
   @Field(() => String, { description: "The caller: id, username or `me`." }) user!: string;
   @Field(() => ProviderName, { nullable: true, description: "Required. The provider." }) toType?: ProviderName;
-  @Field(() => String, { nullable: true, description: "Required. The password until now." }) password?: string;
+  @Field(() => String, { nullable: true, description: "Required. The current password." }) password?: string;
 }
 
 @ObjectType({ description: "A conversion that the provider has to confirm." })
 export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
   @Field(() => String, {
-    description: "Goes to `/login/<provider>?state=`, in a browser where the user is signed in. It is shown this once.",
+    description:
+      "The value of `state` in `/login/<provider>?state=`, to be opened in a browser where the user is signed in. It cannot be read again.",
     simple: true,
   })
   stateString!: string;
-  @Field(() => DateTime, { description: "When it is too late.", simple: true }) expiresAt!: string;
-  @Field(() => LoginType, { description: "How the user is going to sign in.", simple: true }) toType!: ProviderName;
+  @Field(() => DateTime, { description: "When the conversion expires.", simple: true }) expiresAt!: string;
+  @Field(() => LoginType, { description: "The new login type.", simple: true }) toType!: ProviderName;
 
   @Covers()
-  @Field(() => UserType, { description: "Whose login it is." })
+  @Field(() => UserType, { description: "The user whose login changes." })
   user(@Root() { userId }: ConversionStarted, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
   }
@@ -44,13 +46,13 @@ export class ConvertLoginPayload implements Omit<ConversionStarted, "userId"> {
 export class LoginConversionsResolver {
   @Mutation(() => ConvertLoginPayload, {
     description:
-      "Begins to change the caller's login from a password to a provider. Nothing changes until the sign-in there ends well. Takes a session.",
+      "Begins to change the caller's login from a password to a provider. Nothing changes until the caller has signed in at the provider. Requires a session.",
   })
   @Needs("user:update_personal")
   @OpenTo("session")
-  @RateLimit("credential", (_, { userId }) => userId)
+  @RateLimit("credential", (_, actor) => userIdOf(actor))
   convertLogin(
-    @Arg("input", () => ConvertLoginInput, { description: "Whose login, how, and the password." })
+    @Arg("input", () => ConvertLoginInput, { description: "The user, the provider and the password." })
     input: ConvertLoginInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,20 +1,21 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
 import { Covers, Needs, Open, OpenTo, RateLimit } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
-@InputType({ description: "Who signs in." })
+@InputType({ description: "The credentials of a user." })
 export class LoginInput implements Login {
-  @Field(() => String, { nullable: true, description: "Required. The e-mail of the account, in any letter case." })
+  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
   email?: string;
   @Field(() => String, { nullable: true, description: "Required. The password." }) password?: string;
 }
 
 @InputType({ description: "A new password for the caller." })
 export class ChangePasswordInput implements ChangePassword {
-  @Field(() => String, { nullable: true, description: "Required. The password until now." }) currentPassword?: string;
+  @Field(() => String, { nullable: true, description: "Required. The current password." }) currentPassword?: string;
   @Field(() => String, { nullable: true, description: "Required. Hard to guess, at most 1024 bytes." })
   newPassword?: string;
 }
@@ -26,11 +27,11 @@ interface UserPayload {
 
 @ObjectType({ description: "A session." })
 export class LoginPayload {
-  @Field(() => String, { description: "The token to send with further requests. It is shown this once.", simple: true })
+  @Field(() => String, { description: "The token for further requests. It cannot be read again.", simple: true })
   sessionToken!: string;
 
   @Covers()
-  @Field(() => UserType, { description: "Who signed in." })
+  @Field(() => UserType, { description: "The user who signed in." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
   }
@@ -39,7 +40,7 @@ export class LoginPayload {
 @ObjectType({ description: "A changed password." })
 export class ChangePasswordPayload {
   @Covers()
-  @Field(() => UserType, { description: "Whose password it is." })
+  @Field(() => UserType, { description: "The user whose password changed." })
   user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
   }
@@ -47,24 +48,24 @@ export class ChangePasswordPayload {
 
 @Resolver()
 export class LoginResolver {
-  @Mutation(() => LoginPayload, { description: "Signs in with e-mail and password." })
+  @Mutation(() => LoginPayload, { description: "Signs in with email and password." })
   @Open()
   @RateLimit<{ input: LoginInput }>("credential", ({ input }) => input.email)
   login(
-    @Arg("input", () => LoginInput, { description: "E-mail and password." }) input: LoginInput,
+    @Arg("input", () => LoginInput, { description: "Email and password." }) input: LoginInput,
     @Ctx() ctx: Context,
   ) {
     return login(ctx, input);
   }
 
   @Mutation(() => ChangePasswordPayload, {
-    description: "Changes the caller's own password. All other sessions of the caller end. Takes a session.",
+    description: "Changes the caller's own password. All other sessions of the caller end. Requires a session.",
   })
   @Needs("user:update_personal")
   @OpenTo("session")
-  @RateLimit("credential", (_, { userId }) => userId)
+  @RateLimit("credential", (_, actor) => userIdOf(actor))
   async changePassword(
-    @Arg("input", () => ChangePasswordInput, { description: "The old and the new password." })
+    @Arg("input", () => ChangePasswordInput, { description: "The current and the new password." })
     input: ChangePasswordInput,
     @Ctx() ctx: Context,
   ) {

@@ -8,17 +8,17 @@ import {
 } from "../../domain/sign-in/passcodes.js";
 import { Open, RateLimit } from "../engine/access.js";
 
-@InputType({ description: "Who cannot sign in any more." })
+@InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
-  @Field(() => String, { nullable: true, description: "Required. The e-mail of the account, in any letter case." })
+  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
   email?: string;
 }
 
-@InputType({ description: "A new password for whoever has the passcode." })
+@InputType({ description: "A new password, and the passcode that permits it." })
 export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
-  @Field(() => String, { nullable: true, description: "Required. The e-mail of the account, in any letter case." })
+  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
   email?: string;
-  @Field(() => String, { nullable: true, description: "Required. The passcode from the last mail." })
+  @Field(() => String, { nullable: true, description: "Required. The passcode from the latest email." })
   oneTimePasscode?: string;
   @Field(() => String, {
     nullable: true,
@@ -27,25 +27,25 @@ export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPassco
   password?: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A request that is looked into." })
+@ObjectType({ simpleResolvers: true, description: "An accepted request." })
 export class RequestOneTimePasscodePayload {
-  @Field(() => Boolean, { description: "Always true, whether there is such an account or not." }) accepted!: boolean;
+  @Field(() => Boolean, { description: "Always true, whether the account exists or not." }) accepted!: boolean;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A changed password." })
 export class ChangePasswordWithPasscodePayload {
-  @Field(() => Boolean, { description: "Always true: what does not work is an error." }) changed!: boolean;
+  @Field(() => Boolean, { description: "Always true: failures are errors." }) changed!: boolean;
 }
 
 @Resolver()
 export class OneTimePasscodesResolver {
   @Mutation(() => RequestOneTimePasscodePayload, {
-    description: "Sends a one-time passcode to the e-mail, if somebody signs in with it and a password.",
+    description: "Sends a one-time passcode to the email, if it belongs to an account with a password.",
   })
   @Open()
   @RateLimit<{ input: RequestOneTimePasscodeInput }>("credential", ({ input }) => input.email)
   async requestOneTimePasscode(
-    @Arg("input", () => RequestOneTimePasscodeInput, { description: "The e-mail." }) input: RequestOneTimePasscodeInput,
+    @Arg("input", () => RequestOneTimePasscodeInput, { description: "The email." }) input: RequestOneTimePasscodeInput,
     @Ctx() ctx: Context,
   ) {
     return { accepted: await requestOneTimePasscode(ctx, input) };
@@ -57,7 +57,7 @@ export class OneTimePasscodesResolver {
   @Open()
   @RateLimit<{ input: ChangePasswordWithPasscodeInput }>("credential", ({ input }) => input.email)
   async changePasswordWithPasscode(
-    @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "E-mail, passcode and password." })
+    @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "Email, passcode and password." })
     input: ChangePasswordWithPasscodeInput,
     @Ctx() ctx: Context,
   ) {

@@ -1,31 +1,32 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
 import { AnyScope, RateLimit } from "../engine/access.js";
 
-@InputType({ description: "A password somebody thinks of." })
+@InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
   @Field(() => String, { nullable: true, description: "Required. The password." }) password?: string;
 }
 
-@ObjectType("PasswordValidation", { simpleResolvers: true, description: "How good a password is." })
+@ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })
 export class PasswordValidationType implements PasswordCheck {
-  @Field(() => Boolean, { description: "Whether the caller could take it." }) valid!: boolean;
-  @Field(() => String, { description: "What would be better, in sentences; empty when it is valid." }) details!: string;
+  @Field(() => Boolean, { description: "Whether the caller may use it." }) valid!: boolean;
+  @Field(() => String, { description: "Advice in sentences; empty for a valid password." }) details!: string;
 }
 
-@ObjectType({ simpleResolvers: true, description: "A password that was looked at." })
+@ObjectType({ simpleResolvers: true, description: "A checked password." })
 export class ValidatePasswordPayload {
-  @Field(() => PasswordValidationType, { description: "How good it is." }) validation!: PasswordCheck;
+  @Field(() => PasswordValidationType, { description: "The result of the check." }) validation!: PasswordCheck;
 }
 
 @Resolver()
 export class PasswordsResolver {
   @AnyScope()
   @Mutation(() => ValidatePasswordPayload, {
-    description: "Looks at a password as if the caller wanted to take it. Nothing changes.",
+    description: "Checks a password as a new one of the caller. Nothing is stored.",
   })
-  @RateLimit("credential", (_, { userId }) => userId)
+  @RateLimit("credential", (_, actor) => userIdOf(actor))
   async validatePassword(
     @Arg("input", () => ValidatePasswordInput, { description: "The password." }) input: ValidatePasswordInput,
     @Ctx() ctx: Context,

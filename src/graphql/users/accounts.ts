@@ -18,77 +18,93 @@ import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
 
-@InputType({ description: "A new user." })
+@InputType({ description: "Input of `createUser`." })
 class CreateUserInput implements CreateUser {
-  @Field(() => EmailAddress, { nullable: true, description: "Required. Unique, in any letter case." }) email?: string;
-  @Field(() => String, { nullable: true, description: "Required. Unique, in any letter case." }) username?: string;
+  @Field(() => EmailAddress, { nullable: true, description: "Required. Unique email address, case-insensitive." })
+  email?: string;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Required. Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
+  })
+  username?: string;
   @Field(() => String, { nullable: true, description: "Real name, at most 128 characters. Default: empty." })
   name?: string;
-  @Field(() => LoginType, { nullable: true, description: "Default: PASSWORD for people, NONE for service accounts." })
+  @Field(() => LoginType, {
+    nullable: true,
+    description: "How the user signs in. Default: NONE for service accounts, otherwise PASSWORD.",
+  })
   loginType?: LoginType;
-  @Field(() => String, { nullable: true, description: "Required for those who sign in with it; refused for others." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Password. Required if `loginType` is PASSWORD, rejected otherwise.",
+  })
   password?: string;
   @Field(() => [UUID], {
     nullable: true,
-    description: "Organisations to belong to, at least one. Default: the default organisation.",
+    description: "IDs of the organizations to join, at least one. Default: the default organization.",
   })
   organizationIds?: string[];
-  @Field(() => Boolean, { nullable: true, description: "An account for programs, for good. Default: false." })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to create a service account. Cannot be changed later. Default: false.",
+  })
   isServiceAccount?: boolean;
 }
 
-@InputType({ description: "Changes of somebody's account. What is absent stays." })
+@InputType({ description: "Input of `updateUser`. Omitted fields keep their value." })
 class UpdateUserInput implements AccountChange {
-  @Field(() => String, { description: "The user: id, username or `me`." }) user!: string;
-  @Field(() => EmailAddress, { nullable: true, description: "New e-mail address." }) email?: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field(() => EmailAddress, { nullable: true, description: "New email address." }) email?: string;
   @Field(() => String, { nullable: true, description: "New username." }) username?: string;
-  @Field(() => String, { nullable: true, description: "New real name." }) name?: string;
-  @Field(() => Url, { nullable: true, description: "New picture; empty for none." }) avatarUrl?: string;
+  @Field(() => String, { nullable: true, description: "New real name, at most 128 characters." }) name?: string;
+  @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
 }
 
-@InputType({ description: "Changes of one's own account. What is absent stays." })
+@InputType({ description: "Input of `updateProfile`. Omitted fields keep their value." })
 class UpdateProfileInput implements AccountChange {
-  @Field(() => String, { nullable: true, description: "New real name." }) name?: string;
-  @Field(() => Url, { nullable: true, description: "New picture; empty for none." }) avatarUrl?: string;
+  @Field(() => String, { nullable: true, description: "New real name, at most 128 characters." }) name?: string;
+  @Field(() => Url, { nullable: true, description: "New URL of the avatar; empty for none." }) avatarUrl?: string;
   @Field(() => String, { nullable: true, description: "New username." }) username?: string;
 }
 
-/** The input of verbs that need to know nothing but whom they are about. */
+/** Builds the input type of mutations whose only argument is a user. */
 function userInput(verb: string, description: string) {
   @InputType(`${verb}UserInput`, { description })
   class UserInput {
-    @Field(() => String, { description: "The user: id or username." }) user!: string;
+    @Field(() => String, { description: "The user: ID or username." }) user!: string;
   }
   return UserInput;
 }
 
-const SuspendUserInput = userInput("Suspend", "Whom to keep out.");
-const ActivateUserInput = userInput("Activate", "Whom to let in again.");
-const DeleteUserInput = userInput("Delete", "Whom to delete.");
+const SuspendUserInput = userInput("Suspend", "Input of `suspendUser`.");
+const ActivateUserInput = userInput("Activate", "Input of `activateUser`.");
+const DeleteUserInput = userInput("Delete", "Input of `deleteUser`.");
 
-@InputType({ description: "The roles that somebody shall hold in the deployment." })
+@InputType({ description: "Input of `setUserRoles`." })
 class SetUserRolesInput {
-  @Field(() => String, { description: "The user: id, username or `me`." }) user!: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
   @Field(() => [RoleName], { nullable: true, description: "Required. Replaces all roles held in the deployment." })
   roles?: Role[];
 }
 
-@InputType({ description: "A new password for somebody." })
+@InputType({ description: "Input of `resetUserPassword`." })
 class ResetUserPasswordInput {
-  @Field(() => String, { description: "The user: id, username or `me`." }) user!: string;
-  @Field(() => String, { nullable: true, description: "Required. Hard to guess." }) password?: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field(() => String, { nullable: true, description: "Required. The new password; weak passwords are rejected." })
+  password?: string;
 }
 
 interface UserPayload {
   userId: string;
 }
 
-/** The payload of verbs on a user that still exists: it is read in the transaction of the verb. */
+/** Builds the payload type of mutations that leave a user behind, who is read in the mutation's transaction. */
 function userPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
   @ObjectType(`${verb}Payload`, { description })
   class Payload {
     @scopes
-    @Field(() => UserType, { description: "The user." })
+    @Field(() => UserType, { description: "The user after the change." })
     user(@Root() { userId }: UserPayload, @Ctx() ctx: Context) {
       return ctx.load(usersById, userId);
     }
@@ -96,23 +112,23 @@ function userPayload(verb: string, description: string, scopes: MethodDecorator 
   return Payload;
 }
 
-const CreateUserPayload = userPayload("CreateUser", "The user created.", Covers());
-const UpdateUserPayload = userPayload("UpdateUser", "The user changed.");
-const UpdateProfilePayload = userPayload("UpdateProfile", "The caller.", Covers());
-const SuspendUserPayload = userPayload("SuspendUser", "The user kept out.");
-const ActivateUserPayload = userPayload("ActivateUser", "The user let in.");
-const SetUserRolesPayload = userPayload("SetUserRoles", "The user with the new roles.");
-const ResetUserPasswordPayload = userPayload("ResetUserPassword", "The user with the new password.");
+const CreateUserPayload = userPayload("CreateUser", "Payload of `createUser`.", Covers());
+const UpdateUserPayload = userPayload("UpdateUser", "Payload of `updateUser`.");
+const UpdateProfilePayload = userPayload("UpdateProfile", "Payload of `updateProfile`, with the caller.", Covers());
+const SuspendUserPayload = userPayload("SuspendUser", "Payload of `suspendUser`.");
+const ActivateUserPayload = userPayload("ActivateUser", "Payload of `activateUser`.");
+const SetUserRolesPayload = userPayload("SetUserRoles", "Payload of `setUserRoles`.");
+const ResetUserPasswordPayload = userPayload("ResetUserPassword", "Payload of `resetUserPassword`.");
 
-@ObjectType({ simpleResolvers: true, description: "The user deleted." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteUser`." })
 class DeleteUserPayload {
-  @Field(() => UserType, { description: "The user as it was." }) user!: UserRow;
+  @Field(() => UserType, { description: "The deleted user." }) user!: UserRow;
 }
 
 @Resolver()
 export class AccountsResolver {
   @Needs("user:create")
-  @Mutation(() => CreateUserPayload, { description: "Creates a person or a service account." })
+  @Mutation(() => CreateUserPayload, { description: "Creates a user or a service account." })
   async createUser(
     @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
     @Ctx() ctx: Context,
@@ -123,37 +139,39 @@ export class AccountsResolver {
   @Needs("user:update")
   @ByArguments<{ input: UpdateUserInput }>(({ input }) => (input.email == null ? {} : { openTo: ["session"] }))
   @Mutation(() => UpdateUserPayload, {
-    description: "Changes somebody's account. A change of the e-mail address takes a session.",
+    description: "Updates a user's account. Changing the email address requires a session.",
   })
   async updateUser(
-    @Arg("input", () => UpdateUserInput, { description: "What to change." }) input: UpdateUserInput,
+    @Arg("input", () => UpdateUserInput, { description: "The changes." }) input: UpdateUserInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateUser(ctx, input) };
   }
 
   @Needs("user:update_personal")
-  @Mutation(() => UpdateProfilePayload, { description: "Changes the caller's own account." })
+  @Mutation(() => UpdateProfilePayload, { description: "Updates the caller's own account." })
   async updateProfile(
-    @Arg("input", () => UpdateProfileInput, { description: "What to change." }) input: UpdateProfileInput,
+    @Arg("input", () => UpdateProfileInput, { description: "The changes." }) input: UpdateProfileInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await updateProfile(ctx, input) };
   }
 
   @Needs("user:update")
-  @Mutation(() => SuspendUserPayload, { description: "Keeps somebody out: sessions and tokens end at once." })
+  @Mutation(() => SuspendUserPayload, {
+    description: "Suspends a user and revokes the user's sessions and API keys immediately.",
+  })
   async suspendUser(
-    @Arg("input", () => SuspendUserInput, { description: "Who." }) { user }: { user: string },
+    @Arg("input", () => SuspendUserInput, { description: "The user to suspend." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await suspendUser(ctx, user) };
   }
 
   @Needs("user:update")
-  @Mutation(() => ActivateUserPayload, { description: "Lets somebody in again, who has to sign in anew." })
+  @Mutation(() => ActivateUserPayload, { description: "Reactivates a suspended user, who must sign in again." })
   async activateUser(
-    @Arg("input", () => ActivateUserInput, { description: "Who." }) { user }: { user: string },
+    @Arg("input", () => ActivateUserInput, { description: "The user to reactivate." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await activateUser(ctx, user) };
@@ -161,19 +179,19 @@ export class AccountsResolver {
 
   @Needs("user:delete")
   @Mutation(() => DeleteUserPayload, {
-    description: "Deletes somebody for good. The e-mail and the username are free again.",
+    description: "Deletes a user permanently. The email address and username become available again.",
   })
   async deleteUser(
-    @Arg("input", () => DeleteUserInput, { description: "Who." }) { user }: { user: string },
+    @Arg("input", () => DeleteUserInput, { description: "The user to delete." }) { user }: { user: string },
     @Ctx() ctx: Context,
   ): Promise<DeleteUserPayload> {
     return { user: await deleteUser(ctx, user) };
   }
 
   @Needs("assign_role:assign", "assign_role:unassign")
-  @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that somebody holds in the deployment." })
+  @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that a user holds in the deployment." })
   async setUserRoles(
-    @Arg("input", () => SetUserRolesInput, { description: "Whose roles." }) input: SetUserRolesInput,
+    @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRolesInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await setUserRoles(ctx, input) };
@@ -182,10 +200,11 @@ export class AccountsResolver {
   @Needs("user:update")
   @OpenTo("session")
   @Mutation(() => ResetUserPasswordPayload, {
-    description: "Gives somebody a new password. All sessions and tokens of the user end. Takes a session.",
+    description: "Sets a new password for a user and revokes the user's sessions and API keys. Requires a session.",
   })
   async resetUserPassword(
-    @Arg("input", () => ResetUserPasswordInput, { description: "Whose password." }) input: ResetUserPasswordInput,
+    @Arg("input", () => ResetUserPasswordInput, { description: "The user and the new password." })
+    input: ResetUserPasswordInput,
     @Ctx() ctx: Context,
   ): Promise<UserPayload> {
     return { userId: await resetUserPassword(ctx, input) };

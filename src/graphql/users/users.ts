@@ -13,6 +13,7 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
+import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { onlyReference } from "../../domain/kernel/references.js";
 import {
@@ -33,8 +34,8 @@ registerEnumType(UserStatus, {
   name: "UserStatus",
   description: "Whether a user may use the deployment.",
   valuesConfig: {
-    ACTIVE: { description: "May sign in." },
-    SUSPENDED: { description: "Is kept out; what the user owns stays." },
+    ACTIVE: { description: "The user may sign in." },
+    SUSPENDED: { description: "The user may not sign in. Everything the user owns is kept." },
   },
 });
 
@@ -42,87 +43,102 @@ registerEnumType(LoginType, {
   name: "LoginType",
   description: "How a user signs in.",
   valuesConfig: {
-    PASSWORD: { description: "With e-mail and password." },
+    PASSWORD: { description: "With email address and password." },
     OIDC: { description: "Through the OpenID Connect provider." },
     GITHUB: { description: "Through GitHub." },
-    NONE: { description: "Not at all: service accounts." },
+    NONE: { description: "The user cannot sign in. Used by service accounts." },
   },
 });
 
 registerEnumType(RoleName, {
   name: "RoleName",
-  description: "What somebody may do, in the deployment or in an organisation.",
+  description: "A role, held in the deployment or in an organization (`ORGANIZATION_` prefix).",
   valuesConfig: {
-    OWNER: { description: "May do everything in the deployment but what is personal." },
-    TEMPLATE_ADMIN: { description: "Administers the templates of all organisations." },
-    USER_ADMIN: { description: "Administers users, memberships and groups of all organisations." },
-    AUDITOR: { description: "Sees logs and settings of the deployment." },
-    MEMBER: { description: "Every signed-in user. Comes by itself, and is not listed." },
-    ORGANIZATION_ADMIN: { description: "Administers the organisation." },
-    ORGANIZATION_TEMPLATE_ADMIN: { description: "Administers the templates of the organisation." },
-    ORGANIZATION_USER_ADMIN: { description: "Administers members and groups of the organisation." },
-    ORGANIZATION_AUDITOR: { description: "Sees the logs of the organisation." },
-    ORGANIZATION_MEMBER: { description: "Every member of the organisation. Comes by itself, and is not listed." },
+    OWNER: { description: "Full access to the deployment, except to users' personal data." },
+    TEMPLATE_ADMIN: { description: "Manages the templates of all organizations." },
+    USER_ADMIN: { description: "Manages the users, memberships, and groups of all organizations." },
+    AUDITOR: { description: "Reads the logs and settings of the deployment." },
+    MEMBER: { description: "Held implicitly by every user; never listed." },
+    ORGANIZATION_ADMIN: { description: "Manages the organization." },
+    ORGANIZATION_TEMPLATE_ADMIN: { description: "Manages the templates of the organization." },
+    ORGANIZATION_USER_ADMIN: { description: "Manages the members and groups of the organization." },
+    ORGANIZATION_AUDITOR: { description: "Reads the logs of the organization." },
+    ORGANIZATION_MEMBER: { description: "Held implicitly by every member of the organization; never listed." },
   },
 });
 
-@ObjectType("UserRole", { simpleResolvers: true, description: "A role that somebody holds." })
+@ObjectType("UserRole", { simpleResolvers: true, description: "A role held by a user." })
 export class UserRoleType implements HeldRole {
-  @Field(() => RoleName, { description: "The role." }) name!: HeldRole["name"];
-  @Field(() => String, { description: "What people call it." }) displayName!: string;
-  @Field(() => String, { description: "The organisation it is held in; empty for roles in the deployment." })
+  @Field(() => RoleName, { description: "Name of the role." }) name!: HeldRole["name"];
+  @Field(() => String, { description: "Display name." }) displayName!: string;
+  @Field(() => String, {
+    description: "ID of the organization that the role is held in; empty for roles in the deployment.",
+  })
   organizationId!: string;
 }
 
 @ReadWith("user:read", "id", "username", "name", "avatarUrl")
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
 export class UserType implements Omit<UserRow, "siteRoles" | "isSystem" | "memberships"> {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => String, { description: "Unique name, in any letter case." }) username!: string;
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Unique username, case-insensitive." }) username!: string;
   @Field(() => String, { description: "Real name; may be empty." }) name!: string;
-  @Field(() => EmailAddress, { description: "Unique address, as it was typed." }) email!: string;
-  @Field(() => Url, { description: "A picture; may be empty." }) avatarUrl!: string;
+  @Field(() => EmailAddress, { description: "Unique email address, in the letter case it was entered in." })
+  email!: string;
+  @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
   @Field(() => UserStatus, { description: "Whether the user may use the deployment." }) status!: UserStatus;
   @Field(() => LoginType, { description: "How the user signs in." }) loginType!: LoginType;
-  @Field(() => Boolean, { description: "Whether this is no person but an account for programs." })
+  @Field(() => Boolean, { description: "Whether this is a service account, that is, an account for programs." })
   isServiceAccount!: boolean;
-  @Field(() => DateTime, { nullable: true, description: "The last use of the deployment, up to 5 minutes late." })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the user last used the deployment, accurate to 5 minutes; null if never.",
+  })
   lastSeenAt!: string | null;
   @Field(() => DateTime, { description: "When the user was created." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When the account was last changed." }) updatedAt!: string;
+  @Field(() => DateTime, { description: "When the account was last updated." }) updatedAt!: string;
 }
 
 @ObjectType("PublicUser", {
   simpleResolvers: true,
-  description: "What everyone who sees a record may know of the user that it refers to.",
+  description: "The public profile of a user, visible to everyone who may read a record that refers to the user.",
 })
 export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => String, { description: "The username." }) username!: string;
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Username." }) username!: string;
   @Field(() => String, { description: "Real name; may be empty." }) name!: string;
-  @Field(() => Url, { description: "A picture; may be empty." }) avatarUrl!: string;
+  @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
 }
 
-const UserConnection = connectionOf("User", () => UserType);
+const UserConnection = connectionOf("User", () => UserType, mostCounted);
 
-@InputType("UserFilter", { description: "Which users are wanted. What is absent does not narrow." })
+@InputType("UserFilter", {
+  description: "Criteria for filtering users. A user must match all given fields.",
+})
 class UserFilterInput implements UserFilter {
   @Field(() => String, {
     nullable: true,
-    description: "A part of the username, the e-mail or the real name, in any letter case.",
+    description: "Substring of the username, email address, or real name, case-insensitive.",
   })
   search?: string;
-  @Field(() => UserStatus, { nullable: true, description: "Their status." }) status?: UserStatus;
-  @Field(() => RoleName, { nullable: true, description: "A role they hold, in the deployment or in an organisation." })
+  @Field(() => UserStatus, { nullable: true, description: "Status of the user." }) status?: UserStatus;
+  @Field(() => RoleName, { nullable: true, description: "Role held in the deployment or in any organization." })
   role?: Role;
-  @Field(() => LoginType, { nullable: true, description: "How they sign in." }) loginType?: LoginType;
-  @Field(() => String, { nullable: true, description: "An organisation they are in: id, name or `default`." })
+  @Field(() => LoginType, { nullable: true, description: "How the user signs in." }) loginType?: LoginType;
+  @Field(() => String, {
+    nullable: true,
+    description: "Organization that the user is a member of: ID, name, or `default`.",
+  })
   organization?: string;
-  @Field(() => DateTime, { nullable: true, description: "Created then or later." }) createdAfter?: string;
-  @Field(() => DateTime, { nullable: true, description: "Created then or earlier." }) createdBefore?: string;
-  @Field(() => DateTime, { nullable: true, description: "Last seen then or later." }) lastSeenAfter?: string;
-  @Field(() => DateTime, { nullable: true, description: "Last seen then or earlier." }) lastSeenBefore?: string;
-  @Field(() => Boolean, { nullable: true, description: "Whether they are service accounts." }) serviceAccount?: boolean;
+  @Field(() => DateTime, { nullable: true, description: "Users created at or after this time." }) createdAfter?: string;
+  @Field(() => DateTime, { nullable: true, description: "Users created at or before this time." })
+  createdBefore?: string;
+  @Field(() => DateTime, { nullable: true, description: "Users last seen at or after this time." })
+  lastSeenAfter?: string;
+  @Field(() => DateTime, { nullable: true, description: "Users last seen at or before this time." })
+  lastSeenBefore?: string;
+  @Field(() => Boolean, { nullable: true, description: "Whether the user is a service account." })
+  serviceAccount?: boolean;
 }
 
 @Resolver(() => PublicUserType)
@@ -130,7 +146,7 @@ export class PublicUsersResolver {
   @Covers()
   @FieldResolver(() => UserType, {
     nullable: true,
-    description: "The whole user, if the caller and the scopes of its credential may read it.",
+    description: "The user; null unless the caller and the scopes of its credential may read it.",
   })
   account(@Root() user: UserRow, @Ctx() ctx: Context): Promise<UserRow | null> {
     return readableAccount(ctx, user);
@@ -140,19 +156,20 @@ export class PublicUsersResolver {
 @Resolver(() => UserType)
 export class UsersResolver {
   @CountsAs(2)
-  @FieldResolver(() => [UserRoleType], { description: "Roles held in the deployment, then those in organisations." })
+  @FieldResolver(() => [UserRoleType], {
+    description: "Roles held in the deployment, followed by those held in organizations.",
+  })
   roles(@Root() user: UserRow, @Ctx() ctx: Context): Promise<HeldRole[]> {
     return rolesOf(ctx, user);
   }
 
-  @FieldResolver(() => [UUID], { description: "The organisations the user belongs to." })
+  @FieldResolver(() => [UUID], { description: "IDs of the organizations that the user is a member of." })
   organizationIds(@Root() user: UserRow, @Ctx() ctx: Context): Promise<string[]> {
     return organizationIdsOf(ctx, user);
   }
 
   @FieldResolver(() => Boolean, {
-    description:
-      "Whether the user started a task in the current calendar month (UTC). Always false while there are no tasks.",
+    description: "Whether the user started a task in the current calendar month (UTC). Currently always false.",
   })
   hasAiSeat(): boolean {
     return false;
@@ -160,7 +177,7 @@ export class UsersResolver {
 
   @FieldResolver(() => String, {
     description: "Always empty.",
-    deprecationReason: "Themes are a matter of the client.",
+    deprecationReason: "Themes are stored by clients.",
   })
   themePreference(): string {
     return "";
@@ -168,16 +185,18 @@ export class UsersResolver {
 
   @AnyScope()
   @Covers()
-  @Query(() => UserType, { description: "The caller." })
+  @Query(() => UserType, { description: "Returns the caller." })
   me(@Ctx() ctx: Context): Promise<UserRow> {
     return findUser(ctx, "me");
   }
 
   @Needs("user:read")
-  @Query(() => UserType, { description: "One user, by id or by username." })
+  @Query(() => UserType, {
+    description: "Returns a user by ID or by username. Exactly one of the arguments is required.",
+  })
   user(
-    @Arg("id", () => UUID, { nullable: true, description: "The user's id." }) id: string | undefined,
-    @Arg("username", () => String, { nullable: true, description: "The username, in any letter case." }) username:
+    @Arg("id", () => UUID, { nullable: true, description: "ID of the user." }) id: string | undefined,
+    @Arg("username", () => String, { nullable: true, description: "Username, case-insensitive." }) username:
       | string
       | undefined,
     @Ctx() ctx: Context,
@@ -186,9 +205,9 @@ export class UsersResolver {
   }
 
   @Needs("user:read")
-  @Query(() => UserConnection, { description: "The users whom the caller may read, by username." })
+  @Query(() => UserConnection, { description: "Lists the users that the caller may read, by username." })
   users(
-    @Arg("filter", () => UserFilterInput, { nullable: true, description: "Which users are wanted." }) filter:
+    @Arg("filter", () => UserFilterInput, { nullable: true, description: "Filters the list." }) filter:
       | UserFilter
       | undefined,
     @Args(() => PageArgs) page: PageArgs,

@@ -20,51 +20,57 @@ import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 
 @ObjectType("AppConnectKey", {
   simpleResolvers: true,
-  description: "Opens what is handed to this proxy, and nothing that is handed to others.",
+  description: "A symmetric key that decrypts the application keys handed to this workspace proxy, and to no other.",
 })
 class AppConnectKeyType implements AppConnectKey {
-  @Field(() => UUID, { description: "What messages name it by." }) kid!: string;
-  @Field(() => String, { description: "32 bytes for A256GCM, base64url." }) key!: string;
-  @Field(() => DateTime, { description: "From when on it is used." }) usableFrom!: string;
-  @Field(() => DateTime, { nullable: true, description: "From when on another one is used." })
+  @Field(() => UUID, { description: "ID of the key, the `kid` header of messages." }) kid!: string;
+  @Field(() => String, { description: "32 bytes for A256GCM, base64url-encoded." }) key!: string;
+  @Field(() => DateTime, { description: "When the key comes into use." }) usableFrom!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the key is superseded by the next one; null if it is not yet.",
+  })
   retiredAt!: string | null;
 }
 
-const replicaId = "The process, by an id of its own choice.";
-const version = "Which version the process is, at most 64 characters.";
+const replicaId = "ID of the replica, chosen by the replica.";
+const version = "Software version of the replica, at most 64 characters.";
 
-@InputType({ description: "What a process of a proxy says when it starts." })
+@InputType({ description: "Input of `registerWorkspaceProxy`." })
 class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
   @Field(() => String, {
     nullable: true,
-    description: "Required. Where it is reached: an http or https URL without path.",
+    description: "Required. URL at which the proxy is reached: http or https, without a path.",
   })
   accessUrl?: string;
   @Field(() => String, {
     nullable: true,
-    description: "The names that it serves applications at, such as `*.eu.example.com`. Default: none.",
+    description: "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",
   })
   wildcardHostname?: string;
-  @Field(() => Boolean, { nullable: true, description: "Whether it relays connections. Default: true." })
+  @Field(() => Boolean, { nullable: true, description: "Whether the proxy relays connections (DERP). Default: true." })
   derpEnabled?: boolean;
-  @Field(() => Boolean, { nullable: true, description: "Whether it does nothing else. Default: false." })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether the proxy relays connections and serves no applications. Default: false.",
+  })
   derpOnly?: boolean;
   @Field(() => String, { nullable: true, description: `${version} Default: empty.` }) version?: string;
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
   @Field(() => String, {
     nullable: true,
-    description: "Where the process runs, at most 255 characters. Default: empty.",
+    description: "Hostname of the replica, at most 255 characters. Default: empty.",
   })
   hostname?: string;
 }
 
-@InputType({ description: "A sign of life of a process of a proxy." })
+@InputType({ description: "Input of `heartbeatWorkspaceProxy`." })
 class HeartbeatWorkspaceProxyInput implements ProxyHeartbeat {
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
-  @Field(() => String, { nullable: true, description: `${version} What is absent stays.` }) version?: string;
+  @Field(() => String, { nullable: true, description: `${version} If omitted, unchanged.` }) version?: string;
 }
 
-@InputType({ description: "A process of a proxy that ends." })
+@InputType({ description: "Input of `deregisterWorkspaceProxy`." })
 class DeregisterWorkspaceProxyInput {
   @Field(() => UUID, { description: replicaId }) replicaId!: string;
 }
@@ -72,42 +78,46 @@ class DeregisterWorkspaceProxyInput {
 @ObjectType()
 abstract class WelcomedWorkspaceProxy extends ChangedWorkspaceProxy {
   @Field(() => [AppConnectKeyType], {
-    description: "The keys of this proxy, oldest first: those in use, just retired, and soon to be used.",
+    description: "The proxy's keys, oldest first: recently superseded, current, and upcoming ones.",
     simple: true,
   })
   appConnectKeys!: AppConnectKey[];
 }
 
-@ObjectType({ description: "A registered process of a proxy." })
+@ObjectType({ description: "Payload of `registerWorkspaceProxy`." })
 class RegisterWorkspaceProxyPayload extends WelcomedWorkspaceProxy {}
 
-@ObjectType({ description: "A process of a proxy that was heard of." })
+@ObjectType({ description: "Payload of `heartbeatWorkspaceProxy`." })
 class HeartbeatWorkspaceProxyPayload extends WelcomedWorkspaceProxy {}
 
-@ObjectType({ description: "A process of a proxy that is gone." })
+@ObjectType({ description: "Payload of `deregisterWorkspaceProxy`." })
 class DeregisterWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
 
 @ObjectType("ApplicationTarget", {
   simpleResolvers: true,
-  description: "An application, and whether its visitor may open it.",
+  description: "A workspace application, and whether the visitor may open it.",
 })
 class ApplicationTargetType implements ApplicationTarget {
-  @Field(() => UUID, { description: "The workspace." }) workspaceId!: string;
-  @Field(() => UUID, { description: "The agent that offers it." }) agentId!: string;
-  @Field(() => UUID, { description: "The application." }) appId!: string;
-  @Field(() => Url, { nullable: true, description: "Where the agent reaches it; only if the visitor may open it." })
+  @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
+  @Field(() => UUID, { description: "ID of the workspace agent that serves the application." }) agentId!: string;
+  @Field(() => UUID, { description: "ID of the application." }) appId!: string;
+  @Field(() => Url, {
+    nullable: true,
+    description: "URL at which the agent reaches the application; null unless the visitor may open it.",
+  })
   url!: string | null;
-  @Field(() => UUID, { nullable: true, description: "The visitor, if the key counts." }) userId!: string | null;
-  @Field(() => Boolean, { description: "Whether the visitor may open it." }) allowed!: boolean;
+  @Field(() => UUID, { nullable: true, description: "ID of the visitor; null unless the application key is valid." })
+  userId!: string | null;
+  @Field(() => Boolean, { description: "Whether the visitor may open the application." }) allowed!: boolean;
 }
 
 @ArgsType()
 class ApplicationTargetArgs implements ApplicationReference {
-  @Field(() => String, { description: "The username of the workspace's owner." }) owner!: string;
-  @Field(() => String, { description: "The name of the workspace." }) workspace!: string;
-  @Field(() => String, { description: "The name of the agent." }) agent!: string;
-  @Field(() => String, { description: "The application's." }) slug!: string;
-  @Field(() => String, { nullable: true, description: "The application key that the visitor shows, if any." })
+  @Field(() => String, { description: "Username of the workspace owner." }) owner!: string;
+  @Field(() => String, { description: "Name of the workspace." }) workspace!: string;
+  @Field(() => String, { description: "Name of the workspace agent." }) agent!: string;
+  @Field(() => String, { description: "Slug of the application." }) slug!: string;
+  @Field(() => String, { nullable: true, description: "Application key presented by the visitor, if any." })
   apiKey?: string;
 }
 
@@ -115,10 +125,11 @@ class ApplicationTargetArgs implements ApplicationReference {
 export class ProxyReportsResolver {
   @OpenTo("proxy")
   @Mutation(() => RegisterWorkspaceProxyPayload, {
-    description: "A process of the proxy starts. It gives signs of life every 30 seconds from then on.",
+    description:
+      "Registers a replica of the calling workspace proxy. The replica must send a heartbeat every 30 seconds.",
   })
   registerWorkspaceProxy(
-    @Arg("input", () => RegisterWorkspaceProxyInput, { description: "What it says of itself." })
+    @Arg("input", () => RegisterWorkspaceProxyInput, { description: "The replica." })
     input: RegisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ProxyReported> {
@@ -127,10 +138,11 @@ export class ProxyReportsResolver {
 
   @OpenTo("proxy")
   @Mutation(() => HeartbeatWorkspaceProxyPayload, {
-    description: "A process of the proxy is there. NOT_FOUND: it was silent for too long, and registers again.",
+    description:
+      "Records a heartbeat of a replica of the calling workspace proxy. Fails with NOT_FOUND if the replica was silent for too long; it must then register again.",
   })
   heartbeatWorkspaceProxy(
-    @Arg("input", () => HeartbeatWorkspaceProxyInput, { description: "Which one." })
+    @Arg("input", () => HeartbeatWorkspaceProxyInput, { description: "The replica." })
     input: HeartbeatWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ProxyReported> {
@@ -138,9 +150,11 @@ export class ProxyReportsResolver {
   }
 
   @OpenTo("proxy")
-  @Mutation(() => DeregisterWorkspaceProxyPayload, { description: "A process of the proxy ends." })
+  @Mutation(() => DeregisterWorkspaceProxyPayload, {
+    description: "Deregisters a replica of the calling workspace proxy.",
+  })
   async deregisterWorkspaceProxy(
-    @Arg("input", () => DeregisterWorkspaceProxyInput, { description: "Which one." })
+    @Arg("input", () => DeregisterWorkspaceProxyInput, { description: "The replica." })
     input: DeregisterWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<{ id: string }> {
@@ -148,7 +162,10 @@ export class ProxyReportsResolver {
   }
 
   @OpenTo("proxy")
-  @Query(() => ApplicationTargetType, { description: "Where an application is, and whether its visitor may open it." })
+  @Query(() => ApplicationTargetType, {
+    description:
+      "Resolves a workspace application for the calling workspace proxy, and whether the visitor may open it.",
+  })
   applicationTarget(@Args() args: ApplicationTargetArgs, @Ctx() ctx: Context): Promise<ApplicationTarget> {
     return readApplicationTarget(ctx, args);
   }

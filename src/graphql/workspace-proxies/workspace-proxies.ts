@@ -37,167 +37,194 @@ import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(ProxyStatus, {
   name: "ProxyStatus",
-  description: "What the last check of a proxy found.",
+  description: "Result of the last health check of a workspace proxy.",
   valuesConfig: {
-    OK: { description: "It reports no errors." },
-    UNHEALTHY: { description: "It reports errors, or answers something else than a report." },
-    UNREACHABLE: { description: "It does not answer." },
-    UNREGISTERED: { description: "It has not registered yet, or was not asked since." },
+    OK: { description: "The proxy reported no errors." },
+    UNHEALTHY: { description: "The proxy reported errors, or its response was not a health report." },
+    UNREACHABLE: { description: "The proxy did not respond." },
+    UNREGISTERED: { description: "The proxy has not registered, or has not been checked since it did." },
   },
 });
 
-@ObjectType("WorkspaceProxyReport", { simpleResolvers: true, description: "What a proxy says of itself." })
+@ObjectType("WorkspaceProxyReport", { simpleResolvers: true, description: "Health report of a workspace proxy." })
 class WorkspaceProxyReportType implements ProxyReport {
-  @Field(() => [String], { description: "What is wrong, or why it could not be asked." }) errors!: string[];
-  @Field(() => [String], { description: "What may go wrong." }) warnings!: string[];
+  @Field(() => [String], { description: "Errors reported by the proxy, or the reason why the check failed." })
+  errors!: string[];
+  @Field(() => [String], { description: "Warnings reported by the proxy." }) warnings!: string[];
 }
 
 @ObjectType("WorkspaceProxyStatus", {
   simpleResolvers: true,
-  description: "How a proxy was when it was last asked. Of a deleted proxy, nothing is known.",
+  description: "The last health check of a workspace proxy. All fields are null for deleted proxies.",
 })
 class WorkspaceProxyStatusType implements WorkspaceProxyStatus {
-  @Field(() => DateTime, { nullable: true, description: "When it was asked; none before the first time." })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the proxy was last checked; null before the first check.",
+  })
   checkedAt!: string | null;
-  @Field(() => WorkspaceProxyReportType, { nullable: true, description: "What it said." }) report!: ProxyReport | null;
-  @Field(() => ProxyStatus, { nullable: true, description: "What that means." }) status!: ProxyStatus | null;
+  @Field(() => WorkspaceProxyReportType, { nullable: true, description: "Report of the proxy." })
+  report!: ProxyReport | null;
+  @Field(() => ProxyStatus, { nullable: true, description: "Result of the check." }) status!: ProxyStatus | null;
 }
 
 @ReadWith("system:read")
 @ObjectType("WorkspaceProxyReplica", {
   simpleResolvers: true,
-  description: "A process of a proxy. One that is silent for 90 seconds is gone.",
+  description: "A running replica of a workspace proxy. Replicas that send no heartbeat for 90 seconds are removed.",
 })
 class WorkspaceProxyReplicaType implements ProxyReplica {
-  @Field(() => UUID, { description: "Chosen by the process." }) id!: string;
-  @Field(() => String, { description: "Where it runs; may be empty." }) hostname!: string;
-  @Field(() => String, { description: "Which version it is; may be empty." }) version!: string;
-  @Field(() => DateTime, { description: "When it registered first." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When it was last heard of." }) lastSeenAt!: string;
+  @Field(() => UUID, { description: "ID chosen by the replica." }) id!: string;
+  @Field(() => String, { description: "Hostname of the replica; may be empty." }) hostname!: string;
+  @Field(() => String, { description: "Software version of the replica; may be empty." }) version!: string;
+  @Field(() => DateTime, { description: "When the replica first registered." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the replica last sent a heartbeat." }) lastSeenAt!: string;
 }
 
 @ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
 @ObjectType("WorkspaceProxy", {
   simpleResolvers: true,
-  description: "A server that carries the traffic of applications. The first one, `primary`, is the deployment itself.",
+  description:
+    "A server that carries the traffic of workspace applications. The first one, `primary`, is the deployment itself.",
 })
 export class WorkspaceProxyType implements WorkspaceProxyRow {
-  @Field(() => UUID, { description: "Unique id. That of the primary is the deployment's." }) id!: string;
-  @Field(() => String, { description: "Unique among living proxies, in any letter case." }) name!: string;
-  @Field(() => String, { description: "What people see; may be empty." }) displayName!: string;
-  @Field(() => Url, { description: "A picture; may be empty." }) icon!: string;
-  @Field(() => Url, { description: "Where applications are served by path; empty before it registers." })
+  @Field(() => UUID, { description: "Unique ID. The primary proxy has the ID of the deployment." }) id!: string;
+  @Field(() => String, { description: "Name, unique among proxies that are not deleted, case-insensitive." })
+  name!: string;
+  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => Url, { description: "Base URL of applications served by path; empty until the proxy registers." })
   pathAppUrl!: string;
   @Field(() => String, {
-    description:
-      "The names that applications are served at as hosts of their own, such as `*.eu.example.com`; may be empty.",
+    description: "Wildcard hostname at which applications are served, such as `*.eu.example.com`; may be empty.",
   })
   wildcardHostname!: string;
-  @Field(() => Boolean, { description: "Whether the proxy says that it relays connections." }) derpEnabled!: boolean;
-  @Field(() => Boolean, { description: "Whether the proxy says that it does nothing else." }) derpOnly!: boolean;
-  @Field(() => String, { description: "As the proxy says; empty before it registers." }) version!: string;
-  @Field(() => Boolean, { description: "Whether the last check found nothing wrong." }) healthy!: boolean;
-  @Field(() => Boolean, { description: "Whether it was deleted." }) deleted!: boolean;
-  @Field(() => WorkspaceProxyStatusType, { description: "What the last check found." }) status!: WorkspaceProxyStatus;
-  @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
-  @Field(() => DateTime, { description: "When it was last changed, or said something new of itself." })
+  @Field(() => Boolean, { description: "Whether the proxy relays connections (DERP), as reported by the proxy." })
+  derpEnabled!: boolean;
+  @Field(() => Boolean, {
+    description: "Whether the proxy relays connections and serves no applications, as reported by the proxy.",
+  })
+  derpOnly!: boolean;
+  @Field(() => String, { description: "Software version reported by the proxy; empty until it registers." })
+  version!: string;
+  @Field(() => Boolean, { description: "Whether the last health check succeeded." }) healthy!: boolean;
+  @Field(() => Boolean, { description: "Whether the proxy was deleted." }) deleted!: boolean;
+  @Field(() => WorkspaceProxyStatusType, { description: "The last health check." }) status!: WorkspaceProxyStatus;
+  @Field(() => DateTime, { description: "When the proxy was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the proxy was last updated, or last reported different properties." })
   updatedAt!: string;
 }
 
 @ReadWith("workspace_proxy:read", "id", "name", "displayName", "icon")
 @ObjectType("Region", {
   simpleResolvers: true,
-  description: "Somewhere to open applications at: the deployment itself, or a proxy.",
+  description: "A location at which workspace applications can be opened: the deployment itself or a workspace proxy.",
 })
 class RegionType implements Pick<
   WorkspaceProxyRow,
   "id" | "name" | "displayName" | "icon" | "healthy" | "pathAppUrl" | "wildcardHostname"
 > {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => String, { description: "Unique name." }) name!: string;
-  @Field(() => String, { description: "What people see; may be empty." }) displayName!: string;
-  @Field(() => Url, { description: "A picture; may be empty." }) icon!: string;
-  @Field(() => Boolean, { description: "Whether the last check found nothing wrong." }) healthy!: boolean;
-  @Field(() => Url, { description: "Where applications are served by path; empty before it registers." })
+  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => Boolean, { description: "Whether the last health check succeeded." }) healthy!: boolean;
+  @Field(() => Url, { description: "Base URL of applications served by path; empty until the proxy registers." })
   pathAppUrl!: string;
-  @Field(() => String, { description: "The names that applications are served at as hosts; may be empty." })
+  @Field(() => String, { description: "Wildcard hostname at which applications are served; may be empty." })
   wildcardHostname!: string;
 }
 
-const idOrName = "Id, name in any letter case, or `primary`.";
+const idOrName = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
 
-@InputType({ description: "A proxy to be created." })
+@InputType({ description: "Input of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyInput implements ProxyFields {
-  @Field(() => String, { nullable: true, description: "Required. At most 32 characters, and not `primary`." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
+  })
   name?: string;
-  @Field(() => String, { nullable: true, description: "What people see, at most 64 characters. Default: empty." })
+  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string;
   @Field(() => String, {
     nullable: true,
-    description: "A picture: URL, path on this server, or empty. Default: empty.",
+    description: "URL of an icon: an http or https URL, a path on this server, or empty. Default: empty.",
   })
   icon?: string;
 }
 
-@InputType({ description: "What to change about a proxy. What is absent stays." })
+@InputType({ description: "Input of `updateWorkspaceProxy`. Omitted fields keep their value." })
 class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
-  @Field(() => String, { description: `${idOrName} The primary keeps its name, and has no token.` })
+  @Field(() => String, { description: `${idOrName} The primary proxy cannot be renamed and has no token.` })
   workspaceProxy!: string;
-  @Field(() => UUID, { nullable: true, description: "If given, the id of this very proxy." }) id?: string;
-  @Field(() => String, { nullable: true, description: "At most 32 characters, and not `primary`; empty keeps it." })
+  @Field(() => UUID, { nullable: true, description: "If given, must be the ID of the proxy." }) id?: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "New name, at most 32 characters, not `primary`; empty to keep the name.",
+  })
   name?: string;
-  @Field(() => String, { nullable: true, description: "What people see, at most 64 characters." }) displayName?: string;
-  @Field(() => String, { nullable: true, description: "A picture: URL, path on this server, or empty." }) icon?: string;
-  @Field(() => Boolean, { nullable: true, description: "Whether to end the token and make another one." })
+  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
+  displayName?: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "New URL of an icon: an http or https URL, a path on this server, or empty.",
+  })
+  icon?: string;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to revoke the token and create a new one. Default: false.",
+  })
   regenerateToken?: boolean;
 }
 
-@InputType({ description: "A proxy to be deleted." })
+@InputType({ description: "Input of `deleteWorkspaceProxy`." })
 class DeleteWorkspaceProxyInput {
   @Field(() => String, { description: idOrName }) workspaceProxy!: string;
 }
 
-/** Holds the id; the proxy is read in the transaction of the verb. */
+/** Payload of mutations of a workspace proxy. Holds its ID; the proxy is read in the mutation's transaction. */
 @ObjectType()
 export abstract class ChangedWorkspaceProxy {
   id!: string;
 
-  @Field(() => WorkspaceProxyType, { description: "The proxy." })
+  @Field(() => WorkspaceProxyType, { description: "The workspace proxy after the change." })
   workspaceProxy(@Ctx() ctx: Context): Promise<WorkspaceProxyRow> {
     return readWorkspaceProxy(ctx, this.id);
   }
 }
 
-@ObjectType({ description: "A created proxy." })
+@ObjectType({ description: "Payload of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyPayload extends ChangedWorkspaceProxy {
-  @Field(() => String, { description: "What it signs in with. It is shown this once.", simple: true })
+  @Field(() => String, { description: "Token that the proxy authenticates with. Returned only once.", simple: true })
   proxyToken!: string;
 }
 
-@ObjectType({ description: "A changed proxy." })
+@ObjectType({ description: "Payload of `updateWorkspaceProxy`." })
 class UpdateWorkspaceProxyPayload extends ChangedWorkspaceProxy {
   @Field(() => String, {
     nullable: true,
-    description: "The new token, if one was made. It is shown this once.",
+    description: "The new token, if one was created. Returned only once.",
     simple: true,
   })
   proxyToken?: string | null;
 }
 
-@ObjectType({ description: "A deleted proxy." })
+@ObjectType({ description: "Payload of `deleteWorkspaceProxy`." })
 class DeleteWorkspaceProxyPayload extends ChangedWorkspaceProxy {}
 
 @Resolver(() => WorkspaceProxyType)
 export class WorkspaceProxiesResolver {
   @Needs("workspace_proxy:read")
   @CountsAs(100)
-  @Query(() => [WorkspaceProxyType], { description: "The primary, then all proxies by name." })
+  @Query(() => [WorkspaceProxyType], {
+    description: "Lists all workspace proxies: the primary proxy first, then the others by name.",
+  })
   workspaceProxies(@Ctx() ctx: Context): Promise<WorkspaceProxyRow[]> {
     return listWorkspaceProxies(ctx);
   }
 
   @Needs("workspace_proxy:read")
-  @Query(() => WorkspaceProxyType, { description: "One proxy; by its id, also a deleted one." })
+  @Query(() => WorkspaceProxyType, { description: "Returns a workspace proxy. Deleted proxies are found by ID." })
   workspaceProxy(
     @Arg("idOrName", () => String, { description: idOrName }) ref: string,
     @Ctx() ctx: Context,
@@ -208,7 +235,8 @@ export class WorkspaceProxiesResolver {
   @Needs("workspace_proxy:read")
   @CountsAs(100)
   @Query(() => [RegionType], {
-    description: "Where applications can be opened: at the primary, then at proxies by name.",
+    description:
+      "Lists the locations at which workspace applications can be opened: the primary proxy first, then the others by name.",
   })
   regions(@Ctx() ctx: Context): Promise<WorkspaceProxyRow[]> {
     return listWorkspaceProxies(ctx);
@@ -216,15 +244,19 @@ export class WorkspaceProxiesResolver {
 
   @Needs("system:read")
   @CountsAs(10)
-  @FieldResolver(() => [WorkspaceProxyReplicaType], { description: "Its processes, oldest first: for administrators." })
+  @FieldResolver(() => [WorkspaceProxyReplicaType], {
+    description: "Replicas of the proxy, oldest first. Requires the owner role.",
+  })
   replicas(@Root() proxy: WorkspaceProxyRow, @Ctx() ctx: Context): Promise<ProxyReplica[]> {
     return replicasOf(ctx, proxy);
   }
 
   @Needs("workspace_proxy:create")
-  @Mutation(() => CreateWorkspaceProxyPayload, { description: "Creates a proxy, which registers by itself." })
+  @Mutation(() => CreateWorkspaceProxyPayload, {
+    description: "Creates a workspace proxy, which then registers itself with its token.",
+  })
   createWorkspaceProxy(
-    @Arg("input", () => CreateWorkspaceProxyInput, { description: "The proxy." }) input: CreateWorkspaceProxyInput,
+    @Arg("input", () => CreateWorkspaceProxyInput, { description: "The new proxy." }) input: CreateWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {
     return createWorkspaceProxy(ctx, input);
@@ -232,19 +264,21 @@ export class WorkspaceProxiesResolver {
 
   @Needs("workspace_proxy:update")
   @Mutation(() => UpdateWorkspaceProxyPayload, {
-    description: "Changes what people read about a proxy, or ends its token and makes another one.",
+    description: "Updates a workspace proxy, or replaces its token.",
   })
   updateWorkspaceProxy(
-    @Arg("input", () => UpdateWorkspaceProxyInput, { description: "What to change." }) input: UpdateWorkspaceProxyInput,
+    @Arg("input", () => UpdateWorkspaceProxyInput, { description: "The changes." }) input: UpdateWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {
     return updateWorkspaceProxy(ctx, input);
   }
 
   @Needs("workspace_proxy:delete")
-  @Mutation(() => DeleteWorkspaceProxyPayload, { description: "Deletes a proxy. Its token ends at once." })
+  @Mutation(() => DeleteWorkspaceProxyPayload, {
+    description: "Deletes a workspace proxy and revokes its token immediately.",
+  })
   async deleteWorkspaceProxy(
-    @Arg("input", () => DeleteWorkspaceProxyInput, { description: "The proxy." })
+    @Arg("input", () => DeleteWorkspaceProxyInput, { description: "The proxy to delete." })
     { workspaceProxy }: DeleteWorkspaceProxyInput,
     @Ctx() ctx: Context,
   ): Promise<ChangedProxy> {

@@ -1,32 +1,32 @@
-/** What a row may say beyond its line. Never logic. */
+/** Options of a row. Never logic. */
 export interface RowOptions {
   /** Request headers, in lower case, and the variables they fill. */
   headers?: Record<string, string>;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
-  /** What the answer says of itself in `message`, before its other fields if it has any. */
+  /** A constant text that is the first field of the response body, `message`. */
   message?: string;
-  /** The contract has an array where there is always one object. */
+  /** The body is an array of one object. */
   oneElementArray?: boolean;
-  /** The contract has an object where there is just this field of it. */
+  /** The body is an object with this field, which holds the body of the operation. */
   under?: string;
-  /** The contract shows no body for this row although it reads one: a request without it counts as `{}`. */
+  /** A request without a body is read as `{}`: the contract shows no body for this row, although it reads one. */
   bodyNotShown?: boolean;
-  /** By field: what is sent where the contract requires a text that the caller may not read. */
+  /** By field: the text that is sent for a required field that the caller may not read. */
   withheld?: Record<string, string>;
-  /** The body is an address that the browser is sent on to. As for pages, the cookie counts wherever it comes from. */
+  /** The body is a URL that the response redirects to. The session cookie is accepted as for pages. */
   redirects?: boolean;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
 }
 
-/** How the events of a subscription travel. The object aliased `body` is the item. */
+/** How the events of a subscription are encoded. */
 export interface StreamOptions {
-  /** Members of the event union that only SSE sends, under these event names; their fields are the data. */
+  /** By type: the event name of members of the event union that are sent over SSE only. */
   events?: Record<string, string>;
-  /** The field of an item that resumes after it: SSE's `id:`. Not part of the body. */
+  /** The field that is sent as SSE's `id:`, not as a part of the item. */
   id?: string;
-  /** The variable that an event source's `Last-Event-ID` fills, before any other source, if it is a sequence number. */
+  /** The variable that `Last-Event-ID` fills if it is a sequence number. It overrides any other source. */
   resume?: string;
 }
 

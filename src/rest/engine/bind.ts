@@ -1,30 +1,14 @@
-import {
-  getNamedType,
-  type GraphQLInputObjectType,
-  type GraphQLInputType,
-  type GraphQLSchema,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isNonNullType,
-  typeFromAST,
-  type VariableDefinitionNode,
-} from "graphql";
+import { getNamedType, getNullableType, type GraphQLInputType, isInputObjectType, isListType } from "graphql";
 import { Problems } from "../../domain/kernel/errors.js";
 import { truthOf } from "../../domain/kernel/text.js";
-import {
-  argumentPaths,
-  entryKeyOf,
-  type Reader,
-  rulesOfVariables,
-  type Variables,
-  variableReader,
-} from "../../graphql/engine/variables.js";
-import type { Row } from "./area.js";
+import { entryKeyOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
+import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
+import type { Row } from "./area.js";
+import { step } from "./shapes.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
 
-/** What a request brings, still in wire form. */
+/** The parts of a request, in wire form. */
 export interface WireRequest {
   path: Record<string, string>;
   query: URLSearchParams;
@@ -33,19 +17,33 @@ export interface WireRequest {
   body: Record<string, unknown>;
 }
 
-/** Turns a request into the variables of an operation, and faults of fields back into the names the caller wrote. */
+/** Turns a request into the variables of an operation, and field names in faults back into their wire names. */
 export interface Binding {
   readonly readsBody: boolean;
-  readonly sources: ReadonlyArray<{ name: string; from: Source; type: GraphQLInputType }>;
+  readonly parameters: readonly Parameter[];
   /** Throws BAD_USER_INPUT with every fault of form. */
   variables(request: WireRequest): Variables;
-  /** `addUsers[2]` → `add_users[2]`, by the way the variables took. */
+  /** `addUsers[2]` → `add_users[2]`, by the argument paths that the variables fill. */
   wireField(field: string, variables: Variables): string;
 }
 
-export type Source = "path" | "query" | "header" | "body" | "input";
+/** A value of a request: a variable, or a field of the variable `$input`. */
+export interface Parameter {
+  in: "path" | "header" | "query" | "body";
+  /** Its name on the wire. */
+  name: string;
+  type: GraphQLInputType;
+  description?: string | null;
+}
 
+/** Reads a variable from a request, and notes faults by the part of the request that they are in. */
 type Take = (request: WireRequest, problems: Record<"query" | "body", Problems>) => unknown;
+
+/** The parameters that a variable takes its value from. */
+interface Source {
+  parameters: readonly Parameter[];
+  take: Take;
+}
 
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
@@ -53,58 +51,19 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  * A variable is a wire name: it comes from the path if named there, else from a header the row names, else from the
  * body (POST, PUT, PATCH), else from the query string. `$input` is the whole body with the path parameters on top.
  */
-export function bindingOf(
-  schema: GraphQLSchema,
-  [method, path, , , options]: Row,
-  operation: StoredOperation,
-): Binding {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
-  const unused = new Set(inPath);
-  const rules = rulesOfVariables(schema, operation.document);
-  const variables = (operation.definition.variableDefinitions ?? []).map((definition) => {
-    const name = definition.variable.name.value;
-    const type = typeOf(schema, definition);
-    const from = sourceOf(name, type);
-    for (const used of from === "input" ? inputParameters(type, inPath) : [name]) unused.delete(used);
-    return { name, type, from, take: takeOf(name, type, from, definition) };
-  });
-  if (unused.size > 0) throw new Error(`${method} ${path}: ${operation.name} does not use ${[...unused].join(", ")}.`);
-
-  function sourceOf(name: string, type: GraphQLInputType): Source {
-    if (inPath.includes(name)) return "path";
-    if (Object.values(options?.headers ?? {}).includes(name)) return "header";
-    if (name === "input" && isInputObjectType(getNamedType(type))) return "input";
-    return withBody.has(method) ? "body" : "query";
-  }
-
-  function takeOf(name: string, type: GraphQLInputType, from: Source, { defaultValue }: VariableDefinitionNode): Take {
-    const read = variableReader(type, defaultValue !== undefined, asOnTheWire, rules.get(name));
-    if (from === "path") {
-      const convert = converter(type);
-      return ({ path: { [name]: text } }, { body }) => read(convert(text!), name, body);
-    }
-    if (from === "header") {
-      const header = Object.entries(options!.headers!).find(([, variable]) => variable === name)![0];
-      return ({ headers }, { body }) => read(headers[header], header, body);
-    }
-    if (from === "query") return fromQuery(name, type, read);
-    if (from === "body") return ({ body: content }, { body }) => read(content[name], name, body);
-    const parameters = inputParameters(type, inPath);
-    return ({ path: values, body: content }, { body }) =>
-      read({ ...content, ...Object.fromEntries(parameters.map((key) => [key, values[key]])) }, "", body);
-  }
-
-  const allInPath = (type: GraphQLInputType) => inputParameters(type, inPath).length === inputFields(type).length;
-
+export function bindingOf(row: Row, { name: operationName, variables: declared }: StoredOperation): Binding {
+  const [method, path] = row;
+  const sources = declared.map((variable) => ({ name: variable.name, ...sourceOf(row, variable) }));
+  const parameters = sources.flatMap((source) => source.parameters);
+  const unused = namesIn(path).filter((name) => !parameters.some((each) => each.in === "path" && each.name === name));
+  if (unused.length > 0) throw new Error(`${method} ${path}: ${operationName} does not use ${unused.join(", ")}.`);
   return {
-    readsBody:
-      withBody.has(method) &&
-      variables.some(({ type, from }) => from === "body" || (from === "input" && !allInPath(type))),
-    sources: variables,
+    readsBody: withBody.has(method) && parameters.some((each) => each.in === "body"),
+    parameters,
     variables(request) {
       const problems = { query: new Problems(), body: new Problems() };
       const values: Variables = {};
-      for (const { name, take } of variables) {
+      for (const { name, take } of sources) {
         const value = take(request, problems);
         if (value !== undefined) values[name] = value;
       }
@@ -112,43 +71,66 @@ export function bindingOf(
       problems.body.throwIfAny();
       return values;
     },
-    wireField: wireFields(operation, new Map(variables.map(({ name, type }) => [name, type]))),
+    wireField: wireFields(declared),
   };
 }
 
-function typeOf(schema: GraphQLSchema, { type }: VariableDefinitionNode): GraphQLInputType {
-  return typeFromAST(schema, type as never) as unknown as GraphQLInputType;
+/** The parameters of a path. */
+const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+
+function sourceOf([method, path, , , options]: Row, variable: Variable): Source {
+  const { name, type } = variable;
+  const read = readerOf(variable, asOnTheWire);
+  if (namesIn(path).includes(name)) return fromPath(variable, read);
+  const header = Object.entries(options?.headers ?? {}).find(([, filled]) => filled === name)?.[0];
+  if (header !== undefined) return fromHeader(header, variable, read);
+  if (name === "input" && isInputObjectType(getNamedType(type))) return fromAll(namesIn(path), variable, read);
+  return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
-/** The path parameters that an input object has fields for. */
-function inputParameters(type: GraphQLInputType, inPath: string[]): string[] {
-  const fields = new Set(inputFields(type).map(snakeCase));
-  return inPath.filter((name) => fields.has(name));
+function fromPath({ name, type }: Variable, read: Reader): Source {
+  const convert = converter(type);
+  const take: Take = ({ path }, { body }) => read(convert(path[name]!), name, body);
+  return { parameters: [{ in: "path", name, type }], take };
 }
 
-const inputFields = (type: GraphQLInputType) => Object.keys((getNamedType(type) as GraphQLInputObjectType).getFields());
+const fromHeader = (name: string, { type }: Variable, read: Reader): Source => ({
+  parameters: [{ in: "header", name, type }],
+  take: ({ headers }, { body }) => read(headers[name], name, body),
+});
+
+const fromBody = ({ name, type }: Variable, read: Reader): Source => ({
+  parameters: [{ in: "body", name, type }],
+  take: ({ body: content }, { body }) => read(content[name], name, body),
+});
+
+/** The input object of an operation: each field is a parameter of its own. */
+function fromAll(inPath: readonly string[], { type }: Variable, read: Reader): Source {
+  const parameters = fieldsOf(type).map((field): Parameter => {
+    const name = snakeCase(field.name);
+    return { in: inPath.includes(name) ? "path" : "body", name, type: field.type, description: field.description };
+  });
+  const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
+  const take: Take = ({ path, body: content }, { body }) =>
+    read({ ...content, ...Object.fromEntries(names.map((name) => [name, path[name]])) }, "", body);
+  return { parameters, take };
+}
 
 /** A query parameter: empty is absent, twice is a fault unless it is a list, text becomes what the type reads. */
-function fromQuery(name: string, type: GraphQLInputType, read: Reader): Take {
-  const inner = isNonNullType(type) ? type.ofType : type;
-  const convert = isListType(inner) ? undefined : converter(inner);
-  return ({ query }, { query: problems }) => {
-    const given = query.getAll(name).filter((text) => text !== "");
+function fromQuery({ name, type }: Variable, read: Reader): Source {
+  const isList = isListType(getNullableType(type));
+  const convert = converter(type);
+  const take: Take = ({ query }, { query: problems }) => {
+    const given = query.getAll(name).filter(Boolean);
     if (given.length === 0) return read(undefined, name, problems);
-    if (!convert)
-      return read(
-        given.flatMap((text) => text.split(",")).filter((text) => text !== ""),
-        name,
-        problems,
-      );
-    if (given.length > 1) return problems.add(name, "Must be given once.");
-    return read(convert(given[0]!), name, problems);
+    if (isList) return read(given.join().split(",").filter(Boolean), name, problems);
+    return given.length > 1 ? problems.add(name, "Must be given once.") : read(convert(given[0]!), name, problems);
   };
+  return { parameters: [{ in: "query", name, type }], take };
 }
 
 /** Reads text as a value of the type. Numbers have one spelling each: in a path, they are names. */
 function converter(type: GraphQLInputType): (text: string) => unknown {
-  if (isEnumType(type)) return (text) => text;
   switch (getNamedType(type).name) {
     case "Boolean":
       return (text) => truthOf(text) ?? text;
@@ -160,43 +142,35 @@ function converter(type: GraphQLInputType): (text: string) => unknown {
   }
 }
 
-/** Reads the way from variables to arguments backwards. */
-function wireFields(operation: StoredOperation, types: Map<string, GraphQLInputType>): Binding["wireField"] {
-  const ways = [...argumentPaths(operation.document)].map(([variable, argument]) => ({
-    variable,
-    argument: argument.replace(/^input\.?/, ""),
-  }));
-  return (field, variables) => {
-    for (const { variable, argument } of ways) {
-      if (argument === "") continue;
-      if (field === argument) return variable;
-      if (field.startsWith(`${argument}.`) || field.startsWith(`${argument}[`)) {
-        return variable + wireTail(field.slice(argument.length), variables[variable], types.get(variable));
-      }
+/** Maps argument paths back to the variables that fill them, in wire names. */
+function wireFields(variables: readonly Variable[]): Binding["wireField"] {
+  const filled = variables.map((variable) => ({ ...variable, path: variable.path.replace(/^input\.?/, "") }));
+  const whole = filled.find(({ path }) => path === "");
+  const parts = filled.filter(({ path }) => path !== "");
+  return (field, values) => {
+    for (const { name, type, path } of parts) {
+      if (field === path) return name;
+      if (field.startsWith(`${path}.`) || field.startsWith(`${path}[`))
+        return name + wireTail(field.slice(path.length), values[name], type);
     }
-    const whole = ways.find(({ argument }) => argument === "");
-    return wireTail(`.${field}`, whole && variables[whole.variable], whole && types.get(whole.variable)).slice(1);
+    return wireTail(`.${field}`, whole && values[whole.name], whole?.type).slice(1);
   };
 }
 
 /** Spells the rest of a field's path; an index into a list of entries with a key becomes that key. */
 function wireTail(tail: string, value: unknown, type: GraphQLInputType | undefined): string {
-  let [at, declared, spelled] = [value, type && nullable(type), ""];
+  let [at, declared, spelled] = [value, getNullableType(type), ""];
   for (const [, name, index] of tail.matchAll(/\.([^.[]+)|\[(\d+)\]/g)) {
     if (name !== undefined) {
       spelled += `.${snakeCase(name)}`;
-      at = (at as Record<string, unknown> | undefined)?.[name];
-      const field = isInputObjectType(declared) ? declared.getFields()[name] : undefined;
-      declared = field && nullable(field.type);
+      at = step(at, name);
+      declared = isInputObjectType(declared) ? getNullableType(declared.getFields()[name]?.type) : undefined;
     } else {
-      const item: GraphQLInputType | undefined = isListType(declared) ? nullable(declared.ofType) : undefined;
-      at = (at as unknown[] | undefined)?.[Number(index)];
-      const key = entryKeyOf(item);
-      spelled += key ? `.${String((at as Record<string, unknown> | undefined)?.[key])}` : `[${index}]`;
-      declared = item;
+      declared = isListType(declared) ? getNullableType(declared.ofType) : undefined;
+      at = step(at, index!);
+      const key = entryKeyOf(declared);
+      spelled += key ? `.${String(step(at, key))}` : `[${index}]`;
     }
   }
   return spelled;
 }
-
-const nullable = (type: GraphQLInputType): GraphQLInputType => (isNonNullType(type) ? type.ofType : type);

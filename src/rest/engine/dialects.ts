@@ -1,28 +1,24 @@
 import type { DomainError } from "../../domain/kernel/errors.js";
-import { type Answered, json } from "../../http/answers.js";
-import { type ChallengeFacts, challengeOf } from "../../http/challenge.js";
+import type { HttpResponse } from "../../http/responses.js";
+import { type ChallengeDetails, failureHeaders } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";
 
-export interface FailureFacts extends ChallengeFacts {
+export interface FailureDetails extends ChallengeDetails {
   requestId: string;
   /** Spells a field as the caller wrote it. */
   wireField?(field: string): string;
 }
 
 /** Failures on `/api/v2`: `{message, detail, validations}` with the status of the code. */
-export function apiFailure(failure: DomainError, facts: FailureFacts): Answered {
-  const { detail, validations, retryAfter } = failure.facts;
+export function apiFailure(failure: DomainError, details: FailureDetails): HttpResponse {
+  const { detail, validations } = failure.details;
   const body = {
     message: failure.message,
-    detail: failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${facts.requestId}` : detail,
+    detail: failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${details.requestId}` : detail,
     validations: validations?.map(({ field, detail: rule }) => ({
-      field: facts.wireField?.(field) ?? field,
+      field: details.wireField?.(field) ?? field,
       detail: rule,
     })),
   };
-  const headers: Record<string, string> = { ...json };
-  if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
-  const challenge = challengeOf(failure, facts);
-  if (challenge) headers["WWW-Authenticate"] = challenge;
-  return { status: statusOf(failure), headers, body: JSON.stringify(body) };
+  return { status: statusOf(failure), headers: failureHeaders(failure, details), body: JSON.stringify(body) };
 }

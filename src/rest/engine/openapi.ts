@@ -1,16 +1,9 @@
-import {
-  type GraphQLInputObjectType,
-  type GraphQLInputType,
-  type GraphQLSchema,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isNonNullType,
-  OperationTypeNode,
-} from "graphql";
+import { type GraphQLInputType, isEnumType, isInputObjectType, isListType, isNonNullType } from "graphql";
 import { scopesOf } from "../../domain/authorization/authorization.js";
-import { entryKeyOf } from "../../graphql/engine/variables.js";
-import { answerOf, eventShapes, type Field, type Shape, unmodifiedBy } from "./render.js";
+import { entryKeyOf } from "../../graphql/engine/access.js";
+import { fieldsOf } from "../../graphql/engine/variables.js";
+import type { Parameter } from "./bind.js";
+import type { Field, Shape } from "./shapes.js";
 import type { Endpoint } from "./respond.js";
 import { snakeCase } from "./spelling.js";
 
@@ -30,7 +23,7 @@ const scalars: Record<string, Json> = {
 const scalar = (name: string): Json => scalars[name] ?? { type: "string" };
 
 const failure = {
-  description: "What went wrong.",
+  description: "The request failed.",
   content: { "application/json": { schema: { $ref: "#/components/schemas/Failure" } } },
 };
 
@@ -56,19 +49,14 @@ export interface DescribedArea {
   endpoints: readonly Endpoint[];
 }
 
-/** The OpenAPI 3.1 description of the rows, read off the rows themselves: what they run is what it says. */
-export function openApiOf(
-  schema: GraphQLSchema,
-  areas: readonly DescribedArea[],
-  version: string,
-  accessUrl: string,
-): Json {
+/** The OpenAPI 3.1 description of the rows, derived from the operations that they run. */
+export function openApiOf(areas: readonly DescribedArea[], version: string, accessUrl: string): Json {
   const paths: Record<string, Json> = {};
   for (const { name, endpoints } of areas) {
     for (const endpoint of endpoints) {
       const [method, path] = endpoint.row;
       const place = (paths[path.replace(/:(\w+)/g, "{$1}")] ??= {});
-      place[method.toLowerCase()] = operationOf(schema, name, endpoint);
+      place[method.toLowerCase()] = operationOf(name, endpoint);
     }
   }
   return {
@@ -89,18 +77,19 @@ export function openApiOf(
         bearer: {
           type: "http",
           scheme: "bearer",
-          description: "The same tokens, and OAuth2 access tokens, as `Authorization: Bearer`.",
+          description: "A session token, an API key, or an OAuth2 access token, sent as `Authorization: Bearer`.",
         },
       },
     },
   };
 }
 
-function operationOf(schema: GraphQLSchema, tag: string, { row, operation, binding }: Endpoint): Json {
+function operationOf(tag: string, endpoint: Endpoint): Json {
+  const { row, operation, binding, result } = endpoint;
   const [, , name, status, options] = row;
   const { description, needs } = operation;
-  const parameters = binding.sources.flatMap((source) => parametersOf(row, source));
-  const body = bodyOf(binding.sources, row[1]);
+  const parameters = binding.parameters.filter((each) => each.in !== "body").map(parameterOf);
+  const body = propertiesOf(binding.parameters.filter((each) => each.in === "body"));
   return {
     operationId: name,
     tags: [tag],
@@ -108,40 +97,31 @@ function operationOf(schema: GraphQLSchema, tag: string, { row, operation, bindi
     ...(options?.successor && { deprecated: true }),
     security: operation.open ? [] : [{ session: [] }, { bearer: scopesOf(needs) }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body &&
-      binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    ...(binding.readsBody && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: {
-      [status]: successOf(schema, { row, operation }),
-      ...(unmodifiedBy(schema, operation) && { 304: { description: "It was so already." } }),
+      [status]: successOf(endpoint),
+      ...(result.isUnmodified && { 304: { description: "Nothing changed." } }),
       default: failure,
     },
   };
 }
 
-function successOf(schema: GraphQLSchema, { row, operation }: Pick<Endpoint, "row" | "operation">): Json {
-  if (operation.kind === OperationTypeNode.SUBSCRIPTION) {
-    const stream = row[4]?.stream;
-    const shapes = [...eventShapes(schema, operation, stream?.id ? [stream.id] : [])];
-    const item = shapes.find(([type]) => !stream?.events?.[type]);
-    const items = schemaOf(item![1]);
+function successOf({ row, result: { body: found, events } }: Endpoint): Json {
+  const { redirects, oneElementArray, stream } = row[4] ?? {};
+  if (events.size > 0) {
+    const [, item] = [...events].find(([type]) => !stream?.events?.[type])!;
+    const items = schemaOf(item);
     return {
-      description: "A stream of these: WebSocket frames after an upgrade, server-sent events, or JSON lines.",
+      description:
+        "A stream of items: WebSocket text frames after an upgrade, server-sent events, or lines of JSON (NDJSON).",
       content: { "application/x-ndjson": { schema: items }, "text/event-stream": { schema: items } },
     };
   }
-  const { message, under, redirects, withheld } = row[4] ?? {};
-  const answer = answerOf(schema, operation, withheld);
-  if (!answer && !message) return { description: "Done." };
-  const content = answer ? schemaOf(answer.shape) : { type: "object", properties: {} };
-  if (redirects) return { description: "Where to go on to.", headers: { Location: { schema: content } } };
-  const schemaOfAnswer: Json = under
-    ? { type: "object", required: [under], properties: { [under]: content } }
-    : content;
-  if (message) Object.assign(schemaOfAnswer.properties as Json, { message: { type: "string" } });
-  const body = row[4]?.oneElementArray
-    ? { type: "array", items: schemaOfAnswer, minItems: 1, maxItems: 1 }
-    : schemaOfAnswer;
-  return { description: "The answer.", content: { "application/json": { schema: body } } };
+  if (!found) return { description: "The request succeeded. The response has no body." };
+  const content = schemaOf(found.shape);
+  if (redirects) return { description: "A redirect.", headers: { Location: { schema: content } } };
+  const body = oneElementArray ? { type: "array", items: content, minItems: 1, maxItems: 1 } : content;
+  return { description: "The request succeeded.", content: { "application/json": { schema: body } } };
 }
 
 function schemaOf(shape: Shape): Json {
@@ -168,49 +148,16 @@ function objectSchema(fields: readonly Field[]): Json {
   };
 }
 
-type Source = Endpoint["binding"]["sources"][number];
+const parameterOf = ({ in: place, name, type, description }: Parameter): Json => ({
+  name,
+  in: place,
+  ...(place === "path" && { required: true }),
+  ...(place === "query" && { required: isNonNullType(type), explode: false }),
+  schema: inputSchema(type),
+  description,
+});
 
-function parametersOf([, path, , , options]: Endpoint["row"], { name, from, type }: Source): Json[] {
-  const header = Object.entries(options?.headers ?? {}).find(([, variable]) => variable === name)?.[0];
-  if (from === "path") return [{ name, in: "path", required: true, schema: inputSchema(type) }];
-  if (from === "header") return [{ name: header, in: "header", schema: inputSchema(type) }];
-  if (from === "query")
-    return [{ name, in: "query", required: isNonNullType(type), schema: inputSchema(type), explode: false }];
-  if (from !== "input") return [];
-  const fields = fieldsOf(type);
-  return [...path.matchAll(/:(\w+)/g)].flatMap(([, parameter]) => {
-    const field = fields.find((each) => snakeCase(each.name) === parameter);
-    return field
-      ? [
-          {
-            name: parameter,
-            in: "path",
-            required: true,
-            schema: inputSchema(field.type),
-            description: field.description,
-          },
-        ]
-      : [];
-  });
-}
-
-/** The body: the input object less what the path says, or the variables that come from it. */
-function bodyOf(sources: readonly Source[], path: string): Json | undefined {
-  const inPath = new Set([...path.matchAll(/:(\w+)/g)].map((match) => match[1]));
-  const properties = sources.flatMap(({ name, from, type }) => {
-    if (from === "body") return [[name, inputSchema(type)] as const];
-    if (from !== "input") return [];
-    return fieldsOf(type)
-      .filter((field) => !inPath.has(snakeCase(field.name)))
-      .map((field) => [snakeCase(field.name), { ...inputSchema(field.type), description: field.description }] as const);
-  });
-  return properties.length > 0 ? { type: "object", properties: Object.fromEntries(properties) } : undefined;
-}
-
-const fieldsOf = (type: GraphQLInputType) =>
-  Object.values(((isNonNullType(type) ? type.ofType : type) as GraphQLInputObjectType).getFields());
-
-/** An input as it is written on the wire. Inputs that contain themselves do not occur. */
+/** The schema of an input on the wire. Input types do not contain themselves. */
 function inputSchema(type: GraphQLInputType): Json {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) {
@@ -226,9 +173,9 @@ function inputSchema(type: GraphQLInputType): Json {
   return isInputObjectType(type) ? propertiesOf(fieldsOf(type)) : scalar(type.name);
 }
 
-const propertiesOf = (fields: ReturnType<typeof fieldsOf>): Json => ({
+const propertiesOf = (fields: ReadonlyArray<Pick<Parameter, "name" | "type" | "description">>): Json => ({
   type: "object",
   properties: Object.fromEntries(
-    fields.map((field) => [snakeCase(field.name), { ...inputSchema(field.type), description: field.description }]),
+    fields.map(({ name, type, description }) => [snakeCase(name), { ...inputSchema(type), description }]),
   ),
 });

@@ -2,125 +2,134 @@ import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { type Actor, anonymous } from "../../domain/kernel/actor.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
-import { type Answered, json, TransportError, transportFailure } from "../../http/answers.js";
+import { type HttpResponse, json, TransportError, transportFailure } from "../../http/responses.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
+import { joined } from "../../http/pieces.js";
 import type { Variables } from "../../graphql/engine/variables.js";
 import { report, translate } from "../../graphql/engine/errors.js";
 import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
 import { actorOf, sentCredential } from "../../http/credentials.js";
 import { apiFailure } from "./dialects.js";
+import type { Admitted } from "../../graphql/engine/execute.js";
+import type { Result } from "../../graphql/engine/result.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
-import { answerOf, unmodifiedBy, type Write, writerOf } from "./render.js";
+import { writerOf } from "./render.js";
+import { type ResultShape, resultOf } from "./shapes.js";
 
-/** A row that is ready to answer. */
-export interface Endpoint {
-  readonly row: Row;
-  readonly operation: StoredOperation;
-  readonly binding: Binding;
-  /** Lets the request in and reads it, in the order of the contract: limits, credential, scope, path, query, body. */
-  admit(http: Http): Promise<{ ctx: Context; variables: Variables }>;
-  /** Spells a failure as the row's surface does. */
-  fail(http: Http, error: unknown, variables?: Variables): Answered;
+/** A request that was let in and read. */
+interface Received {
+  ctx: Context;
+  operation: Admitted;
+  variables: Variables;
 }
 
-export function endpointOf(
-  services: Services,
-  schema: GraphQLSchema,
-  contextOf: ContextOf,
-  row: Row,
-  operation: StoredOperation,
-): Endpoint {
-  const binding = bindingOf(schema, row, operation);
-  const { config } = services;
-  const scopes = scopesOf(operation.needs);
-  const contextFor = (actor: Actor, { state }: Http) => new Context(services, actor, state.facts, state.lifetime);
-  const visitor = async (http: Http) => contextFor(await actorOf(services, http.req, {}), http);
+/** A row with its operation, ready to serve requests. */
+export class Endpoint {
+  readonly binding: Binding;
+  readonly result: ResultShape;
+  readonly #scopes: readonly string[];
 
-  function callerOf(http: Http): Context | Promise<Context> {
-    if (operation.open) return contextFor(anonymous, http);
-    return row[4]?.redirects ? visitor(http) : contextOf(http.req, http.state);
+  constructor(
+    private readonly services: Services,
+    schema: GraphQLSchema,
+    private readonly contextOf: ContextOf,
+    readonly row: Row,
+    readonly operation: StoredOperation,
+  ) {
+    this.binding = bindingOf(row, operation);
+    this.result = resultOf(schema, operation, row[4]);
+    this.#scopes = scopesOf(operation.needs);
   }
 
-  async function admit(http: Http) {
+  /** Admits a request and reads it, in the order of the contract: limits, credential, scope, path, query, body. */
+  async admit(http: Http): Promise<Received> {
+    const { operation, binding, services } = this;
     if (operation.triesSecrets) {
       services.passwords.requireRoom(operation.open ? "stranger" : "signedIn");
-      await services.limits.countAddress(http.state.facts);
+      await services.limits.countAddress(http.state.details);
     }
-    const found = callerOf(http);
+    const found = this.#callerOf(http);
     const ctx = found instanceof Promise ? await found : found;
-    operation.authenticate(ctx);
-    if (!operation.triesSecrets) services.limits.countCaller(ctx);
-    operation.admit(ctx);
-    const sent = binding.readsBody ? await readBody(http.req, config.bodyLimit) : {};
-    if (!sent && !row[4]?.bodyNotShown) refuseEmpty();
+    const admitted = operation.admit(ctx, operation.triesSecrets ? undefined : this.#countCaller);
+    const sent = binding.readsBody ? await readBody(http.req, services.config.bodyLimit) : {};
+    if (!sent && !this.row[4]?.bodyNotShown) refuseEmpty();
     const query = new URLSearchParams(http.querystring);
     const { params: path } = http.state;
     const variables = binding.variables({ path, query, headers: http.headers, body: sent ?? {} });
-    return { ctx, variables };
+    return { ctx, operation: admitted, variables };
   }
 
-  function fail(http: Http, error: unknown, variables: Variables = {}): Answered {
-    if (error instanceof TransportError) return transportFailure(error);
-    const failure = translate(error);
-    report({ log: services.log, request: http.state.facts }, failure, error);
-    return apiFailure(failure, {
-      requestId: http.state.facts.id,
-      accessUrl: config.accessUrl,
-      scopes,
-      challenged: sentCredential(http.req, config.accessUrl),
-      wireField: (field) => binding.wireField(field, variables),
-    });
+  #countCaller = (ctx: Context) => this.services.limits.countCaller(ctx);
+
+  #callerOf(http: Http): Context | Promise<Context> {
+    if (this.operation.open) return this.#contextFor(anonymous, http);
+    return this.row[4]?.redirects ? this.#visitor(http) : this.contextOf(http.req, http.state);
   }
 
-  return { row, operation, binding, admit, fail };
-}
+  async #visitor(http: Http): Promise<Context> {
+    return this.#contextFor(await actorOf(this.services, http.req, { surface: "page" }), http);
+  }
 
-/** Puts a message in front of the fields of an object; without one it is all there is. */
-function saying(message: string | undefined, write: Write | undefined): Write | undefined {
-  if (message === undefined) return write;
-  const said = `{"message":${JSON.stringify(message)}`;
-  return (data) => (write ? `${said},${write(data).slice(1)}` : `${said}}`);
-}
+  #contextFor(actor: Actor, { state }: Http): Context {
+    return new Context(this.services, actor, state.details, state.lifetime);
+  }
 
-/** Puts what is written into an object, as a field of it. */
-const asField = (name: string | undefined, write: Write | undefined): Write | undefined =>
-  write && name !== undefined ? (data) => `{${JSON.stringify(name)}:${write(data)}}` : write;
-
-/** Puts what is written into an array of its own. */
-const alone =
-  (write: Write): Write =>
-  (data) =>
-    `[${write(data)}]`;
-
-/** Answers a row's requests with the result of its query or mutation. */
-export function respondWith(schema: GraphQLSchema, endpoint: Endpoint): (http: Http) => Promise<void> {
-  const { row, operation } = endpoint;
-  const [, , , status, options] = row;
-  const answer = answerOf(schema, operation, options?.withheld);
-  const content = saying(options?.message, asField(options?.under, answer && writerOf(answer)));
-  const write = content && options?.oneElementArray ? alone(content) : content;
-  const isUnmodified = unmodifiedBy(schema, operation);
-
-  return async (http) => {
+  /** Runs the query or mutation of a request. `respond` takes its data; `fail` what was thrown, and the usual response. */
+  async run(
+    http: Http,
+    respond: (data: Result["data"]) => void | Promise<void>,
+    fail: (error: unknown, failure: () => HttpResponse) => void = (_, failure) => send(http, failure()),
+  ): Promise<void> {
     let variables: Variables | undefined;
     try {
-      const admitted = await endpoint.admit(http);
+      const admitted = await this.admit(http);
       ({ variables } = admitted);
-      const running = operation.run(admitted.ctx, variables);
-      const result = running instanceof Promise ? await running : running;
-      if (result.errors) throw result.errors[0];
-      if (isUnmodified?.(result.data)) return send(http, { status: 304, headers: {}, body: "" });
-      if (options?.successor) deprecate(http, options.successor);
-      send(http, { status, headers: write ? json : {}, body: write ? write(result.data) : "" });
+      const running = admitted.operation.run(variables);
+      const { data, errors } = running instanceof Promise ? await running : running;
+      if (errors) throw errors[0];
+      const responding = respond(data);
+      if (responding) await responding;
     } catch (error) {
-      send(http, endpoint.fail(http, error, variables));
+      fail(error, () => this.failure(http, error, variables));
     }
-  };
+  }
+
+  /** Spells a failure as the row's surface does. */
+  failure(http: Http, error: unknown, variables: Variables = {}): HttpResponse {
+    if (error instanceof TransportError) return transportFailure(error);
+    const { log, config } = this.services;
+    const failure = translate(error);
+    report({ log, request: http.state.details }, failure, error);
+    return apiFailure(failure, {
+      requestId: http.state.details.id,
+      accessUrl: config.accessUrl,
+      scopes: this.#scopes,
+      challenged: sentCredential(http.req, config.accessUrl),
+      wireField: (field) => this.binding.wireField(field, variables),
+    });
+  }
 }
 
-/** RFC 9745 and RFC 8288: says that the path is old and where its successor is. */
+/** Responds to a row's requests with the result of its query or mutation. */
+export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
+  const [, , , status, options] = endpoint.row;
+  const { body: shape, isUnmodified } = endpoint.result;
+  const write = shape && writerOf(shape, options?.oneElementArray);
+
+  return (http) =>
+    endpoint.run(http, (data) => {
+      if (isUnmodified?.(data)) return send(http, { status: 304, headers: {}, body: "" });
+      if (options?.successor) deprecate(http, options.successor);
+      if (!write) return send(http, { status, headers: {}, body: "" });
+      const body = joined(write(data));
+      if (typeof body === "string") return send(http, { status, headers: json, body });
+      return body.then((large) => send(http, { status, headers: json, body: large }));
+    });
+}
+
+/** Marks the path as deprecated (RFC 9745) and links its successor (RFC 8288). */
 function deprecate(http: Http, successor: string): void {
   http.state.headers.Deprecation = "true";
   http.state.headers.Link = `<${successor.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(http.state.params[name] ?? "default"))}>; rel="successor-version"`;

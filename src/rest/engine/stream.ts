@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import type { GraphQLSchema } from "graphql";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import type { Result } from "../../graphql/engine/result.js";
@@ -10,7 +9,7 @@ import type { Unread } from "../../http/unread.js";
 import { headersAround } from "../../http/write.js";
 import type { StreamOptions } from "./area.js";
 import type { Endpoint } from "./respond.js";
-import { eventShapes, type Write, writer } from "./render.js";
+import { writer } from "./render.js";
 
 /** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4.1 and the registry that it opens; 4403 is ours). */
 const ended = { session: 4403, restart: 1012, stalled: 1013 } as const;
@@ -28,27 +27,22 @@ interface Outgoing {
 interface Channel extends Beating {
   /** Resolves when the event has left this process; with false when it cannot any more. */
   write(event: Outgoing): Promise<boolean>;
-  /** Gives a sign of life. */
+  /** Sends a heartbeat. */
   beat(): void;
   end(reason: keyof typeof ended): void;
 }
 
 /** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
-export function streamWith(
-  schema: GraphQLSchema,
-  services: Services,
-  endpoint: Endpoint,
-): (http: Http) => Promise<void> {
-  const { operation, row } = endpoint;
-  const options = row[4]?.stream ?? {};
-  const spell = spellerOf(schema, endpoint, options);
+export function streamWith(services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
+  const options = endpoint.row[4]?.stream ?? {};
+  const spell = spellerOf(endpoint, options);
   const heartbeat = new Heartbeat(services.config.unread.patience / 2);
 
   return async (http) => {
     try {
-      const { ctx, variables } = await endpoint.admit(http);
-      const events = await operation.start(ctx, { ...variables, ...resumption(http, options) });
-      // What can be refused is refused here, before the first byte.
+      const { ctx, operation, variables } = await endpoint.admit(http);
+      const events = await operation.start({ ...variables, ...resumption(http, options) });
+      // Every rejection happens here, before the first byte.
       if (!(Symbol.asyncIterator in events)) throw events.errors![0];
       if (http.method === "HEAD") {
         http.state.lifetime().abort("gone" satisfies End);
@@ -57,46 +51,52 @@ export function streamWith(
       const channel = await open(http);
       const life = http.state.lifetime();
       const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
-      void pass(ctx, events, channel).finally(stopWatching);
+      heartbeat.add(channel);
+      void pass(ctx, events, channel, spell).finally(() => {
+        heartbeat.delete(channel);
+        stopWatching();
+      });
     } catch (error) {
-      send(http, endpoint.fail(http, error));
+      send(http, endpoint.failure(http, error));
     }
   };
+}
 
-  async function pass(ctx: Context, events: AsyncGenerator<Result>, channel: Channel): Promise<void> {
-    heartbeat.add(channel);
-    try {
-      for await (const event of events) if (!(await channel.write(spell(event)))) break;
-    } catch (error) {
-      ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
-    } finally {
-      heartbeat.delete(channel);
-      const reason = ctx.signal.reason as End | undefined;
-      channel.end(reason === "session" || reason === "stalled" ? reason : "restart");
-    }
+/** Writes events until they end or the client is gone, and then ends the channel. */
+async function pass(
+  ctx: Context,
+  events: AsyncGenerator<Result>,
+  channel: Channel,
+  spell: (event: Result) => Outgoing,
+): Promise<void> {
+  try {
+    for await (const event of events) if (!(await channel.write(spell(event)))) break;
+  } catch (error) {
+    ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
+  } finally {
+    const reason = ctx.signal.reason as End | undefined;
+    channel.end(reason === "session" || reason === "stalled" ? reason : "restart");
   }
 }
 
-/** Where an event source goes on that lost its connection. A malformed `Last-Event-ID` is ignored. */
+/** The variable that resumes a stream after the last event a client received. A malformed `Last-Event-ID` is ignored. */
 function resumption(http: Http, { resume }: StreamOptions): Record<string, string> {
   const id = http.get("last-event-id");
   return resume && /^\d{1,15}$/.test(id) ? { [resume]: id } : {};
 }
 
-const eventStream = "text/event-stream";
-const jsonLines = "application/x-ndjson";
-
-/** The form of a stream that the client asked for. */
-const streamType = (http: Http) => (/\btext\/event-stream\b/i.test(http.get("accept")) ? eventStream : jsonLines);
+/** The media type of a stream, by the Accept header. */
+const streamType = (http: Http): keyof typeof formats =>
+  /\btext\/event-stream\b/i.test(http.get("accept")) ? "text/event-stream" : "application/x-ndjson";
 
 /** Responds with a stream: a WebSocket if the client upgrades, else what it accepts. */
 function open(http: Http): Promise<Channel> | Channel {
   const outlet = new Outlet(http.req.socket, http.state.unread, http.state.lifetime());
   const upgrade = upgrades.get(http.req);
-  if (!upgrade) return (streamType(http) === eventStream ? serverSentEvents : lines)(http, outlet);
+  if (!upgrade) return bodyChannel(http, outlet);
   http.res.statusCode = 101;
   http.res.detachSocket(upgrade.socket as Socket);
-  // HTTP ends here. Whoever waits for the end of the answer lets go, and the request can be forgotten.
+  // HTTP ends here: listeners for the end of the response are released, and so is the request.
   http.res.emit("finish");
   return new Promise((resolve) => {
     sockets.handleUpgrade(http.req, upgrade.socket, upgrade.head, (peer) => resolve(new Frames(peer, outlet)));
@@ -128,10 +128,8 @@ class Outlet {
   }
 }
 
-function spellerOf(schema: GraphQLSchema, { operation }: Endpoint, { events = {}, id }: StreamOptions) {
-  const writers = new Map<string, Write>(
-    [...eventShapes(schema, operation, id ? [id] : [])].map(([type, shape]) => [type, writer(shape)]),
-  );
+function spellerOf({ result }: Endpoint, { events = {}, id }: StreamOptions) {
+  const writers = new Map([...result.events].map(([type, shape]) => [type, writer(shape)]));
   return ({ data, errors }: Result): Outgoing => {
     if (errors) throw errors[0];
     const [event] = Object.values(data!) as [{ __typename: string; [field: string]: unknown }];
@@ -170,31 +168,27 @@ class Frames implements Channel {
   }
 }
 
-/** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
-function serverSentEvents(http: Http, outlet: Outlet): Channel {
-  return body(
-    http,
-    outlet,
-    eventStream,
-    "retry: 2000\n\n",
-    ":\n\n",
-    ({ json, id, event }) => `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
-  );
-}
+/** Ways to write events as a response body, by media type. */
+const formats = {
+  /** SSE (HTML Living Standard, server-sent events): items as default events, extras under their names. */
+  "text/event-stream": {
+    first: "retry: 2000\n\n",
+    beat: ":\n\n",
+    encode: ({ json, id, event }: Outgoing) =>
+      `${event ? `event: ${event}\n` : ""}${id ? `id: ${id}\n` : ""}data: ${json}\n\n`,
+  },
+  /** NDJSON: a line per item; extras are not sent. */
+  "application/x-ndjson": {
+    first: "",
+    beat: "\n",
+    encode: ({ json, event }: Outgoing) => (event ? "" : `${json}\n`),
+  },
+};
 
-/** NDJSON: a line per item; extras are not sent. */
-function lines(http: Http, outlet: Outlet): Channel {
-  return body(http, outlet, jsonLines, "", "\n", ({ json, event }) => (event ? "" : `${json}\n`));
-}
-
-function body(
-  { res, state }: Http,
-  outlet: Outlet,
-  type: string,
-  first: string,
-  beat: string,
-  encode: (event: Outgoing) => string,
-): Channel {
+function bodyChannel(http: Http, outlet: Outlet): Channel {
+  const { res, state } = http;
+  const type = streamType(http);
+  const { first, beat, encode } = formats[type];
   res.writeHead(200, { ...headersAround(state), "Content-Type": type, "X-Accel-Buffering": "no" });
   res.flushHeaders();
   if (first) res.write(first);
@@ -204,7 +198,7 @@ function body(
       return text ? outlet.leave((done) => res.write(text, done)) : Promise.resolve(true);
     },
     beat: () => void (res.writableLength === 0 && res.write(beat)),
-    // What a stalled client has not taken would wait for longer.
+    // Ending the response would wait for a stalled client to read the rest.
     end: (reason) => void (reason === "stalled" ? res.destroy() : res.end()),
   };
 }

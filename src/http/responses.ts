@@ -1,5 +1,5 @@
-/** A finished answer, whatever carries it. */
-export interface Answered {
+/** A complete response, for any transport. */
+export interface HttpResponse {
   status: number;
   headers: Record<string, string>;
   body: string | Buffer;
@@ -7,7 +7,7 @@ export interface Answered {
 
 export const json = { "Content-Type": "application/json; charset=utf-8" };
 
-/** A request that failed before it meant anything: its statuses belong to HTTP, not to the domain. */
+/** A fault of the HTTP request itself, before any operation is known: its status is not the domain's. */
 export class TransportError extends Error {
   constructor(
     readonly status: number,
@@ -23,7 +23,7 @@ export class TransportError extends Error {
 export const methodNotAllowed = (...allowed: string[]): TransportError =>
   new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") });
 
-export const transportFailure = ({ status, message, detail, headers }: TransportError): Answered => ({
+export const transportFailure = ({ status, message, detail, headers }: TransportError): HttpResponse => ({
   status,
   headers: { ...json, ...headers },
   body: JSON.stringify({ message, detail }),

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 import type { Cidr, Config } from "../config/config.js";
-import type { RequestFacts } from "../domain/kernel/request.js";
+import type { RequestDetails } from "../domain/kernel/request.js";
 import { newId } from "../domain/kernel/ids.js";
 
 const acceptableId = /^[A-Za-z0-9._-]{8,128}$/;
 
-/** Who asks, from where, under which id. Forwarding headers and foreign ids count only when a trusted proxy sends them. */
-export function factsOf(request: IncomingMessage, { trustedProxies }: Pick<Config, "trustedProxies">): RequestFacts {
+/** The caller's address, user agent and request id. Forwarding headers and foreign ids count only when a trusted proxy sends them. */
+export function requestDetailsOf(
+  request: IncomingMessage,
+  { trustedProxies }: Pick<Config, "trustedProxies">,
+): RequestDetails {
   const peer = request.socket.remoteAddress ?? "";
   const trusted = trustedProxies.length > 0 && isWithin(peer, trustedProxies);
   const given = trusted ? request.headers["x-request-id"] : undefined;

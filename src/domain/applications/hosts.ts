@@ -1,0 +1,62 @@
+import type { Config } from "../../config/config.js";
+import { readServerInfo } from "../deployment/deployment.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { badInput } from "../kernel/errors.js";
+import { isBelow, isCovered } from "../workspace-proxies/sites.js";
+import { parameter, withoutMessage } from "./applications.js";
+import { openMessage } from "./messages.js";
+
+/** A request to an application host. */
+export interface HostRequest {
+  hostname: string;
+  path: string;
+  /** Empty, or with a leading question mark. */
+  search: string;
+}
+
+/** The application key of a message, and the URL without the message. */
+export interface Welcome {
+  apiKey: string;
+  location: string;
+}
+
+const spend = statement<{ id: string }>(`
+  insert into spent_app_connects (id, expires_at) values ($1, $2) on conflict do nothing returning id`);
+
+/**
+ * The application hosts of the deployment. Receiving a key is not part of the schema, because it sets the cookie of the
+ * browser that opens the URL with the message.
+ */
+export class ApplicationHosts {
+  readonly #wildcard: string;
+  readonly #dashboard: URL;
+
+  constructor({ wildcardAccessUrl = "", accessUrl }: Pick<Config, "wildcardAccessUrl" | "accessUrl">) {
+    this.#wildcard = wildcardAccessUrl;
+    this.#dashboard = new URL(accessUrl);
+  }
+
+  /** Returns the hostname of a `Host` header; `undefined` unless it is an application host. */
+  named(host: string | undefined): string | undefined {
+    if (this.#wildcard === "" || host === undefined) return undefined;
+    const hostname = URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
+    return isBelow(hostname, this.#wildcard) && hostname !== this.#dashboard.hostname ? hostname : undefined;
+  }
+
+  /**
+   * Opens the message in a request; returns `undefined` if there is none, or if the host has no applications. Succeeds
+   * once per message. Throws the same BAD_USER_INPUT for all invalid messages.
+   */
+  async receive(ctx: Context, { hostname, path, search }: HostRequest): Promise<Welcome | undefined> {
+    const text = new URLSearchParams(search).get(parameter);
+    if (text === null || !isCovered(hostname, this.#wildcard)) return undefined;
+    const { protocol, port } = this.#dashboard;
+    const origin = `${protocol}//${hostname}${port && `:${port}`}`;
+    const { deploymentId } = await readServerInfo(ctx);
+    const message = await openMessage(ctx, text, { recipient: deploymentId, audience: origin });
+    const isNew = message && (await ctx.row(spend, message.id, message.expiresAt)) !== undefined;
+    if (!isNew) throw badInput([], "This link is invalid or has expired. Open the application again.");
+    return { apiKey: message.apiKey, location: `${origin}${path}${withoutMessage(search)}` };
+  }
+}

@@ -1,0 +1,63 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { pageKeys } from "../encryption/columns.js";
+import type { Context, Services } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { unavailable } from "../kernel/errors.js";
+import type { Sealed } from "../outside/vault.js";
+import { readServerInfo } from "./deployment.js";
+
+/**
+ * Authenticates values that browsers store (HMAC-SHA-256), each for one purpose. All replicas share the key, which is
+ * stored encrypted in the database.
+ */
+export class Seals {
+  #key: Buffer | undefined;
+
+  constructor(private readonly services: Pick<Services, "database" | "vault">) {}
+
+  /** Computes the authentication code of a text. */
+  async mark(purpose: string, text: string): Promise<string> {
+    // Read lazily: services are created before the database is ready.
+    this.#key ??= await readPageKey(this.services);
+    return createHmac("sha256", this.#key).update(`${purpose}\0${text}`).digest("base64url");
+  }
+
+  /** Reports whether this is the authentication code of the text. Compares in constant time. */
+  async isMark(purpose: string, text: string, given: string): Promise<boolean> {
+    const [expected, actual] = [Buffer.from(await this.mark(purpose, text)), Buffer.from(given)];
+    return expected.length === actual.length && timingSafeEqual(expected, actual);
+  }
+
+  /** Appends the authentication code to a text, which stays readable. */
+  seal = async (purpose: string, text: string): Promise<string> => `${text}.${await this.mark(purpose, text)}`;
+
+  /** Returns the text if it was sealed for this purpose, else `undefined`. */
+  async open(purpose: string, sealed: string | undefined): Promise<string | undefined> {
+    const [text = "", mark = ""] = sealed?.split(".") ?? [];
+    return (await this.isMark(purpose, text, mark)) ? text : undefined;
+  }
+}
+
+const pageKey = statement<Sealed & { id: string }>(`
+  select id, key_id as "keyId", page_key_nonce as nonce, page_key_ciphertext as ciphertext
+  from deployment where key_id is not null`);
+
+const placeOf = (id: string) => pageKeys.place({ id, ownerId: id });
+
+async function readPageKey({ database, vault }: Pick<Services, "database" | "vault">): Promise<Buffer> {
+  const [row] = await database.query(pageKey, []);
+  if (!row) throw unavailable("The deployment has no page key. The next start of a server creates it.");
+  return Buffer.from(vault.open(placeOf(row.id), row), "base64url");
+}
+
+const storePageKey = statement(`
+  update deployment set key_id = $1, page_key_nonce = $2, page_key_ciphertext = $3 where key_id is null`);
+
+/** Creates the key if there is none, or none that can be decrypted. The caller holds the boot lock. */
+export async function ensurePageKey(ctx: Context): Promise<void> {
+  if (await ctx.row(pageKey)) return;
+  const { deploymentId } = await readServerInfo(ctx);
+  const plain = randomBytes(32).toString("base64url");
+  const { keyId, nonce, ciphertext } = ctx.services.vault.seal(placeOf(deploymentId), plain);
+  await ctx.rows(storePageKey, keyId, nonce, ciphertext);
+}

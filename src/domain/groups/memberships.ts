@@ -1,0 +1,34 @@
+import type { Context } from "../kernel/context.js";
+import { allOf, given, sql } from "../kernel/sql.js";
+
+/**
+ * The relation of all group members. Everyone has no rows of its own: its id is that of its organization, and its
+ * members are those of the organization, with `added_at` null.
+ */
+export const memberships = `(
+  select group_id, user_id, created_at as added_at from group_members
+  union all select organization_id, user_id, null from organization_members)`;
+
+/**
+ * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All
+ * transactions that change memberships lock in this order, and rows by id, which prevents deadlocks. No locked member
+ * can be added to a group.
+ */
+export async function lockMemberships(
+  ctx: Context,
+  { organizationId, userId }: { organizationId?: string; userId?: string },
+): Promise<void> {
+  const isTheirs = allOf(
+    given(organizationId, (id) => sql`organization_id = ${id}`),
+    given(userId, (id) => sql`user_id = ${id}`),
+  );
+  // One round trip. The second statement sees what was committed while the first waited for its locks.
+  await Promise.all([
+    ctx.select(sql`select from organization_members where ${isTheirs} order by organization_id, user_id for update`),
+    ctx.select(sql`
+      select from groups where id in (
+        select group_id from group_members where ${isTheirs}
+        union all select organization_id from organization_members where ${isTheirs}
+      ) order by id for no key update`),
+  ]);
+}

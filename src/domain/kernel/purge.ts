@@ -1,0 +1,44 @@
+import type { Config } from "../../config/config.js";
+import { type Database, statement } from "./database.js";
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+export interface PurgeOptions {
+  /** The column with the start of the retention: the time of creation or of expiry. */
+  by: string;
+  /** The retention in milliseconds. Default: 0. */
+  keptFor?: number | ((config: Config) => number);
+  /** Milliseconds from the end of a run to the start of the next. Default: an hour. */
+  every?: number;
+}
+
+/** A background job that deletes rows. */
+export interface Purge {
+  name: string;
+  every: number;
+  run(services: { config: Config; database: Database }): Promise<void>;
+}
+
+/**
+ * Declares a job that deletes old rows of a table, in batches of 1000. Replicas may run it concurrently: each skips the
+ * rows that another one is deleting.
+ */
+export function purge(table: string, { by, keptFor = 0, every = hour }: PurgeOptions): Purge {
+  const deleteOldest = statement<{ isDeleted: true }>(`
+    delete from ${table} where ctid = any(array(
+      select ctid from ${table} where ${by} <= now() - make_interval(secs => $1)
+      order by ${by} limit 1000 for update skip locked
+    ))
+    returning true as "isDeleted"`);
+  return {
+    name: `purge ${table}`,
+    every,
+    async run({ config, database }) {
+      const age = typeof keptFor === "number" ? keptFor : keptFor(config);
+      if (age === Infinity) return;
+      while ((await database.query(deleteOldest, [age / 1000])).length > 0);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { Migration } from "@mikro-orm/migrations";
+
+/**
+ * Lists users and members by indexes in the order of usernames, and finds users by any part of a name or an email with
+ * trigrams. pg_trgm is a trusted extension: the owner of the database may create it. Memberships carry the folded
+ * username, kept by triggers.
+ */
+export class UserSearch extends Migration {
+  override up(): void {
+    this.addSql(`
+      create extension if not exists pg_trgm;
+      create index users_list_index on users (lower(username collate "C"), id) include (username)
+        where deleted_at is null and not is_system;
+      create index users_search_index on users using gin (
+        lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
+        (lower(name) collate "C") gin_trgm_ops
+      ) with (fastupdate = off) where deleted_at is null and not is_system;
+    `);
+    this.addSql(`
+      alter table organization_members add column username varchar(32) not null default '';
+      update organization_members m set username = lower(u.username collate "C") from users u where u.id = m.user_id;
+      create index organization_members_list_index
+        on organization_members (organization_id, username collate "C", user_id);
+      create function name_member() returns trigger language plpgsql as $$
+      begin
+        new.username := coalesce((select lower(username collate "C") from users where id = new.user_id), '');
+        return new;
+      end $$;
+      create trigger name_member before insert on organization_members for each row execute function name_member();
+      create function rename_members() returns trigger language plpgsql as $$
+      begin
+        update organization_members set username = lower(new.username collate "C") where user_id = new.id;
+        return null;
+      end $$;
+      create trigger rename_members after update of username on users for each row
+        when (old.username <> new.username) execute function rename_members();
+    `);
+  }
+}

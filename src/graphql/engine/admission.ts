@@ -1,0 +1,45 @@
+import type { GraphQLField } from "graphql";
+import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
+import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
+import type { Selection } from "./needs.js";
+
+/** Which callers may run an operation, decided by its root fields and by what it selects below them. */
+export class Admission {
+  /** The scopes that the credential must cover. */
+  readonly needs: readonly Need[];
+  /** Whether it runs without a credential. */
+  readonly open: boolean;
+  /** Whether it could be used to guess secrets. Such operations are counted by address and account, not by caller. */
+  readonly triesSecrets: boolean;
+  readonly #closed: ReadonlyArray<GraphQLField<unknown, unknown>>;
+
+  constructor({ roots, needs }: Selection) {
+    this.needs = needs;
+    this.#closed = [...roots].filter((field) => !isOpen(field));
+    this.open = this.#closed.length === 0;
+    this.triesSecrets = [...roots].some(accountTriedBy);
+  }
+
+  /**
+   * Throws UNAUTHENTICATED without a credential that the root fields take, and FORBIDDEN for one of the wrong kind or
+   * with too narrow scopes, before any object is looked up. `count` runs between the two (order of a request).
+   */
+  check(ctx: Context, count?: (ctx: Context) => void): void {
+    if (!this.open) this.#authenticate(ctx);
+    count?.(ctx);
+    if (!this.open) this.#authorize(ctx);
+  }
+
+  #authenticate({ actor }: Context): void {
+    if (actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
+    if (this.#closed.every((field) => takes(field, actor))) return;
+    throw actor.kind === "user" ? forbidden() : unauthenticated("The token is not valid.");
+  }
+
+  #authorize({ actor }: Context): void {
+    for (const field of this.#closed) requireKind(field, actor);
+    if (actor.kind === "user") requireScopes(actor, this.needs);
+  }
+}

@@ -1,0 +1,169 @@
+import type { IncomingMessage } from "node:http";
+import {
+  type ExecutionArgs,
+  type GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  parse,
+  validate,
+  type ValidationRule,
+} from "graphql";
+import { CloseCode, type SubscribePayload } from "graphql-ws";
+import { Context, type Services } from "../../domain/kernel/context.js";
+import type { RequestDetails } from "../../domain/kernel/request.js";
+import { boundedPool } from "../../domain/kernel/bounded-pool.js";
+import { DomainError } from "../../domain/kernel/errors.js";
+import type { ContextOf } from "../../http/exchange.js";
+import { requestDetailsOf } from "../../http/request-details.js";
+import type { Documents, ForeignOperation } from "./documents.js";
+import { formatError, report, translate } from "./errors.js";
+import type { Admitted } from "./execute.js";
+import { checkSize, tokens } from "./limits.js";
+import type { Result } from "./result.js";
+import type { Connection } from "./socket-transport.js";
+import type { Variables } from "./variables.js";
+
+const operationsPerSocket = 100;
+
+/** Queries and mutations of a socket that run, or whose results wait for the client, at a time. Others are queued. */
+const running = 10;
+
+/** What the sockets of one path share. */
+export interface Serving {
+  services: Services;
+  schema: GraphQLSchema;
+  documents: Documents;
+  rules: readonly ValidationRule[];
+  /** Authenticates by the upgrade, for clients that send no token in their first message. */
+  contextOf: ContextOf;
+}
+
+/** One client on its socket: how it authenticates, and the operations that it has under way. */
+export class SocketClient {
+  readonly #details: RequestDetails;
+  readonly turns = boundedPool(running);
+  readonly #operations = new WeakMap<SubscribePayload, SocketOperation>();
+  /** The token of the first message, if it had one. */
+  #token: string | undefined;
+
+  constructor(
+    private readonly serving: Serving,
+    readonly connection: Connection,
+    private readonly request: IncomingMessage,
+  ) {
+    this.#details = requestDetailsOf(request, serving.services.config);
+  }
+
+  /** Accepts a client that sends a credential, in its first message or with the upgrade. */
+  async introduce(token: unknown): Promise<boolean> {
+    if (typeof token === "string") this.#token = token;
+    try {
+      const { actor } = await this.#authenticate(new AbortController());
+      if (actor.kind === "anonymous") return false;
+      const { connection, serving } = this;
+      const endSession = () => connection.end(CloseCode.Forbidden, "Session ended");
+      connection.until(serving.services.credentials.watch(actor, endSession));
+      return true;
+    } catch (error) {
+      // Only a fault of the credential may end in 4403: clients sign people out for it.
+      if (/^(UNAUTHENTICATED|FORBIDDEN)$/.test(translate(error).code)) return false;
+      throw error;
+    }
+  }
+
+  /** Admits one operation, with the checks of HTTP in the same order. `open` is the number of operations on the socket, with this one. */
+  async begin(payload: SubscribePayload, open: number): Promise<ExecutionArgs> {
+    const { services } = this.serving;
+    const life = new AbortController();
+    const ctx = await this.#authenticate(life);
+    services.limits.countCaller(ctx);
+    if (open > operationsPerSocket) throw tooManyOperations();
+    const operation = this.#read(payload);
+    const admitted = operation.admit(ctx);
+    const variables = payload.variables ?? {};
+    operation.check(variables);
+    const contextValue = new SocketOperation(this, admitted, variables, life);
+    this.#operations.set(payload, contextValue);
+    const { definition, document } = operation;
+    return { schema: this.serving.schema, document, operationName: definition.name?.value, contextValue };
+  }
+
+  /** Throws what the parser finds wrong with a document, and all that its validation finds as an `AggregateError`. */
+  #read({ query, operationName }: SubscribePayload): ForeignOperation {
+    const { schema, documents, rules } = this.serving;
+    checkSize(query);
+    const document = parse(query, { maxTokens: tokens });
+    const faults = validate(schema, document, rules);
+    if (faults.length > 0) throw new AggregateError(faults);
+    return documents.operation(query, document, operationName ?? undefined);
+  }
+
+  /** Ends the turn of an operation: its result has been sent. */
+  end(payload: SubscribePayload): void {
+    this.#operations.get(payload)?.end();
+  }
+
+  formatted(errors: readonly GraphQLError[]): GraphQLFormattedError[] {
+    const { log } = this.serving.services;
+    return errors.map((error) => formatError({ log, request: this.#details }, error));
+  }
+
+  /** Closes a socket on which a message could not be handled, with a code after which clients reconnect. */
+  fail(error: unknown): void {
+    const failure = translate(error);
+    report({ log: this.serving.services.log, request: this.#details }, failure, error);
+    this.connection.end(failure.code === "INTERNAL_SERVER_ERROR" ? 1011 : 1013, failure.message);
+  }
+
+  /** Creates the context of one operation, with its own request details: rate limits are counted for each operation. */
+  async #authenticate(life: AbortController): Promise<Context> {
+    const { services, contextOf } = this.serving;
+    const details = { ...this.#details };
+    const lifetime = () => life;
+    if (this.#token === undefined) return contextOf(this.request, { details, lifetime });
+    return new Context(services, await services.credentials.authenticate(this.#token), details, lifetime);
+  }
+}
+
+const tooManyOperations = () =>
+  new DomainError("RATE_LIMITED", `A socket carries at most ${operationsPerSocket} operations.`, { retryAfter: 1 });
+
+/** One operation of a client, from its admission until its result has been sent. */
+export class SocketOperation {
+  readonly #sent = Promise.withResolvers<void>();
+
+  constructor(
+    private readonly client: Pick<SocketClient, "turns" | "connection">,
+    private readonly admitted: Admitted,
+    private readonly variables: Variables,
+    private readonly life: AbortController,
+  ) {}
+
+  /** Runs a query or mutation when its turn comes, which lasts until the client has taken the result. */
+  run(): Promise<Result> {
+    const { turns, connection } = this.client;
+    return new Promise((resolve, reject) => {
+      void turns(async () => {
+        resolve(connection.isOpen ? await this.admitted.run(this.variables) : { data: null });
+        await this.#sent.promise;
+      }).catch(reject);
+    });
+  }
+
+  /** Ends its turn. */
+  end(): void {
+    this.#sent.resolve();
+  }
+
+  /** The events of a subscription. Ending them aborts it immediately: a waiting generator would only notice at the next event. */
+  async start(): Promise<AsyncGenerator<Result> | Result> {
+    const events = await this.admitted.start(this.variables);
+    if (!(Symbol.asyncIterator in events)) return events;
+    const end = events.return.bind(events);
+    events.return = (value) => {
+      this.life.abort("gone");
+      return end(value);
+    };
+    return events;
+  }
+}

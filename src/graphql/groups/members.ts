@@ -1,0 +1,45 @@
+import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
+import type { GroupMemberFilter, GroupMemberRow, MembersQuery } from "../../domain/groups/members.js";
+import { Covers, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime } from "../engine/scalars.js";
+import { PublicUserType, UserType } from "../users/users.js";
+
+@ReadWith("group_member:read")
+@ObjectType("GroupMember", { simpleResolvers: true, description: "A member of a group." })
+export class GroupMemberType implements GroupMemberRow {
+  @Field(() => PublicUserType, { description: "Public profile of the user." }) user!: GroupMemberRow["user"];
+  @Covers("email", "status", "loginType", "isServiceAccount", "lastSeenAt", "themePreference", "createdAt", "updatedAt")
+  @Field(() => UserType, { description: "The user. Callers who may read the member may read all of it." })
+  account!: GroupMemberRow["account"];
+  @Field(() => DateTime, { nullable: true, description: "When the user was added to the group; null in `Everyone`." })
+  addedAt!: string | null;
+}
+
+@ObjectType("GroupMemberConnection", { description: "A page of group members." })
+export class GroupMemberConnection extends connectionOf("GroupMember", () => GroupMemberType) {}
+
+@InputType("GroupMemberFilter", {
+  description: "Criteria for filtering group members. A member must match all given fields.",
+})
+export class GroupMemberFilterInput implements GroupMemberFilter {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Words that must each occur in the username or email address, and terms of the form `key:value`. Keys: name, status, login_type, role, service_account, created_before, created_after, last_seen_before, last_seen_after.",
+  })
+  search?: string | null;
+}
+
+@ArgsType()
+export class GroupMembersArgs extends PageArgs implements MembersQuery {
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Returns all members instead of a page: up to 10000 for a single group, up to 1000 for each group in a list. Cannot be combined with pagination arguments.",
+  })
+  complete?: boolean | null;
+
+  @Field(() => GroupMemberFilterInput, { nullable: true, description: "Filters the list." })
+  filter?: GroupMemberFilterInput | null;
+}

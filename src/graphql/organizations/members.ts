@@ -1,0 +1,183 @@
+import { Arg, Args, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { OrganizationRole } from "../../domain/authorization/authorization.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import {
+  addOrganizationMember,
+  listOrganizationMembers,
+  type MemberRef,
+  type OrganizationMember,
+  type OrganizationMemberFilter,
+  readOrganizationMember,
+  removeOrganizationMember,
+  setOrganizationMemberRoles,
+} from "../../domain/organizations/members.js";
+import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
+import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { UserRoleType, UserType } from "../users/users.js";
+
+@ReadWith("organization_member:read", "id", "username", "name", "avatarUrl")
+@ObjectType("OrganizationMember", {
+  simpleResolvers: true,
+  description:
+    "A member of an organization. Callers who may not read the user see only ID, username, name, and avatar.",
+})
+export class OrganizationMemberType implements Omit<OrganizationMember, "user"> {
+  @Field(() => UUID, { description: "ID of the user." }) id!: string;
+  @Field(() => String, { description: "Username." }) username!: string;
+  @Field(() => String, { description: "Real name; may be empty." }) name!: string;
+  @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
+  @Field(() => UserType, { nullable: true, description: "The user; null unless the caller may read it." })
+  user?: UserType;
+  @CountsAs(2)
+  @Field(() => [UserRoleType], {
+    nullable: true,
+    description: "Roles held in the organization; null unless the caller may read the user.",
+  })
+  roles?: UserRoleType[];
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the user joined the organization; null unless the caller may read the user.",
+  })
+  joinedAt?: string;
+}
+
+const OrganizationMemberConnection = connectionOf("OrganizationMember", () => OrganizationMemberType, mostCounted);
+
+@ObjectType("AssignableRole", { simpleResolvers: true, description: "A role, and whether the caller may assign it." })
+export class AssignableRoleType implements AssignableRole {
+  @Field(() => RoleName, { description: "Name of the role." }) name!: AssignableRole["name"];
+  @Field(() => String, { description: "Display name." }) displayName!: string;
+  @Field(() => Boolean, { description: "Whether the caller may assign and unassign the role." }) assignable!: boolean;
+}
+
+@InputType("OrganizationMemberFilter", {
+  description: "Criteria for filtering members. A member must match all given fields.",
+})
+class OrganizationMemberFilterInput implements OrganizationMemberFilter {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Substring of the username, the real name, or (if the caller may read it) the email address, case-insensitive.",
+  })
+  search?: string;
+  @Field(() => RoleName, {
+    nullable: true,
+    description: "Role held in the organization. Matches only members whose roles the caller may read.",
+  })
+  role?: OrganizationRole;
+}
+
+@InputType({ description: "Input of `addOrganizationMember`." })
+class AddOrganizationMemberInput implements MemberRef {
+  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+}
+
+@InputType({ description: "Input of `removeOrganizationMember`." })
+class RemoveOrganizationMemberInput implements MemberRef {
+  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+}
+
+@InputType({ description: "Input of `setOrganizationMemberRoles`." })
+class SetOrganizationMemberRolesInput implements MemberRef {
+  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
+  @Field(() => [RoleName], { nullable: true, description: "Required. Replaces all roles held in the organization." })
+  roles?: OrganizationRole[];
+}
+
+/** Builds the payload type of mutations that leave a member behind, which is read in the mutation's transaction. */
+function memberPayload(verb: string, description: string) {
+  @ObjectType(`${verb}Payload`, { description })
+  class Payload {
+    @Field(() => OrganizationMemberType, { description: "The member after the change." })
+    member(@Root() ref: MemberRef, @Ctx() ctx: Context): Promise<OrganizationMember> {
+      return readOrganizationMember(ctx, ref);
+    }
+  }
+  return Payload;
+}
+
+const AddOrganizationMemberPayload = memberPayload("AddOrganizationMember", "Payload of `addOrganizationMember`.");
+const SetOrganizationMemberRolesPayload = memberPayload(
+  "SetOrganizationMemberRoles",
+  "Payload of `setOrganizationMemberRoles`.",
+);
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `removeOrganizationMember`." })
+class RemoveOrganizationMemberPayload {
+  @Field(() => OrganizationMemberType, { description: "The removed member." }) member!: OrganizationMember;
+}
+
+@Resolver()
+export class OrganizationMembersResolver {
+  @Needs("organization_member:read")
+  @Query(() => OrganizationMemberConnection, { description: "Lists the members of an organization, by username." })
+  organizationMembers(
+    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    organization: string,
+    @Arg("filter", () => OrganizationMemberFilterInput, { nullable: true, description: "Filters the list." })
+    filter: OrganizationMemberFilter | undefined,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<OrganizationMember>> {
+    return listOrganizationMembers(ctx, organization, filter ?? {}, page);
+  }
+
+  @ByArguments<{ organization?: string | null }>(({ organization }) => ({
+    needs: [organization == null ? "assign_role:read" : "assign_org_role:read"],
+  }))
+  @Query(() => [AssignableRoleType], {
+    description: "Lists the roles that exist in an organization, or in the deployment if no organization is given.",
+  })
+  assignableRoles(
+    @Arg("organization", () => String, {
+      nullable: true,
+      description: "The organization: ID, name, or `default`. Default: the deployment.",
+    })
+    organization: string | undefined,
+    @Ctx() ctx: Context,
+  ): Promise<AssignableRole[]> {
+    return listAssignableRoles(ctx, organization);
+  }
+
+  @Needs("organization_member:create")
+  @Mutation(() => AddOrganizationMemberPayload, {
+    description: "Adds a user to an organization, without roles.",
+  })
+  addOrganizationMember(
+    @Arg("input", () => AddOrganizationMemberInput, { description: "The user and the organization." }) input: MemberRef,
+    @Ctx() ctx: Context,
+  ): Promise<MemberRef> {
+    return addOrganizationMember(ctx, input);
+  }
+
+  @Needs("organization_member:delete")
+  @Mutation(() => RemoveOrganizationMemberPayload, {
+    description: "Removes a user from an organization, along with the user's roles and group memberships in it.",
+  })
+  async removeOrganizationMember(
+    @Arg("input", () => RemoveOrganizationMemberInput, { description: "The user and the organization." })
+    input: MemberRef,
+    @Ctx() ctx: Context,
+  ): Promise<RemoveOrganizationMemberPayload> {
+    return { member: await removeOrganizationMember(ctx, input) };
+  }
+
+  @Needs("assign_org_role:assign", "assign_org_role:unassign")
+  @Mutation(() => SetOrganizationMemberRolesPayload, {
+    description: "Replaces the roles that a member holds in an organization.",
+  })
+  setOrganizationMemberRoles(
+    @Arg("input", () => SetOrganizationMemberRolesInput, { description: "The member and the new roles." })
+    input: SetOrganizationMemberRolesInput,
+    @Ctx() ctx: Context,
+  ): Promise<MemberRef> {
+    return setOrganizationMemberRoles(ctx, input);
+  }
+}

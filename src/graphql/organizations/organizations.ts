@@ -1,0 +1,151 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  findOrganization,
+  listOrganizations,
+  type OrganizationRow,
+  organizationsById,
+} from "../../domain/organizations/organizations.js";
+import {
+  createOrganization,
+  deleteOrganization,
+  type OrganizationChange,
+  updateOrganization,
+} from "../../domain/organizations/administration.js";
+import { onlyReference } from "../../domain/kernel/references.js";
+import { Covers, Needs, ReadWith } from "../engine/access.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+
+@ReadWith("organization:read", "id", "name", "displayName", "icon")
+@ObjectType("Organization", {
+  simpleResolvers: true,
+  description: "A tenant of the deployment with its own members, groups, and templates.",
+})
+export class OrganizationType implements OrganizationRow {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Unique name, case-insensitive." }) name!: string;
+  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field(() => String, { description: "Description; may be empty." }) description!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => Boolean, { description: "Whether this is the default organization, which new users join." })
+  isDefault!: boolean;
+  @Field(() => DateTime, { description: "When the organization was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the organization was last updated." }) updatedAt!: string;
+}
+
+@InputType({ description: "Input of `createOrganization`." })
+class CreateOrganizationInput implements OrganizationChange {
+  @Field(() => String, {
+    nullable: true,
+    description: "Required. Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
+  })
+  name?: string;
+  @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
+  displayName?: string;
+  @Field(() => String, { nullable: true, description: "Description, at most 1000 characters. Default: empty." })
+  description?: string;
+  @Field(() => Url, { nullable: true, description: "URL of an icon. Default: empty." }) icon?: string;
+}
+
+@InputType({ description: "Input of `updateOrganization`. Omitted fields keep their value." })
+class UpdateOrganizationInput implements OrganizationChange {
+  @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
+  @Field(() => String, { nullable: true, description: "New name." }) name?: string;
+  @Field(() => String, { nullable: true, description: "New display name, at most 64 characters." })
+  displayName?: string;
+  @Field(() => String, { nullable: true, description: "New description, at most 1000 characters." })
+  description?: string;
+  @Field(() => Url, { nullable: true, description: "New URL of an icon; empty for none." }) icon?: string;
+}
+
+@InputType({ description: "Input of `deleteOrganization`." })
+class DeleteOrganizationInput {
+  @Field(() => String, { description: "The organization: ID or name." }) organization!: string;
+}
+
+interface OrganizationPayload {
+  organizationId: string;
+}
+
+/** Builds the payload type of mutations that leave an organization behind, which is read in the mutation's transaction. */
+function organizationPayload(verb: string, description: string, scopes: MethodDecorator = Needs()) {
+  @ObjectType(`${verb}Payload`, { description })
+  class Payload {
+    @scopes
+    @Field(() => OrganizationType, { description: "The organization after the change." })
+    organization(@Root() { organizationId }: OrganizationPayload, @Ctx() ctx: Context) {
+      return ctx.load(organizationsById, organizationId);
+    }
+  }
+  return Payload;
+}
+
+const CreateOrganizationPayload = organizationPayload(
+  "CreateOrganization",
+  "Payload of `createOrganization`.",
+  Covers(),
+);
+const UpdateOrganizationPayload = organizationPayload("UpdateOrganization", "Payload of `updateOrganization`.");
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOrganization`." })
+class DeleteOrganizationPayload {
+  @Field(() => OrganizationType, { description: "The deleted organization." }) organization!: OrganizationRow;
+}
+
+@Resolver()
+export class OrganizationsResolver {
+  @Needs("organization:read")
+  @Query(() => OrganizationType, {
+    description: "Returns an organization by ID or by name. Exactly one of the arguments is required.",
+  })
+  organization(
+    @Arg("id", () => UUID, { nullable: true, description: "ID of the organization." }) id: string | undefined,
+    @Arg("name", () => String, {
+      nullable: true,
+      description: "Name of the organization, case-insensitive, or `default`.",
+    })
+    name: string | undefined,
+    @Ctx() ctx: Context,
+  ): Promise<OrganizationRow> {
+    return findOrganization(ctx, onlyReference({ id, name }));
+  }
+
+  @Needs("organization:read")
+  @Query(() => [OrganizationType], { description: "Lists all organizations that the caller may read, by name." })
+  organizations(@Ctx() ctx: Context): Promise<OrganizationRow[]> {
+    return listOrganizations(ctx);
+  }
+
+  @Needs("organization:create")
+  @Mutation(() => CreateOrganizationPayload, {
+    description: "Creates an organization together with its `Everyone` group.",
+  })
+  async createOrganization(
+    @Arg("input", () => CreateOrganizationInput, { description: "The new organization." }) input: OrganizationChange,
+    @Ctx() ctx: Context,
+  ): Promise<OrganizationPayload> {
+    return { organizationId: await createOrganization(ctx, input) };
+  }
+
+  @Needs("organization:update")
+  @Mutation(() => UpdateOrganizationPayload, { description: "Updates an organization." })
+  async updateOrganization(
+    @Arg("input", () => UpdateOrganizationInput, { description: "The changes." }) input: UpdateOrganizationInput,
+    @Ctx() ctx: Context,
+  ): Promise<OrganizationPayload> {
+    return { organizationId: await updateOrganization(ctx, input) };
+  }
+
+  @Needs("organization:delete")
+  @Mutation(() => DeleteOrganizationPayload, {
+    description: "Deletes an organization with its groups and memberships. Its name becomes available again.",
+  })
+  async deleteOrganization(
+    @Arg("input", () => DeleteOrganizationInput, { description: "The organization to delete." }) {
+      organization,
+    }: { organization: string },
+    @Ctx() ctx: Context,
+  ): Promise<DeleteOrganizationPayload> {
+    return { organization: await deleteOrganization(ctx, organization) };
+  }
+}

@@ -1,0 +1,100 @@
+// Long lists are completed and serialized in slices, so that a large response does not block the process.
+import { expect } from "chai";
+import { buildSchema, type ExecutionResult, parse } from "graphql";
+import type { Context } from "../src/domain/kernel/context.js";
+import { prepare } from "../src/graphql/engine/execute.js";
+import { paceConnections } from "../src/graphql/engine/pacing.js";
+import { joined, jsonPieces, pieceLength } from "../src/http/pieces.js";
+import { world } from "./support/world.js";
+
+/** Counts the turns of the event loop while `work` runs. */
+async function turnsDuring(work: () => unknown): Promise<number> {
+  let turns = 0;
+  let isDone = false;
+  const tick = () => {
+    turns++;
+    if (!isDone) setImmediate(tick);
+  };
+  setImmediate(tick);
+  await work();
+  isDone = true;
+  return turns;
+}
+
+/** Blocks the process for some milliseconds. */
+function busyFor(milliseconds: number): true {
+  for (const end = performance.now() + milliseconds; performance.now() < end;);
+  return true;
+}
+
+describe("large responses", () => {
+  const w = world();
+
+  it("are serialized in pieces between turns of the event loop, and small ones in a single piece", async () => {
+    const nodes = Array.from({ length: 5000 }, (_, n) => ({ n, text: `"é" ${n}`, absent: undefined, list: [n, null] }));
+    const large = { errors: undefined, data: { none: null, groups: { nodes, edges: [], count: nodes.length } } };
+    expect(String(await joined(jsonPieces(large)))).to.equal(JSON.stringify(large));
+    const slow = { toJSON: () => busyFor(20) && "x".repeat(pieceLength) };
+    expect(await turnsDuring(() => joined(jsonPieces({ data: [slow, slow, slow, slow] })))).to.be.at.least(3);
+    for (const small of [{ data: { groups: { nodes: [] } } }, { data: null }, { data: {} }, { a: [nodes[0], "b"] }])
+      expect(joined(jsonPieces(small))).to.equal(JSON.stringify(small));
+  });
+
+  for (const compiled of [true, false]) {
+    it(`are completed in slices, ${compiled ? "compiled" : "interpreted"}`, async () => {
+      const schema = buildSchema(`
+        type Query { items: ItemConnection! }
+        type ItemConnection { nodes: [Item!]! edges: [Edge!]! }
+        type Edge { node: Item! }
+        type Item { n: Int! inner: ItemConnection! }`);
+      const pageOf = (items: unknown[]) => ({ nodes: items, edges: items.map((node) => ({ node })) });
+      const items = Array.from({ length: 500 }, (_, n) => ({ n, inner: pageOf([{ n }]) }));
+      schema.getQueryType()!.getFields().items!.extensions = { open: true };
+      schema.getQueryType()!.getFields().items!.resolve = () => pageOf(items);
+      const connection = schema.getType("ItemConnection") as ReturnType<typeof schema.getQueryType>;
+      connection!.getFields().edges!.resolve = ({ edges }: ReturnType<typeof pageOf>) => edges;
+      paceConnections(schema);
+      const document = parse("{ items { nodes { n inner { nodes { n } } } edges { node { n } } } }");
+      let result: ExecutionResult = {};
+      const turns = await turnsDuring(
+        async () =>
+          (result = await prepare(schema, document, undefined, compiled)
+            .admit({} as Context)
+            .run({})),
+      );
+      expect(turns).to.be.at.least(10);
+      expect(JSON.stringify(result.data)).to.equal(
+        JSON.stringify({
+          items: {
+            nodes: items.map(({ n }) => ({ n, inner: { nodes: [{ n }] } })),
+            edges: items.map(({ n }) => ({ node: { n } })),
+          },
+        }),
+      );
+    });
+  }
+
+  it("have every item in order over REST and GraphQL, and the right content length", async () => {
+    await w().app.services.database.pool.query(
+      `insert into groups (id, created_at, updated_at, organization_id, name, display_name)
+       select gen_random_uuid(), now(), now(), $1, 'large-' || lpad(n::text, 4, '0'), 'é"\n' || n from generate_series(1, 600) n`,
+      [w().defaultOrganization],
+    );
+    const owner = w().as(w().owner);
+    const { body, headers } = await owner.get("/api/v2/groups");
+    expect(Number(headers.get("content-length"))).to.equal(Buffer.byteLength(JSON.stringify(body)));
+    expect(Number(headers.get("content-length"))).to.be.above(128 * 1024);
+    const names = (groups: Array<{ name: string; display_name?: string }>) => groups.map(({ name }) => name);
+    const large = names(body).filter((name) => name.startsWith("large-"));
+    expect(large)
+      .to.have.length(600)
+      .and.to.deep.equal([...large].sort());
+    const { groups } = await owner.graphql(
+      "{ groups(first: 1000) { nodes { name displayName } edges { node { name } } } }",
+    );
+    expect(names(groups.nodes)).to.deep.equal(names(body));
+    expect(groups.edges.map(({ node }: { node: { name: string } }) => node.name)).to.deep.equal(names(body));
+    const { body: again } = await owner.get("/api/v2/groups?exclude_members=true");
+    expect(names(again)).to.deep.equal(names(body));
+  });
+});

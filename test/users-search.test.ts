@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { type Client, world } from "./support/world.js";
+
+interface Found {
+  nodes: Array<{ username: string }>;
+  pageInfo: { endCursor: string; hasNextPage: boolean };
+  totalCount: number;
+}
+
+describe("a search among many users", () => {
+  const the = world();
+  let organization: string;
+  let users: Array<{ username: string; email: string; name: string }>;
+
+  before(async () => {
+    const w = the();
+    organization = (await w.organization()).id;
+    const { pool } = w.app.services.database;
+    await pool.query(
+      `with made as (
+        insert into users (id, created_at, updated_at, email, username, name, login_type)
+        select gen_random_uuid(), now(), now(), 'Mail-' || n || case when n % 2 = 0 then '@corp' else '@home' end || '.example',
+          'User-' || lpad(n::text, 4, '0'), case n when 1777 then 'Zoë_50% Qx' else 'Person' end, 'password'
+        from generate_series(1, 1800) n returning id
+      )
+      insert into organization_members (organization_id, user_id, created_at) select $1, id, now() from made`,
+      [organization],
+    );
+    // As autovacuum does within a minute: Postgres takes a table without statistics for one of a few rows.
+    await pool.query("analyze users, organization_members");
+    ({ rows: users } = await pool.query(
+      `select username, email, name from users where not is_system order by lower(username collate "C")`,
+    ));
+  });
+
+  const read = async (client: Client, list: string, page: string): Promise<Found> =>
+    (
+      await client.graphql(
+        `{ list: ${list}, ${page}) { nodes { username } pageInfo { endCursor hasNextPage } totalCount } }`,
+      )
+    ).list;
+
+  const usernames = ({ nodes }: Found) => nodes.map(({ username }) => username);
+
+  for (const search of ["177", "qx", "Q", "ë_5", "%", "L-1777@", "corp", "user-17", "no-such-person"])
+    it(`finds every user matching ${search} and no others, on each page`, async () => {
+      const client = the().as(the().owner);
+      const has = (text: string) => text.toLowerCase().includes(search.toLowerCase());
+      const expected = users
+        .filter(({ username, email, name }) => has(username) || has(email) || has(name))
+        .map(({ username }) => username);
+      const filter = `filter: { search: ${JSON.stringify(search)} }`;
+      for (const list of [`users(${filter}`, `organizationMembers(organization: "${organization}", ${filter}`]) {
+        const page = await read(client, list, "first: 7");
+        expect(usernames(page)).to.deep.equal(expected.slice(0, 7));
+        expect(page.totalCount).to.equal(expected.length);
+        expect(page.pageInfo.hasNextPage).to.equal(expected.length > 7);
+        expect(usernames(await read(client, list, "last: 7"))).to.deep.equal(expected.slice(-7));
+        expect(usernames(await read(client, list, "first: 7, offset: 5"))).to.deep.equal(expected.slice(5, 12));
+        const next = `first: 1000, after: ${JSON.stringify(page.pageInfo.endCursor ?? null)}`;
+        if (page.nodes.length > 0)
+          expect(usernames(await read(client, list, next))).to.deep.equal(expected.slice(7, 1007));
+      }
+    });
+
+  it("finds a renamed user by the new name only, in every list", async () => {
+    const client = the().as(the().owner);
+    await client.graphql(`mutation { updateUser(input: { user: "user-1500", username: "a-first" }) { user { id } } }`);
+    const members = `organizationMembers(organization: "${organization}"`;
+    expect(usernames(await read(client, members, "first: 1"))).to.deep.equal(["a-first"]);
+    expect(usernames(await read(client, `${members}, filter: { search: "user-1500" }`, "first: 1"))).to.deep.equal([]);
+    expect(usernames(await read(client, members, "first: 1, offset: 1500"))).to.deep.equal(["User-1501"]);
+  });
+});
