@@ -1,15 +1,15 @@
 import argon2 from "argon2";
 import { Client } from "pg";
 
-/** What everybody's password is. */
+/** The password of all members. */
 export const password = "the-password-of-all-members-27";
 
-/** The cost of Steward's hashes. Memory in KiB. */
+/** The cost parameters of Steward's hashes. Memory in KiB. */
 export const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 export const hashOfAll = () => argon2.hash(password, cost);
 
-/** Members by their numbers, as `data.ts` makes them. */
+/** Members by number, as `data.ts` inserts them. */
 export const email = (nr: number) => `user-${nr}@example.com`;
 
 /** Changes users while `use` runs: `change` of the `set` clause for those with numbers from `first` to `last`. */
@@ -19,7 +19,7 @@ export interface Change {
   set: string;
 }
 
-/** Gives all members a password, and some of them more than that; takes it back afterwards. */
+/** Gives all members a password and applies `changes` to some of them, runs `use`, and undoes both. */
 export async function withPasswords<Result>(
   databaseUrl: string,
   changes: readonly Change[],

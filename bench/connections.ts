@@ -1,13 +1,13 @@
 import { Client } from "pg";
 import { ids } from "./data.js";
 
-/** Rows of the log that both sizes have, at the same times. */
+/** Watched rows: both logs have them, at the same times. */
 export const watched = 10_000;
 
 /** All rows of the larger log. */
 export const many = 1_000_000;
 
-/** Who and what only watched rows are of, a few of them each; `hugeOrganization` has most rows of both logs. */
+/** Values that only watched rows have, a few rows each; only `hugeOrganization` has most rows of both logs. */
 export const known = {
   hugeOrganization: ids.organization,
   smallOrganization: "01900000-0000-7000-8000-0000000000b0",
@@ -18,23 +18,23 @@ export const known = {
   visitor: "user-11",
 };
 
-/** The administrators of the small organisation, and of the small and the large one: numbers of members. */
+/** Administrators, by member number: of the small organization only, and of both the small and the large one. */
 export const administrators = { ofOne: 1, ofTwo: 2 };
 
 const id = (kind: string, nr: string) => `('01900000-0000-7000-8${kind}00-' || lpad(to_hex(${nr}), 12, '0'))::uuid`;
 
 /**
- * Makes a copy of the run's database with so many rows in its connection log. The watched ones are in it all over, and
- * the rest is other people's.
+ * Copies the run's database, adds a connection log with `rows` rows, and returns the URL of the copy. The watched rows
+ * are spread over the log; all others belong to other users.
  */
 export async function logOf(rows: number, databaseUrl: string): Promise<string> {
   const url = new URL(databaseUrl);
   const [template, name] = [url.pathname.slice(1), `connections_${rows}`];
-  await ask(databaseUrl.replace(`/${template}`, "/postgres"), `create database ${name} template ${template}`);
+  await execute(databaseUrl.replace(`/${template}`, "/postgres"), `create database ${name} template ${template}`);
   url.pathname = `/${name}`;
   const step = rows / watched;
-  // Every `step`th row is a watched one, and all others are like them in what many rows have in common.
-  await ask(
+  // Every `step`th row is watched. The others equal the watched rows in the columns that many rows share.
+  await execute(
     url.href,
     `
     insert into organizations (id, created_at, updated_at, name)
@@ -67,11 +67,11 @@ export async function logOf(rows: number, databaseUrl: string): Promise<string> 
       from generate_series(0, ${rows - 1}) n,
         lateral (select n % ${step} = 0 as watched, case when n % ${step} = 0 then n / ${step} else n end as f) w) numbered`,
   );
-  await ask(url.href, "vacuum analyze");
+  await execute(url.href, "vacuum analyze");
   return url.href;
 }
 
-async function ask(connectionString: string, sql: string): Promise<void> {
+async function execute(connectionString: string, sql: string): Promise<void> {
   const client = new Client({ connectionString });
   await client.connect();
   try {

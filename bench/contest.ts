@@ -1,3 +1,5 @@
+import { measureCost } from "./cost.js";
+import type { CpuMeter } from "./cpu.js";
 import { type Load, LoadGenerator } from "./load.js";
 import type { Row } from "./report.js";
 import type { ServerProcess } from "./process.js";
@@ -5,12 +7,12 @@ import { holdRounds, type Pair, type Round, type Score } from "./rounds.js";
 import type { Run, Start } from "./run.js";
 import { median } from "./statistics.js";
 
-/** A server and what it is asked. */
+/** A server and the requests it gets. */
 export interface Contestant {
   name: string;
   start: Start;
   load: Load;
-  /** Brings an answer into the spelling in which all contestants must agree. */
+  /** Normalizes a response: all contestants must agree on the result. */
   spell?: (body: string) => string;
 }
 
@@ -20,13 +22,13 @@ export interface Contest {
   pairs: Pair[];
 }
 
-/** Compares servers that answer the same question. */
+/** Compares servers that give the same response to equivalent requests. */
 export async function hold({ title, contestants, pairs }: Contest, run: Run): Promise<Row[]> {
-  await requireSameAnswers(title, contestants, run);
+  await requireSameResponses(title, contestants, run);
   return holdRounds(title, contestants, pairs, play, run);
 }
 
-/** Pieces of a measurement. Contestants take turns, so that what else goes on in the machine meets all of them. */
+/** Pieces of a measurement. Contestants take turns, so that other load on the machine affects all of them. */
 const slices = 10;
 
 async function play(contestants: readonly Contestant[], run: Run): Promise<Round> {
@@ -34,7 +36,7 @@ async function play(contestants: readonly Contestant[], run: Run): Promise<Round
   const players: Player[] = [];
   for (const { name, start, load } of contestants) {
     run.progress(`warming up ${name}`);
-    const player = new Player(name, servers.use(await start(run)), load);
+    const player = new Player(name, servers.use(await start(run)), load, run.postgres);
     await player.measure(run.warmUp);
     players.push(player);
   }
@@ -55,40 +57,41 @@ class Player {
     readonly name: string,
     private readonly server: ServerProcess,
     private readonly load: Load,
+    private readonly postgres: CpuMeter,
   ) {}
 
   async measure(milliseconds: number): Promise<Score> {
-    // Connections of its own: servers close those that wait for their turn.
+    // Connections of its own, because servers close idle ones while the others have their turn.
     using generator = await LoadGenerator.open(this.server.url, this.load);
-    const before = await this.server.usage();
+    const stop = measureCost(this.server, this.postgres);
     const { requests, seconds } = await generator.run(milliseconds);
-    const after = await this.server.usage();
-    return { cpu: (after.cpu - before.cpu) / requests, perSecond: requests / seconds };
+    return { ...stop(requests), perSecond: requests / seconds };
   }
 
-  /** The median of the pieces: what hits one of them alone does not count. */
+  /** The median of the pieces, so that a disturbance of one piece does not count. */
   get score(): Score {
     return {
-      cpu: median(this.scores.map(({ cpu }) => cpu)),
+      server: median(this.scores.map(({ server }) => server)),
+      postgres: median(this.scores.map(({ postgres }) => postgres)),
       perSecond: median(this.scores.map(({ perSecond }) => perSecond)),
     };
   }
 }
 
-async function requireSameAnswers(title: string, contestants: readonly Contestant[], run: Run): Promise<void> {
-  let expected: { name: string; answer: string } | undefined;
+async function requireSameResponses(title: string, contestants: readonly Contestant[], run: Run): Promise<void> {
+  let expected: { name: string; response: string } | undefined;
   for (const { name, start, load, spell = String } of contestants) {
-    run.progress(`${title}: the answer of ${name}`);
+    run.progress(`${title}: response of ${name}`);
     await using server = await start(run);
     using generator = await LoadGenerator.open(server.url, load);
     const [body] = await generator.each();
-    const answer = spell(body!);
-    expected ??= { name, answer };
-    if (answer !== expected.answer) {
-      throw new Error(`Different responses.\n${shown(expected)}\n${shown({ name, answer })}`);
+    const response = spell(body!);
+    expected ??= { name, response };
+    if (response !== expected.response) {
+      throw new Error(`Different responses.\n${shown(expected)}\n${shown({ name, response })}`);
     }
   }
 }
 
 /** As much of a response as shows where it differs without filling the screen. */
-const shown = ({ name, answer }: { name: string; answer: string }) => `${name}: ${answer.slice(0, 1_000)}`;
+const shown = ({ name, response }: { name: string; response: string }) => `${name}: ${response.slice(0, 1_000)}`;

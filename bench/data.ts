@@ -4,20 +4,34 @@ import type { Client } from "pg";
 /** Members without roles; each has one session. */
 export const members = 12_000;
 
-/** Sessions of the owner: used in turn, each one has left every cache that lives for a second before it comes again. */
+/** Sessions of the owner, used in turn: each has left every one-second cache before it is used again. */
 export const ownerSessions = 20_000;
 
 /** Groups that are only written, one per connection of the load. */
 export const writtenGroups = 16;
 
-/** Rows are numbered; ids tell what they are of. Number 0 of the users is the deployment's owner. */
+/** A UUIDv7 that contains a number. `kind` is a hexadecimal digit. */
+export function numbered(kind: string, nr: number): string {
+  return `01900000-0000-7000-8${kind}00-${nr.toString(16).padStart(12, "0")}`;
+}
+
+/** The same as an SQL expression of a number. */
+export const sqlId = (kind: string, nr: string) =>
+  `('01900000-0000-7000-8${kind}00-' || lpad(to_hex(${nr}), 12, '0'))::uuid`;
+
+/** Ids of rows by kind and number. User 0 is the owner of the deployment. */
 export const ids = {
   organization: numbered("0", 1),
+  /** Has the group `Everyone` with 40 members, and 20 groups of 5. */
+  listedOrganization: numbered("0", 2),
   user: (nr: number) => numbered("1", nr),
   smallGroup: numbered("2", 0),
   largeGroup: numbered("2", 1),
   writtenGroup: (nr: number) => numbered("2", 2 + nr),
 };
+
+/** Number of the member whose inbox has 200 notifications. */
+export const inboxReader = 11_500;
 
 /** Members of the two groups that are read. */
 const smallGroupMembers = 5;
@@ -26,7 +40,7 @@ const largeGroupMembers = 50;
 export const ownerToken = (nr = 0) => token("o", nr % ownerSessions);
 export const memberToken = (nr: number) => token("m", nr % members);
 
-/** Fills a migrated database. Deterministic, so that all contestants and all runs read the same bytes. */
+/** Fills a migrated database. Deterministic, so that all contestants and runs read the same bytes. */
 export async function seed(client: Client): Promise<void> {
   const groups = 2 + writtenGroups;
   await client.query(`
@@ -53,6 +67,8 @@ export async function seed(client: Client): Promise<void> {
     from generate_series(0, ${groups - 1}) g,
       generate_series(1, case g when 1 then ${largeGroupMembers} else ${smallGroupMembers} end) n;
 
+    ${insertListed};
+    ${insertInbox};
     ${insertSessions("o", ownerSessions, sqlId("1", "0"))};
     ${insertSessions("m", members, sqlId("1", "n + 1"))};
     `);
@@ -61,25 +77,50 @@ export async function seed(client: Client): Promise<void> {
 
 const then = "timestamptz '2026-01-02T03:04:05.678Z'";
 
-/** A UUIDv7 with a number in it. */
-function numbered(kind: string, nr: number): string {
-  return `01900000-0000-7000-8${kind}00-${nr.toString(16).padStart(12, "0")}`;
-}
+const insertListed = `
+    insert into organizations (id, created_at, updated_at, name, display_name)
+    values ('${ids.listedOrganization}', ${then}, ${then}, 'listed', 'Listed');
 
-const sqlId = (kind: string, nr: string) => `('01900000-0000-7000-8${kind}00-' || lpad(to_hex(${nr}), 12, '0'))::uuid`;
+    insert into groups (id, created_at, updated_at, organization_id, name)
+    values ('${ids.listedOrganization}', ${then}, ${then}, '${ids.listedOrganization}', 'Everyone');
 
-function token(series: string, nr: number): string {
+    insert into organization_members (organization_id, user_id, created_at)
+    select '${ids.listedOrganization}', ${sqlId("1", "n")}, ${then} from generate_series(1, 40) n;
+
+    insert into groups (id, created_at, updated_at, organization_id, name, display_name, avatar_url, quota_allowance)
+    select ${sqlId("2", "1000 + n")}, ${then}, ${then}, '${ids.listedOrganization}', 'A-' || lpad(n::text, 2, '0'),
+      'Listed ' || n, '/icons/group.svg', n
+    from generate_series(1, 20) n;
+
+    insert into group_members (group_id, organization_id, user_id, created_at)
+    select ${sqlId("2", "1000 + g")}, '${ids.listedOrganization}', ${sqlId("1", "g + n")}, ${then}
+    from generate_series(1, 20) g, generate_series(1, ${smallGroupMembers}) n`;
+
+const insertInbox = `
+    insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at)
+    select ${sqlId("3", "n")}, '${ids.user(inboxReader + 1)}', n, ${sqlId("a", "1")}, array[${sqlId("b", "n")}],
+      'Backup finished', 'The nightly backup of the build cache took 12 minutes.', '',
+      '[{"label": "Open", "url": "https://example.com/backups"}]', ${then} + n * interval '1 minute'
+    from generate_series(1, 200) n;
+
+    insert into inbox_cursors (user_id, last_seq, unread_count)
+    values ('${ids.user(inboxReader + 1)}', 200, 200)
+    on conflict (user_id) do update set last_seq = excluded.last_seq, unread_count = excluded.unread_count`;
+
+/** The token of session `nr` of a series. */
+export function token(series: string, nr: number): string {
   const id = series + String(nr).padStart(9, "0");
   const secret = createHash("md5").update(id).digest("hex") + padding;
   return `stw_se_${id}-${secret}`;
 }
 
-// Used in the future: so the bench runs within the minutes in which a session's use need not be noted again.
-const insertSessions = (series: string, count: number, userId: string) => `
+// Last used in the future, so that sessions need no update of their last use during the bench.
+/** Inserts `count` sessions; `userId` is an SQL expression of their number `n`. */
+export const insertSessions = (series: string, count: number, userId: string) => `
   insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, last_used_at, expires_at)
   select id, sha256(convert_to(md5(id) || '${padding}', 'UTF8')), ${userId}, 'session', '{all}', now(),
     now() + interval '1 hour', now() + interval '30 days'
   from (select n, '${series}' || lpad(n::text, 9, '0') as id from generate_series(0, ${count - 1}) n) numbered`;
 
-/** What a hexadecimal MD5 lacks of the length of a secret. */
+/** Padding from the length of a hexadecimal MD5 to that of a secret. */
 const padding = "stewardbnch";

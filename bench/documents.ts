@@ -1,9 +1,35 @@
-/** What dashboards ask for: the object that REST sends, spelled in GraphQL. */
+/** A dashboard query for the object that REST returns. */
 const groupFields = `
   id name displayName avatarUrl quotaAllowance source totalMemberCount
   organization { id name displayName }`;
 
 export const readGroup = `query ReadGroup($group: String!) { group(group: $group) { ${groupFields} } }`;
+
+export const listOrganizationGroups = `query ListOrganizationGroups($organization: String!) {
+  organizationGroups(organization: $organization, first: 20) { nodes { ${groupFields} } }
+}`;
+
+const memberFields = `
+  avatarUrl createdAt email id isServiceAccount lastSeenAt loginType name status updatedAt username`;
+
+export const readGroupWithMembers = `query ReadGroupWithMembers($group: String!) {
+  group(group: $group) { ${groupFields} members(first: 50) { nodes { account { ${memberFields} } } } }
+}`;
+
+export const listUsers = `query ListUsers {
+  users(first: 50) {
+    nodes { id username name email avatarUrl status loginType lastSeenAt createdAt roles { name } }
+    pageInfo { hasNextPage }
+  }
+}`;
+
+export const listInbox = `query ListInbox {
+  inboxNotifications(first: 50) {
+    nodes { id templateId targets title content icon actions { label url } createdAt readAt }
+    pageInfo { hasNextPage }
+    unreadCount
+  }
+}`;
 
 export const updateGroup = `mutation UpdateGroup($input: UpdateGroupInput!) {
   updateGroup(input: $input) { group { ${groupFields} } }
@@ -16,15 +42,15 @@ export const listGroups = `query ListGroups {
   }
 }`;
 
-interface GroupAnswer {
+interface GroupResponse {
   data: {
     group: Record<string, unknown> & { organization: Record<string, unknown>; source: string };
   };
 }
 
-/** The answer to `readGroup` as REST spells it, so that all contestants can be compared byte by byte. */
-export function asRest(answer: string): string {
-  const { group } = (JSON.parse(answer) as GroupAnswer).data;
+/** The response to `readGroup` spelled as in REST, so that all contestants can be compared byte by byte. */
+export function asRest(response: string): string {
+  const { group } = (JSON.parse(response) as GroupResponse).data;
   return JSON.stringify({
     avatar_url: group.avatarUrl,
     display_name: group.displayName,

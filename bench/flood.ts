@@ -1,19 +1,19 @@
 import { connect, type Socket } from "node:net";
-import { AnswerReader } from "./answers.js";
+import { ResponseReader } from "./responses.js";
 
 /** Milliseconds between two volleys. */
 const beat = 10;
 
-/** Milliseconds that what is under way has when no more is sent. */
+/** Milliseconds for pending requests to end after the last one is sent. */
 const patience = 10_000;
 
 /**
- * Requests at a fixed rate, whatever becomes of them, on some connections in turn. Run it at once: servers close
- * connections that are idle for some seconds.
+ * Sends requests at a fixed rate, without waiting for responses, on several connections in turn. Run it immediately:
+ * servers close connections that are idle for some seconds.
  */
 export class Flood implements Disposable {
-  /** Answers by their status. */
-  readonly answers = new Map<number, number>();
+  /** Responses by their status. */
+  readonly responses = new Map<number, number>();
   readonly #idle: Socket[] = [];
   readonly #all: Socket[] = [];
   #underWay = 0;
@@ -27,7 +27,7 @@ export class Flood implements Disposable {
     return flood;
   }
 
-  /** Sends so many requests a second for so many milliseconds, and waits for their answers. Throws if one does not come. */
+  /** Sends `perSecond` requests a second, and waits for their responses. Throws if one of them does not arrive. */
   async run(perSecond: number, milliseconds: number): Promise<void> {
     const begun = performance.now();
     const before = this.#sent;
@@ -63,8 +63,8 @@ export class Flood implements Disposable {
         this.#idle.push(socket);
         resolve();
       });
-      const reader = new AnswerReader(({ status }) => {
-        this.answers.set(status, (this.answers.get(status) ?? 0) + 1);
+      const reader = new ResponseReader(({ status }) => {
+        this.responses.set(status, (this.responses.get(status) ?? 0) + 1);
         this.#underWay--;
         this.#idle.push(socket);
       });

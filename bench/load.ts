@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
-import { type Answer, AnswerReader } from "./answers.js";
+import { type Response, ResponseReader } from "./responses.js";
 
-/** What is asked of a server: each connection sends its next request when the last one is answered. */
+/** The load on a server: each connection sends its next request after the response to the last one. */
 export interface Load {
   connections: number;
   /** The bytes of the `nth` request of a connection. */
@@ -13,10 +13,10 @@ export interface Done {
   seconds: number;
 }
 
-/** Requests of one `run` at most, so that the fastest server cannot fill the disk. */
+/** Maximum requests of one `run`, so that the fastest server cannot fill the disk. */
 const limit = 1_000_000;
 
-/** Keep-alive connections over raw sockets: cheap enough that the server, not the client, is what is measured. */
+/** Keep-alive connections over raw sockets: cheap, so that the server is the bottleneck, not the client. */
 export class LoadGenerator implements Disposable {
   private constructor(private readonly clients: Client[]) {}
 
@@ -25,7 +25,7 @@ export class LoadGenerator implements Disposable {
     return new LoadGenerator(await Promise.all(opening));
   }
 
-  /** Sends requests for so many milliseconds and waits for the last answers. Throws if one of them is not a success. */
+  /** Sends requests for some milliseconds, and waits for the last responses. Throws if one of them is not a success. */
   async run(milliseconds: number): Promise<Done> {
     const start = performance.now();
     const end = start + milliseconds;
@@ -39,7 +39,7 @@ export class LoadGenerator implements Disposable {
     return { requests, seconds: (performance.now() - start) / 1_000 };
   }
 
-  /** One request on each connection; the bodies of the answers. */
+  /** Sends one request on each connection, and returns the bodies of the responses. */
   each(): Promise<string[]> {
     return Promise.all(this.clients.map((client) => client.ask()));
   }
@@ -49,12 +49,12 @@ export class LoadGenerator implements Disposable {
   }
 }
 
-/** One connection with at most one request under way. */
+/** One connection with at most one pending request. */
 class Client {
   #nth = 0;
-  #answered: (answer: Answer) => void = () => {};
+  #responded: (response: Response) => void = () => {};
   #failed: (error: Error) => void = () => {};
-  readonly #reader = new AnswerReader((answer) => this.#take(answer));
+  readonly #reader = new ResponseReader((response) => this.#take(response));
 
   private constructor(
     private readonly socket: Socket,
@@ -75,17 +75,17 @@ class Client {
   ask(): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     this.#failed = reject;
-    this.#answered = ({ body }) => resolve(body);
+    this.#responded = ({ body }) => resolve(body);
     this.#send();
     return promise;
   }
 
-  /** Callbacks, not promises, from answer to request: this loop is what the server competes with for the machine. */
+  /** Callbacks, not promises, from response to request: this loop is what the server competes with for the machine. */
   sendWhile(more: () => boolean): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const sendOrEnd = () => (more() ? this.#send() : resolve());
     this.#failed = reject;
-    this.#answered = sendOrEnd;
+    this.#responded = sendOrEnd;
     sendOrEnd();
     return promise;
   }
@@ -95,10 +95,10 @@ class Client {
     this.socket.destroy();
   }
 
-  #take(answer: Answer): void {
-    const { status, body } = answer;
-    if (status < 300 && !body.includes('"errors":[')) this.#answered(answer);
-    else this.#failed(new Error(`The server answered ${status}: ${body}`));
+  #take(response: Response): void {
+    const { status, body } = response;
+    if (status < 300 && !body.includes('"errors":[{')) this.#responded(response);
+    else this.#failed(new Error(`The server responded ${status}: ${body}`));
   }
 
   #send(): void {

@@ -1,17 +1,25 @@
-// npm run bench [-- names… --quick]: measures Steward against floors and peers and prints one table.
+// npm run bench [-- names… --quick --only TEXT --keep FOLDER]: measures Steward against floors and peers and prints one
+// table. `--only` restricts benches of many cases, `--keep` leaves their filled databases in a folder for the next run.
 import { parseArgs } from "node:util";
 import { benches } from "./benches/index.js";
 import { openDatabase } from "./postgres.js";
 import { markdown, type Row, save, table } from "./report.js";
-import type { Run } from "./run.js";
+import { type Run, usualMethod } from "./run.js";
 
 const pace = {
-  // Code runs at its full speed only after some ten thousand requests.
-  full: { rounds: 3, warmUp: 8_000, measure: 4_000 },
-  quick: { rounds: 2, warmUp: 500, measure: 1_000 },
+  // Code runs at full speed only after some ten thousand requests.
+  full: { rounds: 3, mostRounds: 12, warmUp: 8_000, measure: 4_000 },
+  quick: { rounds: 2, mostRounds: 2, warmUp: 500, measure: 1_000 },
 };
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: "boolean" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean" },
+    only: { type: "string", default: "" },
+    keep: { type: "string" },
+  },
+});
 const names = benches.map(({ name }) => name);
 const unknown = positionals.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
@@ -19,24 +27,32 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-const { rounds, warmUp, measure } = values.quick ? pace.quick : pace.full;
+const { quick, only, keep } = values;
 
 const started = performance.now();
 const progress = (text: string) =>
   console.error(`${((performance.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
 
 progress("a database of its own");
-await using database = await openDatabase();
-// Postgres has a process group of its own: nobody else would stop it.
+await using database = await openDatabase({ kept: keep });
+// Postgres runs in a process group of its own: a signal does not reach it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => void database[Symbol.asyncDispose]().finally(() => process.exit(1)));
 }
-const run: Run = { databaseUrl: database.url, folder: database.folder, rounds, warmUp, measure, progress };
-const circumstances = { postgres: database.version, rounds, warmUp: warmUp / 1_000, measure: measure / 1_000 };
+const run: Run = {
+  ...(quick ? pace.quick : pace.full),
+  databaseUrl: database.url,
+  postgres: database.cpu,
+  folder: database.folder,
+  only,
+  progress,
+};
 const rows: Row[] = [];
 for (const bench of chosen) {
   const own = await bench.measure(run);
   rows.push(...own);
-  if (!values.quick) progress(`written to ${await save(markdown(own, circumstances), bench.name)}`);
+  const method = bench.method ?? usualMethod(run);
+  const isWhole = !quick && !only;
+  if (isWhole) progress(`written to ${await save(markdown(own, { postgres: database.version, method }), bench.name)}`);
 }
 console.log(`\n${table(rows)}`);

@@ -1,41 +1,91 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
-import { startCluster } from "../src/embedded-postgres/index.js";
+import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
 import { createOrm } from "../src/entities/orm.js";
+import { ClusterCpu } from "./cpu.js";
 import { seed } from "./data.js";
 
 /** A durable Postgres of its own with a migrated and filled database. */
 export interface BenchDatabase extends AsyncDisposable {
   url: string;
-  /** Its folder, gone when it is closed. */
+  /** Its folder, removed when it is closed unless it was given. */
   folder: string;
-  /** What Postgres says of itself. */
+  /** The version of Postgres. */
   version: string;
+  /** Of the whole cluster. */
+  cpu: ClusterCpu;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openDatabase(): Promise<BenchDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), "steward-bench-"));
-  const cluster = await startCluster({ directory: join(folder, "postgres"), log: pino({ level: "error" }) });
+export interface DatabaseOptions {
+  /** A folder that is kept with the other databases in it; else a temporary one. */
+  kept?: string;
+  /** Settings of the cluster beside those that Steward gives it. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+/** Opens a cluster with a new database for benches. */
+export async function openDatabase({ kept, settings }: DatabaseOptions = {}): Promise<BenchDatabase> {
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), "steward-bench-")));
+  await mkdir(folder, { recursive: true });
+  const cluster = await startWith(join(folder, "postgres"), settings);
   let closed: Promise<void> | undefined;
-  const close = () => (closed ??= cluster.stop().then(() => rm(folder, { recursive: true })));
+  const remove = () => (kept ? undefined : rm(folder, { recursive: true }));
+  const close = () => (closed ??= cluster.stop().then(remove));
   try {
-    const url = new URL(cluster.url);
-    await withClient(url.href, (client) => client.query("create database bench"));
-    url.pathname = "/bench";
-    await migrate(url.href);
-    const version = await withClient(url.href, async (client) => {
-      await seed(client);
-      const { rows } = await client.query<{ server_version: string }>("show server_version");
-      return rows[0]!.server_version;
+    const url = databaseOf(cluster.url, "bench");
+    await withClient(cluster.url, async (client) => {
+      await client.query("drop database if exists bench");
+      await client.query("create database bench");
     });
-    return { url: url.href, folder, version, [Symbol.asyncDispose]: close };
+    await migrate(url);
+    return await withClient(url, async (client) => {
+      await seed(client);
+      const { rows } = await client.query<{ version: string; backend: number }>(
+        `select current_setting('server_version') as version, pg_backend_pid() as backend`,
+      );
+      const { version, backend } = rows[0]!;
+      return { url, folder, version, cpu: ClusterCpu.ofBackend(backend), [Symbol.asyncDispose]: close };
+    });
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Some settings count only from the next start on. */
+async function startWith(directory: string, settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+  const log = pino({ level: "error" });
+  const cluster = await startCluster({ directory, log });
+  const changes = Object.entries(settings);
+  if (changes.length === 0) return cluster;
+  await withClient(cluster.url, async (client) => {
+    for (const [name, value] of changes) await client.query(`alter system set ${name} = ${value}`);
+  });
+  await cluster.stop();
+  return startCluster({ directory, log });
+}
+
+/** The URL of another database of the cluster. */
+export function databaseOf(clusterUrl: string, name: string): string {
+  const url = new URL(clusterUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+export async function withClient<Result>(
+  connectionString: string,
+  use: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
   }
 }
 
@@ -45,15 +95,5 @@ async function migrate(url: string): Promise<void> {
     await orm.migrator.up();
   } finally {
     await orm.close();
-  }
-}
-
-async function withClient<Result>(connectionString: string, use: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
   }
 }

@@ -1,11 +1,10 @@
-// Loaded into every measured server before its own code: answers the bench's questions over IPC, and dies with it.
+// Loaded into every measured server before its own code: responds to the bench over IPC, and exits with it.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 process.on("message", (question) => {
   if (question === "collect") collectGarbage();
-  const { user, system } = process.cpuUsage();
-  process.send({ cpu: user + system, rss: process.memoryUsage.rss() });
+  process.send({ rss: process.memoryUsage.rss() });
 });
 process.on("disconnect", () => process.exit());
 process.channel.unref();

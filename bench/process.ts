@@ -2,11 +2,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { ProcessCpu } from "./cpu.js";
 
-/** What a server process has used so far. */
+/** Memory of a server process. */
 export interface Usage {
-  /** Microseconds of CPU time, of the user and of the system on its behalf, all threads together. */
-  cpu: number;
   /** Resident memory in bytes. */
   rss: number;
 }
@@ -27,15 +26,17 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** A server in a process of its own, with the probe in it. End it with `await using`. */
 export class ServerProcess implements AsyncDisposable {
-  /** The end of what it has printed. */
+  /** The end of its output. */
   #output = "";
   #url: URL | undefined;
   #exited = false;
+  readonly #cpu: ProcessCpu;
 
   private constructor(
     private readonly child: ChildProcess,
     private readonly script: string,
   ) {
+    this.#cpu = new ProcessCpu(child.pid!);
     child.once("exit", () => (this.#exited = true));
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding("utf8").on("data", (text) => this.#hear(text));
@@ -60,6 +61,11 @@ export class ServerProcess implements AsyncDisposable {
     return this.#url;
   }
 
+  /** Its CPU time so far. */
+  get cpu(): ProcessCpu {
+    return this.#cpu;
+  }
+
   usage(): Promise<Usage> {
     return this.#ask("usage");
   }
@@ -80,9 +86,9 @@ export class ServerProcess implements AsyncDisposable {
 
   async #ask(question: string): Promise<Usage> {
     if (this.#exited) throw this.#failure("has ended");
-    const answer = once(this.child, "message", { signal: AbortSignal.timeout(patience) });
+    const reply = once(this.child, "message", { signal: AbortSignal.timeout(patience) });
     this.child.send(question);
-    const [usage] = (await answer) as [Usage];
+    const [usage] = (await reply) as [Usage];
     return usage;
   }
 
@@ -104,6 +110,6 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   #failure(what: string): Error {
-    return new Error(`${this.script} ${what}. Its last words:\n${this.#output}`);
+    return new Error(`${this.script} ${what}. The end of its output:\n${this.#output}`);
   }
 }

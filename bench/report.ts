@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
-import { median } from "./statistics.js";
+import { type Interval, median } from "./statistics.js";
 
 /** One line of the table. */
 export interface Row {
@@ -8,17 +8,17 @@ export interface Row {
   what: string;
   /** Requests, frames or the like per second. */
   perSecond?: number;
-  /** What one of them, or the whole, costs; with its unit. */
+  /** The cost of one of them, or of the whole, with its unit. */
   cost?: string;
-  /** What it costs, compared with a floor or the like: the median of the rounds and its spread. */
+  /** The cost compared with a floor or similar: the median of the rounds and its spread. */
   ratio?: string;
   goal?: string;
   verdict?: Verdict;
 }
 
-type Verdict = "aim reached" | "met" | "missed";
+type Verdict = "aim reached" | "met" | "missed" | "undecided";
 
-/** An upper limit that must hold, and what we would like. */
+/** An upper limit that must hold, and the value we aim for. */
 export interface Goal {
   limit: number;
   aim: number;
@@ -28,11 +28,23 @@ export interface Goal {
 export const showRatios = (ratios: readonly number[]): string =>
   `${digits(median(ratios))} × (${digits(Math.min(...ratios))}–${digits(Math.max(...ratios))})`;
 
+/** A mean ratio with its confidence interval. */
+export const showInterval = ({ middle, low, high }: Interval): string =>
+  `${digits(middle)} × (${digits(low)}–${digits(high)})`;
+
 /** How a value stands against its goal. */
 export function judge(value: number, { limit, aim }: Goal, unit: string): Pick<Row, "goal" | "verdict"> {
   const verdict = value <= aim ? "aim reached" : value <= limit ? "met" : "missed";
-  return { goal: `≤ ${limit} ${unit}`.trimEnd() + `, aim ${aim}`, verdict };
+  return { goal: showGoal({ limit, aim }, unit), verdict };
 }
+
+/** How a ratio stands against its goal. There is a verdict only if the whole interval is on one side of it. */
+export function judgeInterval({ low, high }: Interval, { limit, aim }: Goal): Pick<Row, "goal" | "verdict"> {
+  const verdict = high <= aim ? "aim reached" : high <= limit ? "met" : low > limit ? "missed" : "undecided";
+  return { goal: showGoal({ limit, aim }, "×"), verdict };
+}
+
+const showGoal = ({ limit, aim }: Goal, unit: string) => `≤ ${limit} ${unit}`.trimEnd() + `, aim ${aim}`;
 
 /** How a value stands against the range it must be in. */
 export function judgeWithin(value: number, least: number, most: number): Pick<Row, "goal" | "verdict"> {
@@ -47,7 +59,7 @@ const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = 
   ["What", (row) => row.what],
   ["Per second", (row) => row.perSecond?.toFixed(0)],
   ["Cost", (row) => row.cost],
-  ["Ratio (of all rounds)", (row) => row.ratio],
+  ["Ratio", (row) => row.ratio],
   ["Goal", (row) => row.goal],
   ["Verdict", (row) => row.verdict],
 ];
@@ -63,14 +75,12 @@ export function table(rows: readonly Row[]): string {
 
 export interface Circumstances {
   postgres: string;
-  rounds: number;
-  /** Seconds of warm-up and of measurement in each round. */
-  warmUp: number;
-  measure: number;
+  /** How the figures were measured: a paragraph. */
+  method: string;
 }
 
-/** The table with the machine and the method it was made with. */
-export function markdown(rows: readonly Row[], { postgres, rounds, warmUp, measure }: Circumstances): string {
+/** The table with the machine and the method of the measurement. */
+export function markdown(rows: readonly Row[], { postgres, method }: Circumstances): string {
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
   return `# Bench results
 
@@ -78,11 +88,7 @@ ${new Date().toISOString().slice(0, 10)} · ${availableParallelism()} cores (${c
 
 ${table(rows)}
 
-Server, load and Postgres share the machine over loopback. Where contestants are put under load, every round starts each
-one as a fresh process, warms it up for ${warmUp} s and measures ${measure} s of it in pieces, all of them taking turns, so that what else
-goes on in the machine meets all alike, and their median counts; ${rounds} rounds. Costs are the median of these; CPU is
-that of the server process. Ratios are of CPU, or of times where these are the costs, paired within a round; the table gives
-their median. Contestants of a bench answered alike before it began.
+${method}
 `;
 }
 

@@ -1,4 +1,4 @@
-/** The bytes of a request. Bodies are ASCII. */
+/** Text of an HTTP request. The body must be ASCII. */
 export function request(
   method: string,
   path: string,

@@ -1,11 +1,10 @@
-import { type Goal, judge, type Row, showRatios } from "./report.js";
+import { type Cost, showCosts, total } from "./cost.js";
+import { type Goal, judgeInterval, type Row, showInterval } from "./report.js";
 import type { Run } from "./run.js";
-import { median } from "./statistics.js";
+import { median, ratioInterval } from "./statistics.js";
 
-/** What one contestant did in one round. */
-export interface Score {
-  /** Microseconds of CPU time of the server process per request, frame or the like. */
-  cpu: number;
+/** The figures of one contestant in one round. */
+export interface Score extends Cost {
   perSecond: number;
 }
 
@@ -16,10 +15,10 @@ export interface Pair {
   goal?: Goal;
 }
 
-/** What each contestant did in a round, by name. */
+/** The figures of each contestant in a round, by name. */
 export type Round = ReadonlyMap<string, Score>;
 
-/** Lets contestants play some rounds, and compares them within each round. */
+/** Runs rounds until every goal is decided, and compares the contestants within each round. */
 export async function holdRounds<Contestant extends { name: string }>(
   title: string,
   contestants: readonly Contestant[],
@@ -28,9 +27,10 @@ export async function holdRounds<Contestant extends { name: string }>(
   run: Run,
 ): Promise<Row[]> {
   const rounds: Round[] = [];
-  for (let nr = 1; nr <= run.rounds; nr++) {
-    const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds}, ${text}`);
-    // Every other round goes backwards: who is late in one is early in the next.
+  const isDecided = () => pairs.every((pair) => pairRow(title, pair, rounds).verdict !== "undecided");
+  for (let nr = 1; nr <= run.rounds || (nr <= run.mostRounds && !isDecided()); nr++) {
+    const progress = (text: string) => run.progress(`${title}: round ${nr} of ${run.rounds} or more, ${text}`);
+    // Every other round runs in reverse order, so that contestants alternate between early and late.
     rounds.push(await play(nr % 2 ? contestants : contestants.toReversed(), { ...run, progress }));
   }
   return [
@@ -43,22 +43,12 @@ const scores = (rounds: readonly Round[], name: string) => rounds.map((round) =>
 
 function contestantRow(bench: string, name: string, rounds: readonly Round[]): Row {
   const own = scores(rounds, name);
-  const cpu = median(own.map((score) => score.cpu));
-  return {
-    bench,
-    what: name,
-    perSecond: median(own.map(({ perSecond }) => perSecond)),
-    cost: `${cpu.toFixed(cpu < 10 ? 1 : 0)} µs CPU`,
-  };
+  return { bench, what: name, perSecond: median(own.map(({ perSecond }) => perSecond)), cost: showCosts(own) };
 }
 
 function pairRow(bench: string, { of, against, goal }: Pair, rounds: readonly Round[]): Row {
   const theirs = scores(rounds, against);
-  const ratios = scores(rounds, of).map(({ cpu }, nr) => cpu / theirs[nr]!.cpu);
-  return {
-    bench,
-    what: `${of} vs ${against}`,
-    ratio: showRatios(ratios),
-    ...(goal && judge(median(ratios), goal, "×")),
-  };
+  const interval = ratioInterval(scores(rounds, of).map((score, nr) => total(score) / total(theirs[nr]!)));
+  const ratio = `${showInterval(interval)}, ${rounds.length} rounds`;
+  return { bench, what: `${of} vs ${against}`, ratio, ...(goal && judgeInterval(interval, goal)) };
 }

@@ -1,22 +1,31 @@
 import { ServerProcess } from "./process.js";
+import type { CpuMeter } from "./cpu.js";
 import type { Row } from "./report.js";
 
-/** What a bench needs to know of the run it is part of. */
+/** The run that a bench is part of. */
 export interface Run {
   databaseUrl: string;
-  /** Where servers may keep files until the run is over. */
+  /** CPU time of the Postgres cluster that has the database. */
+  postgres: CpuMeter;
+  /** Folder in which servers may keep files until the run ends. */
   folder: string;
   rounds: number;
+  /** Maximum rounds: more than `rounds` are run while a verdict is undecided. */
+  mostRounds: number;
   /** Milliseconds before and of a measurement. */
   warmUp: number;
   measure: number;
-  /** Says what is going on. */
+  /** Restricts a bench of many cases to those with this text in their name. */
+  only: string;
+  /** Reports progress. */
   progress(text: string): void;
 }
 
-/** One subject of measurement; gives its lines of the table. */
+/** One subject of measurement; returns its rows of the table. */
 export interface Bench {
   name: string;
+  /** How its figures are made, where that is not the usual way. */
+  method?: string;
   measure(run: Run): Promise<Row[]>;
 }
 
@@ -28,3 +37,13 @@ export const startScript =
   (script: string): Start =>
   ({ databaseUrl }) =>
     ServerProcess.start({ script, env: { BENCH_DATABASE_URL: databaseUrl } });
+
+/** How contests are run, and what their figures mean. */
+export const usualMethod = ({ rounds, mostRounds, warmUp, measure }: Run): string =>
+  `Server, load and Postgres share the machine over loopback. Where contestants are put under load, every round starts each
+one as a fresh process, warms it up for ${warmUp / 1_000} s and measures ${measure / 1_000} s of it in pieces, all of them taking turns, so that what
+else goes on in the machine meets all alike, and their median counts; ${rounds} rounds, and up to ${mostRounds} while a verdict is
+undecided. Costs are medians of the rounds: CPU per request of the server process and of all processes of the Postgres
+cluster, from the nanoseconds of schedstat, as sum (server + Postgres). Ratios are of these sums, paired within a round, as
+geometric mean with its 95 % confidence interval; a verdict takes all of the interval. Other ratios are of the quantity
+shown, as median (lowest–highest). Contestants of a bench responded alike before it began.`;

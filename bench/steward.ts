@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ServerProcess } from "./process.js";
 import type { Run } from "./run.js";
 
-/** Milliseconds between two looks at whether it is ready. */
+/** Milliseconds between readiness checks. */
 const interval = 2;
 
-/** Milliseconds in which it must get ready. */
+/** Milliseconds within which the server must become ready. */
 const patience = 60_000;
 
 /** What `npm start` runs: `node <options> dist/main.js`. */
@@ -17,10 +17,10 @@ interface Package {
   scripts: { start: string };
 }
 
-/** More than a bench asks for: all its load comes from one address. Limits still count what they would let pass. */
+/** Above the load of any bench, which comes from a single address. The limits still count requests. */
 const plenty = "1000000000";
 
-/** Steward as users run it, but for what is given, and for limits that nothing reaches. */
+/** Starts Steward as users run it, except for `changes` and for rate limits that are never reached. */
 export async function startSteward(
   { databaseUrl, folder }: Run,
   changes: Readonly<Record<string, string>> = {},
@@ -41,7 +41,7 @@ export async function startSteward(
   });
   const deadline = performance.now() + patience;
   while (!(await isReady(server.url))) {
-    if (performance.now() > deadline) throw new Error("Steward does not get ready.");
+    if (performance.now() > deadline) throw new Error("Steward did not become ready.");
     await sleep(interval);
   }
   return server;

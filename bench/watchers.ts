@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** WebSocket clients over raw sockets that count what they get: ten thousand of them cost the bench little. */
+/** WebSocket clients over raw sockets that count frames: ten thousand of them cost the bench little. */
 export class Watchers implements Disposable {
   /** Text frames received by all of them. */
   frames = 0;
@@ -12,7 +12,7 @@ export class Watchers implements Disposable {
     private readonly path: string,
   ) {}
 
-  /** Opens a watcher for each token, so many at a time that no backlog overflows. */
+  /** Opens a watcher for each token, a few at a time so that no backlog overflows. */
   async open(tokens: readonly string[]): Promise<void> {
     const pending = [...tokens];
     const openSome = async () => {
@@ -21,7 +21,7 @@ export class Watchers implements Disposable {
     await Promise.all(Array.from({ length: 50 }, openSome));
   }
 
-  /** Resolves when so many frames have come in all. */
+  /** Resolves when this many frames have arrived in total. */
   received(frames: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     if (this.frames >= frames) resolve();
@@ -39,7 +39,7 @@ export class Watchers implements Disposable {
     const socket = connect(Number(this.url.port), this.url.hostname);
     socket.setNoDelay(true).once("error", reject).write(this.#upgrade(token), "latin1");
     socket.once("data", (head: Buffer) => {
-      if (!head.toString("latin1", 0, 13).endsWith(" 101 ")) return reject(new Error(`Refused: ${head.toString()}`));
+      if (!head.toString("latin1", 0, 13).endsWith(" 101 ")) return reject(new Error(`Rejected: ${head.toString()}`));
       socket.off("error", reject);
       this.#sockets.push(socket);
       this.#listen(socket, head.subarray(head.indexOf("\r\n\r\n") + 4));
@@ -80,7 +80,7 @@ export class Watchers implements Disposable {
   }
 }
 
-/** 16 bytes, as the protocol wants them. */
+/** 16 bytes, as the protocol requires. */
 const key = Buffer.from("sixteen watchers").toString("base64");
 
 const opcodes = { text: 1, ping: 9 };
@@ -105,7 +105,7 @@ class FrameReader {
     else if (opcode === opcodes.ping) this.on.ping(frame.subarray(2));
   }
 
-  /** The size of the first frame with its head; nothing while it is incomplete. */
+  /** The size of the first frame with its head; undefined while it is incomplete. */
   #frameSize(): number | undefined {
     const { length } = this.#pending;
     if (length < 2) return undefined;
@@ -117,5 +117,5 @@ class FrameReader {
   }
 }
 
-/** Clients must mask; with a mask of zeros the payload stays as it is. */
+/** Clients must mask; a mask of zeros leaves the payload unchanged. */
 const pong = (payload: Buffer) => Buffer.concat([Buffer.from([0x8a, 0x80 | payload.length, 0, 0, 0, 0]), payload]);

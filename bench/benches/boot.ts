@@ -4,7 +4,7 @@ import type { Bench, Run } from "../run.js";
 import { median } from "../statistics.js";
 import { startSteward } from "../steward.js";
 
-/** Milliseconds after which a server that nobody asks counts as idle. */
+/** Milliseconds without requests after which a server counts as idle. */
 const settling = 3_000;
 
 interface Boot {
@@ -21,12 +21,12 @@ async function measure(run: Run): Promise<Boot> {
   return { seconds, megabytes: rss / 1_000_000 };
 }
 
-/** From starting the process on a migrated database to ready, and what it then holds. */
+/** Time from starting the process on a migrated database until it is ready, and its memory then. */
 export const bootBench: Bench = {
   name: "boot",
   async measure(run) {
     const title = "boot";
-    // The very first start also makes what a deployment has once.
+    // The very first start also creates what a deployment has only once.
     await measure(run);
     const boots: Boot[] = [];
     for (let nr = 1; nr <= run.rounds; nr++) {

@@ -12,7 +12,7 @@ interface Reader {
   name: string;
   token: string;
   searches: string[];
-  /** Rows to skip, where it is asked for without a search. */
+  /** Number of rows to skip. */
   offset?: number;
 }
 
@@ -63,7 +63,7 @@ const readers: Reader[] = [
   },
 ];
 
-/** Answers of each server that one ratio is of. */
+/** Requests to each server per ratio. */
 const samples = 60;
 
 const goal = { limit: 1.3, aim: 1.1 };
@@ -93,7 +93,7 @@ async function serverWith(rows: number, run: Run): Promise<ServerProcess> {
   return startSteward({ ...run, databaseUrl: await logOf(rows, run.databaseUrl) });
 }
 
-/** Asks both in turn, one request at a time, and compares the medians of their times. */
+/** Sends requests to both servers in turn, one at a time, and compares the medians of their times. */
 async function compare(servers: ServerProcess[], request: string, { rounds }: Run) {
   const [small, large] = (await Promise.all(
     servers.map(({ url }) => LoadGenerator.open(url, { connections: 1, request: () => request })),
@@ -108,7 +108,7 @@ async function compare(servers: ServerProcess[], request: string, { rounds }: Ru
         taken[0].push(await timeOf(small));
         taken[1].push(await timeOf(large));
       }
-      // The first one warms up.
+      // The first request warms up the server.
       if (round > 0) times.push([median(taken[0]), median(taken[1])]);
     }
     const ratios = times.map(([ofSmall, ofLarge]) => ofLarge / ofSmall);

@@ -5,24 +5,24 @@ import type { Load } from "../load.js";
 import { type Bench, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
-/** Users who send; the rest of them watch in other benches. */
+/** Users who send notifications. The other users watch in other benches. */
 const senders = 10_000;
 
-/** A user sends so many in a row and then rests: 20 a minute are allowed, and a session is cached while it is busy. */
+/** Notifications in a row before a user rests: the limit is 20 a minute, and the session of a busy user is cached. */
 const inARow = 10;
 
-const asked = Array.from({ length: senders }, (_, nr) => sendCustom(memberToken(nr)));
+const requests = Array.from({ length: senders }, (_, nr) => sendCustom(memberToken(nr)));
 
 let turns = 0;
 
-/** A connection takes the next rested user whenever its last one has had its turn. */
+/** A connection takes the next rested user each time its current one has sent its share. */
 function load(): Load {
   const current: number[] = [];
   return {
     connections: 16,
     request(connection, nth) {
       if (nth % inARow === 0) current[connection] = turns++ % senders;
-      return asked[current[connection]!]!;
+      return requests[current[connection]!]!;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { memberToken } from "../data.js";
 import { sendCustom, watchesPerUser, watchPath } from "../inbox.js";
 import { LoadGenerator } from "../load.js";
+import { measureCost } from "../cost.js";
 import { holdRounds, type Round, type Score } from "../rounds.js";
 import { type Bench, type Run, type Start, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
@@ -9,16 +10,16 @@ import { Watchers } from "../watchers.js";
 const users = 50;
 const framesPerWave = users * watchesPerUser;
 
-/** A wave is one item for each user; together they stay below what a user may send in a minute. */
+/** A wave is one item per user; all waves together stay below the number that a user may send in a minute. */
 const waves = { warmUp: 4, measured: 14 };
 
-/** Users that send in no other bench. A measurement takes the next ones, whose minute is fresh. */
+/** Users that send in no other bench. Each measurement takes the next ones, whose limit per minute is unused. */
 const audience = { first: 4_000, size: 1_000 };
 let measurements = 0;
 
 interface Contestant {
   name: string;
-  /** The server with the watchers, the one that is measured. */
+  /** The measured server, which has the watchers. */
   start: Start;
   /** Another server on the same database that is told the news, where there is one. */
   startAnnouncer?: Start;
@@ -49,12 +50,12 @@ async function measure({ start, startAnnouncer }: Contestant, run: Run): Promise
   using generator = await LoadGenerator.open((announcer ?? server).url, announcements(tokens));
 
   await sendWaves(waves.warmUp, generator, watchers);
-  const [before, since] = [await server.usage(), performance.now()];
+  const since = performance.now();
+  const stop = measureCost(server, run.postgres);
   await sendWaves(waves.measured, generator, watchers);
   const seconds = (performance.now() - since) / 1_000;
-  const after = await server.usage();
   const frames = waves.measured * framesPerWave;
-  return { cpu: (after.cpu - before.cpu) / frames, perSecond: frames / seconds };
+  return { ...stop(frames), perSecond: frames / seconds };
 }
 
 function nextTokens(): string[] {
@@ -67,14 +68,14 @@ function announcements(tokens: readonly string[]) {
   return { connections: asked.length, request: (connection: number) => asked[connection]! };
 }
 
-/** The next wave begins when every watcher has got the last one. */
+/** Starts the next wave when every watcher has received the last one. */
 async function sendWaves(count: number, generator: LoadGenerator, watchers: Watchers): Promise<void> {
   for (let wave = 0; wave < count; wave++) {
     await Promise.all([watchers.received(watchers.frames + framesPerWave), generator.each()]);
   }
 }
 
-/** What it costs to tell a thousand sockets, 20 of each user, per frame. */
+/** The cost per frame of sending to a thousand sockets, 20 of each user. */
 export const fanOutBench: Bench = {
   name: "fan-out",
   measure(run) {

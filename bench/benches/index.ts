@@ -3,9 +3,12 @@ import { bootBench } from "./boot.js";
 import { connectionLogsBench } from "./connection-logs.js";
 import { customNotificationBench } from "./custom-notification.js";
 import { fanOutBench } from "./fan-out.js";
+import { growthBench } from "./growth.js";
+import { listsBench } from "./lists.js";
 import { loginBench } from "./login.js";
 import { loginFloodBench } from "./login-flood.js";
 import { loginTimingBench } from "./login-timing.js";
+import { planningBench } from "./planning.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
 import { statementsBench } from "./statements.js";
@@ -16,6 +19,7 @@ import { watcherMemoryBench } from "./watcher-memory.js";
 export const benches: Bench[] = [
   readGroupBench,
   readGroupWithMembersBench,
+  listsBench,
   customNotificationBench,
   updateGroupBench,
   fanOutBench,
@@ -26,4 +30,6 @@ export const benches: Bench[] = [
   loginTimingBench,
   loginFloodBench,
   connectionLogsBench,
+  growthBench,
+  planningBench,
 ];

@@ -9,20 +9,20 @@ import { median } from "../statistics.js";
 import { startSteward } from "../steward.js";
 import { bareLoop } from "./login.js";
 
-/** How much more is asked for than the machine can hash. */
+/** Sign-ins sent, as a multiple of what the machine can hash. */
 const excess = 10;
 
-/** The flood comes in waves of so many milliseconds in a full run, 30 seconds in all, with quiet times between. */
+/** The flood comes in waves of this many milliseconds in a full run, 30 seconds in all, with quiet intervals. */
 const wave = 10_000;
 const waves = 3;
 
-/** Milliseconds in which the queue fills, or what is under way ends. */
+/** Milliseconds for the queue to fill, or for pending requests to end. */
 const settling = 500;
 
-/** Enough for everything that can be under way at that rate. */
+/** Enough connections for all pending requests at that rate. */
 const connections = 256;
 
-/** What reads keep of their throughput, at least; and what the flood may add to the memory, in megabytes. */
+/** The minimum share of their throughput that reads keep, and the maximum megabytes that the flood may add. */
 const kept = 0.45;
 const memory = { limit: 150, aim: 80 };
 
@@ -45,7 +45,7 @@ function guess(nth: number): string {
   return `${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** Reads per second without and with the flood around. */
+/** Reads per second without and with the flood. */
 interface Wave {
   alone: number;
   meanwhile: number;
@@ -57,14 +57,14 @@ async function measure(run: Run): Promise<Row[]> {
   const long = run.rounds > 2 ? wave : run.measure;
   await using server = await startSteward(run, { STEWARD_TRUSTED_PROXIES: "127.0.0.1" });
   await readsFor(server.url, run.warmUp);
-  const answers = new Map<number, number>();
+  const responses = new Map<number, number>();
   const flooded = async (): Promise<number> => {
     using flood = await Flood.open(server.url, connections, guess);
     const flooding = flood.run(perSecond, long + 2 * settling);
     await sleep(settling);
     const meanwhile = await readsFor(server.url, long);
     await flooding;
-    for (const [status, count] of flood.answers) answers.set(status, (answers.get(status) ?? 0) + count);
+    for (const [status, count] of flood.responses) responses.set(status, (responses.get(status) ?? 0) + count);
     return meanwhile;
   };
   await flooded();
@@ -78,7 +78,7 @@ async function measure(run: Run): Promise<Row[]> {
 
   const ratios = all.map(({ alone, meanwhile }) => meanwhile / alone);
   const grown = (after.rss - before.rss) / 1_000_000;
-  const statuses = [...answers].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
+  const statuses = [...responses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
   return [
     { bench, what: "reads alone", perSecond: median(all.map(({ alone }) => alone)) },
     { bench, what: "reads meanwhile", perSecond: median(all.map(({ meanwhile }) => meanwhile)) },
@@ -89,7 +89,7 @@ async function measure(run: Run): Promise<Row[]> {
       ...judgeWithin(median(ratios), kept, Infinity),
     },
     { bench, what: "memory added", cost: `${grown.toFixed(0)} MB RSS`, ...judge(grown, memory, "MB") },
-    { bench, what: `${perSecond.toFixed(0)} logins a second asked for`, cost: statuses.join(", ") },
+    { bench, what: `${perSecond.toFixed(0)} logins sent per second`, cost: statuses.join(", ") },
   ];
 }
 
@@ -99,5 +99,5 @@ async function readsFor(url: URL, milliseconds: number): Promise<number> {
   return requests / seconds;
 }
 
-/** Sign-ins at ten times what the machine can hash, from everywhere at once: what is left for everybody else. */
+/** Sign-ins at ten times the rate that the machine can hash, from many addresses: what other requests keep. */
 export const loginFloodBench: Bench = { name: "login-flood", measure };

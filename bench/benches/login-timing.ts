@@ -4,13 +4,13 @@ import type { Bench, Run } from "../run.js";
 import { median, rankTest } from "../statistics.js";
 import { startSteward } from "../steward.js";
 
-/** Tries of each kind; those of a quick run tell little. */
+/** Attempts of each kind; those of a quick run are too few for a verdict. */
 const samples = (run: Run) => (run.rounds > 2 ? 500 : 100);
 
-/** Each try has an account of its own, so that no limit sees two of them. */
+/** Each attempt has an account of its own, so that no limit counts two of them. */
 const most = 500;
 
-/** Kinds of accounts with a wrong password. All e-mails have the same length. */
+/** Kinds of accounts with a wrong password. All email addresses have the same length. */
 const kinds = {
   "wrong password": { first: 1_000, email },
   suspended: { first: 2_000, email },
@@ -25,7 +25,7 @@ const changes = [
   { first: 3_000, last: 3_000 + most, set: "password_hash = null, login_type = 'oidc'" },
 ];
 
-/** Milliseconds of each try, the kinds in turn. */
+/** Milliseconds of each attempt, with the kinds in turn. */
 async function tries(run: Run): Promise<Record<Kind, number[]>> {
   await using server = await startSteward(run);
   const times: Record<Kind, number[]> = { "wrong password": [], suspended: [], "provider only": [], unknown: [] };
@@ -33,7 +33,7 @@ async function tries(run: Run): Promise<Record<Kind, number[]>> {
   const headers = { "Content-Type": "application/json" };
   const names = Object.keys(kinds) as Kind[];
   for (let nr = -50; nr < samples(run); nr++) {
-    // Another one goes first each time: what follows a kind must not always be the same.
+    // Another kind goes first each time, so that none always follows the same one.
     for (const turn of names.keys()) {
       const kind = names[(turn + nr + 50) % names.length]!;
       const body = JSON.stringify({
@@ -41,16 +41,16 @@ async function tries(run: Run): Promise<Record<Kind, number[]>> {
         password: `${password}!`,
       });
       const begun = performance.now();
-      const answer = await fetch(url, { method: "POST", headers, body });
-      await answer.text();
-      if (answer.status !== 401) throw new Error(`${kind}: ${answer.status}`);
+      const response = await fetch(url, { method: "POST", headers, body });
+      await response.text();
+      if (response.status !== 401) throw new Error(`${kind}: ${response.status}`);
       if (nr >= 0) times[kind].push(performance.now() - begun);
     }
   }
   return times;
 }
 
-/** Whether the time of a refusal tells what was wrong: the chance that one kind takes longer than another is a half. */
+/** Whether the time of a rejection reveals its reason: ideally, the AUC of every two kinds is a half. */
 export const loginTimingBench: Bench = {
   name: "login-timing",
   measure: (run) =>

@@ -9,12 +9,12 @@ import type { Bench, Run } from "../run.js";
 import { median } from "../statistics.js";
 import { startSteward } from "../steward.js";
 
-/** As many as Steward hashes at once by default. */
+/** The number of hashes that Steward computes concurrently by default. */
 export const hashesAtOnce = Math.max(1, Math.floor(availableParallelism() / 2));
 
 const connections = 16;
 
-/** A sign-in is mostly its hash: this share of what the machine can hash must come through. */
+/** A sign-in mostly consists of its hash: Steward must reach this share of what the machine can hash. */
 const least = 0.85;
 
 const asked = Array.from({ length: members }, (_, nr) =>
@@ -25,8 +25,8 @@ const asked = Array.from({ length: members }, (_, nr) =>
 export async function bareLoop({ databaseUrl, measure }: Run): Promise<number> {
   const env = { BENCH_DATABASE_URL: databaseUrl, BENCH_HASHES_AT_ONCE: String(hashesAtOnce) };
   await using server = await ServerProcess.start({ script: "floors/argon2.ts", env });
-  const answer = await fetch(new URL(`/${measure}`, server.url));
-  return ((await answer.json()) as { perSecond: number }).perSecond;
+  const response = await fetch(new URL(`/${measure}`, server.url));
+  return ((await response.json()) as { perSecond: number }).perSecond;
 }
 
 async function logins(run: Run): Promise<number> {
@@ -41,7 +41,7 @@ async function logins(run: Run): Promise<number> {
   return requests / seconds;
 }
 
-/** Sign-ins with a right password: check, session, audit event. */
+/** Sign-ins with the right password: check, session, audit event. */
 export const loginBench: Bench = {
   name: "login",
   measure: (run) =>

@@ -11,7 +11,7 @@ const load: Load = { connections: 16, request: () => asked };
 const plain = { name: "plain node:http + pg", start: startScript("floors/read-group-with-members.ts"), load };
 const steward = { name: "Steward REST", start: startSteward, load };
 
-/** 50 rows: where reading and writing JSON costs most. */
+/** 50 rows: the case where reading and writing JSON costs the most. */
 export const readGroupWithMembersBench: Bench = {
   name: "read-group-with-members",
   measure: (run) =>

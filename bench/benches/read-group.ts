@@ -8,10 +8,13 @@ import { startSteward } from "../steward.js";
 
 const connections = 16;
 const path = `/api/v2/groups/${ids.smallGroup}?exclude_members=true`;
-const asked = { rest: get(path, ownerToken()), graphql: graphql(readGroup, { group: ids.smallGroup }, ownerToken()) };
+const requests = {
+  rest: get(path, ownerToken()),
+  graphql: graphql(readGroup, { group: ids.smallGroup }, ownerToken()),
+};
 
-const byRest: Load = { connections, request: () => asked.rest };
-const byGraphql: Load = { connections, request: () => asked.graphql };
+const byRest: Load = { connections, request: () => requests.rest };
+const byGraphql: Load = { connections, request: () => requests.graphql };
 
 const f1: Contestant = { name: "F1", start: startScript("floors/read-group.ts"), load: byRest };
 const f1s: Contestant = { name: "F1s", start: startScript("floors/read-group-with-session.ts"), load: byRest };
@@ -36,7 +39,7 @@ const restUncached: Contestant = {
 };
 const overGraphql: Contestant = { name: "Steward GraphQL", start: startSteward, load: byGraphql, spell: asRest };
 
-/** One small object, its session checked: where a framework's own cost shows most. */
+/** One small object with a session check: the case that shows a framework's own overhead the most. */
 export const readGroupBench: Bench = {
   name: "read-group",
   measure: (run) =>

@@ -8,41 +8,41 @@ import type { Bench } from "../run.js";
 import { median } from "../statistics.js";
 import { startSteward } from "../steward.js";
 
-interface Question {
+interface Case {
   what: string;
-  /** The `nth` time it is asked. */
-  ask: (nth: number) => string;
+  /** Builds the `nth` request. */
+  request: (nth: number) => string;
   goal: Goal;
 }
 
-/** How often each question is asked: the median passes over what the background does meanwhile. */
+/** Requests per case. The median hides statements of background work. */
 const times = 9;
 
 const readGroup = `/api/v2/groups/${ids.smallGroup}`;
 
-const questions: Question[] = [
-  { what: "point read", ask: () => get(readGroup, ownerToken()), goal: { limit: 2, aim: 1 } },
+const cases: Case[] = [
+  { what: "point read", request: () => get(readGroup, ownerToken()), goal: { limit: 2, aim: 1 } },
   {
     what: "point read, session not cached",
-    ask: (nth) => get(readGroup, ownerToken(nth + 1)),
+    request: (nth) => get(readGroup, ownerToken(nth + 1)),
     goal: { limit: 2, aim: 2 },
   },
-  { what: "list with members", ask: () => get("/api/v2/groups", ownerToken()), goal: { limit: 3, aim: 2 } },
+  { what: "list with members", request: () => get("/api/v2/groups", ownerToken()), goal: { limit: 3, aim: 2 } },
   {
     what: "mutation, without begin and commit",
-    ask: (nth) =>
+    request: (nth) =>
       graphql(updateGroup, { input: { group: ids.writtenGroup(0), quotaAllowance: 1_000 + nth } }, ownerToken()),
     goal: { limit: 4, aim: 2 },
   },
   {
-    what: "page of groups with all that hangs on them",
-    ask: () => graphql(listGroups, {}, ownerToken()),
+    what: "page of groups with all their fields",
+    request: () => graphql(listGroups, {}, ownerToken()),
     goal: { limit: 6, aim: 5 },
   },
 ];
 
-async function count(server: ServerProcess, ask: Question["ask"]): Promise<number> {
-  using generator = await LoadGenerator.open(server.url, { connections: 1, request: (_, nth) => ask(nth) });
+async function count(server: ServerProcess, request: Case["request"]): Promise<number> {
+  using generator = await LoadGenerator.open(server.url, { connections: 1, request: (_, nth) => request(nth) });
   await generator.each();
   const counts: number[] = [];
   for (let nr = 0; nr < times; nr++) {
@@ -56,11 +56,11 @@ async function count(server: ServerProcess, ask: Question["ask"]): Promise<numbe
 async function statementsSent({ url }: ServerProcess): Promise<number> {
   const metrics = await (await fetch(new URL("/metrics", url))).text();
   const [, value] = /^steward_sql_statements_total (\d+)$/m.exec(metrics) ?? [];
-  if (value === undefined) throw new Error("Steward does not tell how many statements it sent.");
+  if (value === undefined) throw new Error("Steward did not report how many statements it sent.");
   return Number(value);
 }
 
-/** SQL statements per request, as Steward counts them itself. */
+/** SQL statements per request, by Steward's own counter. */
 export const statementsBench: Bench = {
   name: "statements",
   async measure(run) {
@@ -68,8 +68,8 @@ export const statementsBench: Bench = {
     run.progress(bench);
     await using server = await startSteward(run);
     const rows: Row[] = [];
-    for (const { what, ask, goal } of questions) {
-      const sent = await count(server, ask);
+    for (const { what, request, goal } of cases) {
+      const sent = await count(server, request);
       rows.push({ bench, what, cost: String(sent), ...judge(sent, goal, "") });
     }
     return rows;

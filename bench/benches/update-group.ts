@@ -8,7 +8,7 @@ import { startSteward } from "../steward.js";
 
 const connections = writtenGroups;
 
-/** Each connection changes a group of its own to something new every time: a request that changes nothing is cheaper. */
+/** Each connection changes a group of its own to a new value every time, as a request without changes is cheaper. */
 const load: Load = {
   connections,
   request: (connection, nth) => asked[(nth % changes) * connections + connection]!,
@@ -25,13 +25,13 @@ const asked = Array.from({ length: changes * connections }, (_, nr) => {
   return graphql(updateGroup, { input }, ownerToken());
 });
 
-/** Some GraphQL servers end their answers with a line feed. */
+/** Some GraphQL servers end their responses with a line feed. */
 const spell = (body: string) => body.trimEnd();
 
 const byHand = { name: "the same SQL by hand", start: startScript("floors/update-group.ts"), load, spell };
 const steward = { name: "Steward GraphQL", start: startSteward, load, spell };
 
-/** A mutation with everything in it: lock, rules, audit event, and the object read back after the commit. */
+/** A complete mutation: lock, rules, audit event, and the object read back after the commit. */
 export const updateGroupBench: Bench = {
   name: "update-group",
   measure: (run) =>

@@ -8,7 +8,7 @@ import { Watchers } from "../watchers.js";
 
 const watchers = 10_000;
 
-/** Opened and closed again beforehand, so that code and pools do not count as memory of watchers. */
+/** Watchers opened and closed before the measurement, so that code and pools do not count as memory of watchers. */
 const first = 100;
 
 interface Contestant {
@@ -24,7 +24,7 @@ const contestants: Contestant[] = [
 
 const tokens = Array.from({ length: watchers }, (_, nr) => memberToken(Math.floor(nr / watchesPerUser)));
 
-/** Kilobytes of resident memory per idle watcher, garbage collected before and after. */
+/** Returns kilobytes of resident memory per idle watcher, with garbage collected before and after. */
 async function measure({ start }: Contestant, run: Run): Promise<number> {
   await using server = await start(run);
   using warmUp = new Watchers(server.url, watchPath);

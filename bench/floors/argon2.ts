@@ -1,4 +1,4 @@
-// The bare loop: answers how many passwords it verified in the milliseconds of the path, so many at a time.
+// The bare loop: returns how many passwords it verified in the milliseconds of the path, several at a time.
 import argon2 from "argon2";
 import { hashOfAll, password } from "../accounts.js";
 import { segment, serve } from "./serve.js";

@@ -1,11 +1,11 @@
-// Raw ws: the sockets of a session get one text frame, made once, whenever the session posts something.
+// Raw ws: each request of a session sends one text frame, serialized once, to all sockets of the session.
 import { WebSocket, WebSocketServer } from "ws";
 import { readJson, serve } from "./serve.js";
 import { sessionId } from "./sessions.js";
 
 const watchers = new Map<string, Set<WebSocket>>();
 
-/** As long as what the inbox sends. */
+/** Has the length of an inbox event. */
 const frameOf = (content: unknown) =>
   JSON.stringify({
     notification: {

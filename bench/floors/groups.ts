@@ -1,4 +1,6 @@
-/** One group with its organization, as SQL gives it. */
+import { isLiving } from "./sessions.js";
+
+/** A row of a group with its organization. */
 export interface GroupRow {
   id: string;
   name: string;
@@ -12,7 +14,13 @@ export interface GroupRow {
   total_member_count: number;
 }
 
-/** One member of a group, as SQL gives it. */
+/** The same in a list. */
+export interface ListedGroupRow extends GroupRow {
+  /** The number of members of `Everyone`, which has no stored members; null for other groups. */
+  organization_member_count: number | null;
+}
+
+/** A row of a member of a group. */
 export interface MemberRow {
   avatar_url: string;
   created_at: Date;
@@ -40,12 +48,26 @@ export const selectGroup = `
   from groups g join organizations o on o.id = g.organization_id
   where g.id = $1`;
 
-/** The same with the living session `$2` of a living user in it. */
+/** The same with the valid session `$2` of an active user. */
 export const selectGroupWithSession = `
   select ${groupColumns}, k.secret_hash
   from groups g join organizations o on o.id = g.organization_id,
     api_keys k join users s on s.id = k.user_id
-  where g.id = $1 and k.id = $2 and k.expires_at > now() and s.status = 'active' and s.deleted_at is null`;
+  where g.id = $1 and k.id = $2 and ${isLiving}`;
+
+/**
+ * The groups of the organization `$1` with the session `$2`, `$3` of them at most. `offset 0` keeps Postgres from a hash
+ * of all users for some members.
+ */
+export const selectGroupsWithSession = `
+  select ${groupColumns}, k.secret_hash,
+    case when g.id = o.id then (select count(*)::int from organization_members m, lateral (
+        select from users u where u.id = m.user_id and u.deleted_at is null and not u.is_system offset 0) member
+      where m.organization_id = o.id) end as organization_member_count
+  from groups g join organizations o on o.id = g.organization_id,
+    api_keys k join users s on s.id = k.user_id
+  where g.organization_id = $1 and k.id = $2 and ${isLiving}
+  order by o.name, g.name, g.id limit $3`;
 
 /** `$1` is the group's id. */
 export const selectMembers = `
@@ -56,7 +78,7 @@ export const selectMembers = `
   order by lower(u.username collate "C"), u.id
   limit 10000`;
 
-/** The group as the contract spells it. */
+/** The group as in the contract. */
 export function groupBody(row: GroupRow, members: MemberRow[]) {
   return {
     avatar_url: row.avatar_url,
@@ -73,5 +95,17 @@ export function groupBody(row: GroupRow, members: MemberRow[]) {
   };
 }
 
-/** Columns come in the contract's order; `undefined` is left out of JSON. */
+/** Columns come in the contract's order; JSON omits `undefined`. */
 const memberBody = (row: MemberRow) => ({ ...row, last_seen_at: row.last_seen_at ?? undefined });
+
+/** The group as GraphQL documents select it. */
+export const graphqlGroup = (row: GroupRow) => ({
+  id: row.id,
+  name: row.name,
+  displayName: row.display_name,
+  avatarUrl: row.avatar_url,
+  quotaAllowance: row.quota_allowance,
+  source: row.source.toUpperCase(),
+  totalMemberCount: row.total_member_count,
+  organization: { id: row.organization_id, name: row.organization_name, displayName: row.organization_display_name },
+});

@@ -1,4 +1,4 @@
-// FW: one durable insert.
+// FW: one durable insert per request.
 import { v7 as uuidv7 } from "uuid";
 import { insertAuditEvent } from "./audit.js";
 import { pool, readJson, serve } from "./serve.js";

@@ -1,4 +1,4 @@
-// What one writes without further thought: plain statements, rows as they come, JSON.stringify.
+// The straightforward implementation: plain statements, rows in the order they come, JSON.stringify.
 import { type GroupRow, groupBody, type MemberRow, selectGroupWithSession, selectMembers } from "./groups.js";
 import { pool, segment, serve } from "./serve.js";
 import { checkSecret, type Session, sessionId } from "./sessions.js";

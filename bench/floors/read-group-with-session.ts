@@ -1,4 +1,4 @@
-// F1s: one prepared select that finds the session together with the object.
+// F1s: one prepared statement that selects the session together with the object.
 import { type GroupRow, groupBody, selectGroupWithSession } from "./groups.js";
 import { pool, segment, serve } from "./serve.js";
 import { checkSecret, type Session, sessionId } from "./sessions.js";

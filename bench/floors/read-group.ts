@@ -1,4 +1,4 @@
-// F1: one prepared select, nobody asked who it is for.
+// F1: one prepared select without a session.
 import { type GroupRow, groupBody, selectGroup } from "./groups.js";
 import { pool, segment, serve } from "./serve.js";
 

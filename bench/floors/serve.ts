@@ -5,10 +5,10 @@ import { Pool } from "pg";
 /** As many connections as Steward has by default. */
 export const pool = new Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: 20 });
 
-/** A bare `node:http` server on a free port. What `answer` gives is sent as JSON; nothing is 204. */
-export function serve(answer: (request: IncomingMessage) => Promise<string | undefined>) {
+/** A bare `node:http` server on a free port. Sends what `respond` returns as JSON; `undefined` is status 204. */
+export function serve(respond: (request: IncomingMessage) => Promise<string | undefined>) {
   const server = createServer((request, response) => {
-    answer(request).then(
+    respond(request).then(
       (body) => {
         if (body === undefined) return response.writeHead(204).end();
         const headers = {

@@ -1,10 +1,13 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** What SQL gives of a session. */
+/** A row of a session. */
 export interface Session {
   secret_hash: Buffer;
 }
+
+/** Condition for the session `k` of a user `s` to be valid. */
+export const isLiving = "k.expires_at > now() and s.status = 'active' and s.deleted_at is null";
 
 /** The id in a token `stw_se_<id>-<secret>`. */
 export const sessionId = (request: IncomingMessage): string => tokenOf(request).slice(7, 17);

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-/** Begin, work, commit: one round trip each. */
+/** Runs `work` between begin and commit, each in a round trip of its own. */
 export async function inTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,

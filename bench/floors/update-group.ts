@@ -1,7 +1,7 @@
 // updateGroup by hand: begin, lock and read, update, audit, commit, read back.
 import { v7 as uuidv7 } from "uuid";
 import { insertAuditEvent } from "./audit.js";
-import { type GroupRow, selectGroup } from "./groups.js";
+import { graphqlGroup, type GroupRow, selectGroup } from "./groups.js";
 import { pool, readJson, serve } from "./serve.js";
 import { sessionId } from "./sessions.js";
 import { inTransaction } from "./transactions.js";
@@ -45,17 +45,5 @@ serve(async (request) => {
     await client.query(insertAuditEvent, event);
   });
   const { rows } = await pool.query<GroupRow>(selectGroup, [input.group]);
-  return JSON.stringify({ data: { updateGroup: { group: spell(rows[0]!) } } });
-});
-
-/** The group as the document asks for it. */
-const spell = (row: GroupRow) => ({
-  id: row.id,
-  name: row.name,
-  displayName: row.display_name,
-  avatarUrl: row.avatar_url,
-  quotaAllowance: row.quota_allowance,
-  source: row.source.toUpperCase(),
-  totalMemberCount: row.total_member_count,
-  organization: { id: row.organization_id, name: row.organization_name, displayName: row.organization_display_name },
+  return JSON.stringify({ data: { updateGroup: { group: graphqlGroup(rows[0]!) } } });
 });

@@ -1,4 +1,4 @@
-// A fast GraphQL server from npm: fastify, mercurius with graphql-jit, prepared statements.
+// A fast GraphQL server built from npm packages: fastify, mercurius with graphql-jit, prepared statements.
 import fastify, { type FastifyRequest } from "fastify";
 import mercurius from "mercurius";
 import { type GroupRow, selectGroup } from "../floors/groups.js";

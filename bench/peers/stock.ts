@@ -1,4 +1,4 @@
-// The stock stack as its tutorials show it: Apollo Server, type-graphql, MikroORM's `em.find`.
+// The stock stack, used as in its tutorials: Apollo Server, type-graphql, and MikroORM's `em.find`.
 import "reflect-metadata";
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";

@@ -1,0 +1,72 @@
+import { type Case } from "../growth/case.js";
+import { requireCoverage } from "../growth/coverage.js";
+import { databaseOfSize } from "../growth/databases.js";
+import { measure, rowOf, type Site, type Sites } from "../growth/measure.js";
+import { lists, points } from "../growth/queries.js";
+import { restCases } from "../growth/rest.js";
+import { LoadGenerator } from "../load.js";
+import type { Row } from "../report.js";
+import type { Bench, Run } from "../run.js";
+import { startSteward } from "../steward.js";
+
+const cases: readonly Case[] = [...lists, ...points, ...restCases];
+
+const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;
+
+/** How much more every read costs in a database with a hundred times the rows. */
+export const growthBench: Bench = {
+  name: "growth",
+  method: `Two databases of one cluster, filled by SQL: the small one has 1,000 users, 50 groups, 10,000 notifications, audit events
+and connections each, the large one 100,000 users, 2,000 groups, one of them of 50,000 members, 1,000,000 notifications,
+20,000 of one user unread, 1,000,000 audit events and 200,000 connections. Servers of the same build get the same request,
+one at a time and in turn; those in the middle of a list begin in the middle of that list. Costs are CPU per request of
+server and Postgres together (and of Postgres alone), from the nanoseconds of schedstat, as medians of batches. Ratios are
+of adjacent batches, large to small, as geometric mean with its 95 % confidence interval; a verdict takes all of the interval, divided by how many times as long
+the response is. Deep offsets have no goal.`,
+  async measure(run) {
+    await using servers = new AsyncDisposableStack();
+    const urls = { small: await databaseOfSize("small", run), large: await databaseOfSize("large", run) };
+    const start = async (databaseUrl: string) => {
+      const server = await startSteward({ ...run, databaseUrl });
+      return { server: servers.use(server), databaseUrl };
+    };
+    const both = { small: await start(urls.small), large: await start(urls.large) };
+    await checkCoverage(both.small);
+    const chosen = cases.filter((each) => nameOf(each).toLowerCase().includes(run.only.toLowerCase()));
+    const rows: Array<Row & { factor: number }> = [];
+    for (const [nr, each] of chosen.entries()) {
+      const line = await row(each, both, run);
+      run.progress(`growth: ${nr + 1} of ${chosen.length}, ${line.what}: ${line.cost}, ${line.ratio ?? ""}`);
+      rows.push(line);
+    }
+    return rows.toSorted((a, b) => b.factor - a.factor);
+  },
+};
+
+async function row(each: Case, sites: Sites, run: Run): Promise<Row & { factor: number }> {
+  const line = { bench: "growth", what: nameOf(each) };
+  try {
+    const requests = { small: await requestOf(each, sites.small), large: await requestOf(each, sites.large) };
+    const result = await measure(sites, requests, run.postgres, each.undo);
+    return { ...line, ...rowOf(result, !each.isDeep), factor: result.interval.middle };
+  } catch (error) {
+    return { ...line, cost: `failed: ${(error as Error).message.slice(0, 200)}`, verdict: "missed", factor: Infinity };
+  }
+}
+
+const requestOf = (each: Case, { server }: Site) => each.request((bytes) => ask(server.url, bytes));
+
+async function ask(url: URL, bytes: string): Promise<string> {
+  using generator = await LoadGenerator.open(url, { connections: 1, request: () => bytes });
+  const [body] = await generator.each();
+  return body!;
+}
+
+async function checkCoverage({ server }: Site): Promise<void> {
+  const requests = await Promise.all(cases.map((each) => each.request(async () => placeholder)));
+  const description = await (await fetch(new URL("/openapi.json", server.url))).json();
+  requireCoverage(cases, requests, description as Parameters<typeof requireCoverage>[2]);
+}
+
+/** Placeholder for the response from which the request of a page in the middle takes its cursor. */
+const placeholder = `{"totalCount":1,"endCursor":""}`;

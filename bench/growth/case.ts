@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import {
+  buildSchema,
+  getNamedType,
+  type GraphQLObjectType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+} from "graphql";
+import { get, graphql, request } from "../requests.js";
+import { type Role, tokenOf } from "./known.js";
+
+/** A request that is sent to both databases. */
+export interface Case {
+  /** The root field or the REST operation: `Query.groups`, `GET /api/v2/groups`. */
+  operation: string;
+  role: Role;
+  what: string;
+  /** Whether the request skips rows, which costs what reading them costs. */
+  isDeep: boolean;
+  /** Of a write: statements that undo it. Each request has them run before it. */
+  undo?: readonly string[];
+  /** Builds the bytes of the request. `ask` sends a document to the database's server and returns the response. */
+  request(ask: (document: string) => Promise<string>): Promise<string>;
+}
+
+/** The description that the server's own tests compare it with. */
+export const schema = buildSchema(readFileSync(new URL("../../schema.graphql", import.meta.url), "utf8"));
+
+const queries = schema.getQueryType()!.getFields();
+
+const query = (document: string, role: Role) => graphql(`query { ${document} }`, {}, tokenOf(role));
+
+/** A connection, and how each role pages through it. */
+interface List {
+  /** The root field. */
+  field: string;
+  /** Where the connection is, if not at the root: `group(group: "…") { … }`. */
+  within?: (connection: string) => string;
+  /** The connection and the arguments that it always has. */
+  connection?: string;
+  arguments?: string;
+  nodes: string;
+  roles: readonly Role[];
+  /** Arguments that narrow the list, by name. */
+  filters: Readonly<Record<string, string>>;
+  /** Arguments that make the list begin in its middle, where it knows no `offset`, `last` and `before`. */
+  middle?: string;
+}
+
+const page = 50;
+
+/** A list as every role reads it: pages, count, and each filter. The first role also tries the rarer variants. */
+export function list({ roles, filters, ...shape }: List): Case[] {
+  return roles.flatMap((role, nr) => [
+    ...pages(shape, role),
+    ...(nr === 0 && !shape.middle ? backwardPages(shape, role) : []),
+    ...Object.entries(filters).flatMap(([name, filter]) => [
+      listCase(shape, role, `${name}, first page`, `${filter}, first: ${page}`),
+      ...(nr === 0 ? [countCase(shape, role, `${name}, count`, filter)] : []),
+    ]),
+  ]);
+}
+
+type Shape = Omit<List, "roles" | "filters">;
+
+const pages = (shape: Shape, role: Role): Case[] => [
+  listCase(shape, role, "first page", `first: ${page}`),
+  countCase(shape, role, "count", ""),
+  middleCase(shape, role, "page by cursor in the middle", (cursor) => `after: "${cursor}", first: ${page}`),
+];
+
+const backwardPages = (shape: Shape, role: Role): Case[] => [
+  listCase(shape, role, "last page", `last: ${page}`),
+  middleCase(shape, role, "page before the middle", (cursor) => `before: "${cursor}", last: ${page}`),
+  deepCase(shape, role),
+];
+
+const base = ({ field }: Shape, role: Role, what: string) => ({
+  operation: `Query.${field}`,
+  role,
+  what,
+  isDeep: false,
+});
+
+const listCase = (shape: Shape, role: Role, what: string, arguments_: string): Case => ({
+  ...base(shape, role, named(shape, what)),
+  request: async () => query(documentOf(shape, arguments_), role),
+});
+
+const countCase = (shape: Shape, role: Role, what: string, arguments_: string): Case => ({
+  ...base(shape, role, named(shape, what)),
+  request: async () => query(documentOf(shape, arguments_, "totalCount"), role),
+});
+
+const middleCase = (shape: Shape, role: Role, what: string, arguments_: (cursor: string) => string): Case => ({
+  ...base(shape, role, named(shape, what)),
+  async request(ask) {
+    const start = shape.middle ?? `offset: ${await middleOf(shape, role, ask)}`;
+    const response = await ask(query(documentOf(shape, `${start}, first: 1`), role));
+    const [, cursor] = /"endCursor":"([^"]*)"/.exec(response) ?? [];
+    if (cursor === undefined) throw new Error(`No cursor in the middle: ${response}`);
+    return query(documentOf(shape, arguments_(cursor)), role);
+  },
+});
+
+const deepCase = (shape: Shape, role: Role): Case => ({
+  ...base(shape, role, named(shape, "deep offset")),
+  isDeep: true,
+  request: async (ask) => query(documentOf(shape, `offset: ${await middleOf(shape, role, ask)}, first: ${page}`), role),
+});
+
+async function middleOf(shape: Shape, role: Role, ask: (document: string) => Promise<string>): Promise<number> {
+  const response = await ask(query(documentOf(shape, "", "totalCount"), role));
+  return Math.floor((Number(/"totalCount":(\d+)/.exec(response)![1]) - 1) / 2);
+}
+
+const named = ({ connection }: Shape, what: string) => (connection ? `${connection}: ${what}` : what);
+
+function documentOf(
+  { field, connection = field, within = String, arguments: own = "", nodes }: Shape,
+  arguments_: string,
+  selection = `nodes { ${nodes} } pageInfo { endCursor hasNextPage }`,
+): string {
+  const all = [own, arguments_].filter(Boolean).join(", ");
+  return within(`${connection}${all && `(${all})`} { ${selection} }`);
+}
+
+/** A root field with everything it has: selects all fields without arguments, and the plain ones below. */
+export function point(field: string, roles: readonly Role[], variants: Readonly<Record<string, string>>): Case[] {
+  const type = getNamedType(queries[field]!.type);
+  const selection = isObjectType(type) ? ` { ${selectionOf(type, 2)} }` : "";
+  return roles.flatMap((role) =>
+    Object.entries(variants).map(([what, arguments_]) => ({
+      ...base({ field, nodes: "" }, role, what),
+      request: async () => query(`${field}${arguments_ && `(${arguments_})`}${selection}`, role),
+    })),
+  );
+}
+
+function selectionOf(type: GraphQLObjectType, depth: number): string {
+  const fields = Object.values(type.getFields()).filter(({ args }) => !args.some(isRequiredArgument));
+  return fields
+    .flatMap(({ name, args, type: ofField }) => {
+      const ofName = getNamedType(ofField);
+      if (isLeafType(ofName)) return [name];
+      return depth > 1 && args.length === 0 && isObjectType(ofName) ? [`${name} { ${selectionOf(ofName, 1)} }`] : [];
+    })
+    .join(" ");
+}
+
+/** A REST operation by its template, with the path and the query of each variant. */
+export function rest(template: string, roles: readonly Role[], variants: Readonly<Record<string, string>>): Case[] {
+  return roles.flatMap((role) =>
+    Object.entries(variants).map(([what, path]) => ({
+      operation: `GET ${template}`,
+      role,
+      what,
+      isDeep: what.includes("offset"),
+      request: async () => get(path, tokenOf(role)),
+    })),
+  );
+}
+
+/** A write without a body. */
+export const put = (path: string, role: Role, undo: readonly string[]): Case => ({
+  operation: `PUT ${path}`,
+  role,
+  what: "",
+  isDeep: false,
+  undo,
+  request: async () => request("PUT", path, { token: tokenOf(role) }),
+});

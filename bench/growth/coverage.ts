@@ -1,0 +1,66 @@
+import { getNullableType, type GraphQLArgument, isInputObjectType } from "graphql";
+import { type Case, schema } from "./case.js";
+
+/** Fields and operations without cases, and why. */
+const exempt: Readonly<Record<string, string>> = {
+  "Query.applicationTarget": "for proxies and application hosts only",
+  "GET /api/v2/notifications/inbox/watch": "a stream; see the bench fan-out",
+  "GET /api/v2/applications/auth-redirect": "makes a key",
+};
+
+/** Arguments that need no case. */
+const exemptArguments = new Set([
+  "Query.groups complete",
+  "Query.organizationGroups complete",
+  "Query.connectionLogs before",
+]);
+
+interface Description {
+  paths: Record<string, { get?: { parameters?: Array<{ name: string; in: string }> } }>;
+}
+
+/** A read operation with the names of the arguments that narrow it. */
+interface Operation {
+  name: string;
+  arguments: string[];
+}
+
+/** Throws unless every root query field and every REST read has a case, and each of its arguments is in one. */
+export function requireCoverage(cases: readonly Case[], requests: readonly string[], description: Description): void {
+  const text = new Map<string, string>();
+  for (const [nr, { operation }] of cases.entries()) text.set(operation, (text.get(operation) ?? "") + requests[nr]!);
+  const missing = [...rootFields(), ...restReads(description)].flatMap(({ name, arguments: all }) => {
+    if (exempt[name]) return [];
+    const own = text.get(name);
+    if (own === undefined) return [name];
+    const used = (argument: string) => new RegExp(`\\b${argument}[:=]`).test(own);
+    return all
+      .filter((each) => !used(each) && !exemptArguments.has(`${name} ${each}`))
+      .map((each) => `${name} ${each}`);
+  });
+  if (missing.length > 0) throw new Error(`Growth has no case for: ${missing.join(", ")}.`);
+}
+
+const rootFields = (): Operation[] =>
+  Object.values(schema.getQueryType()!.getFields()).map(({ name, args }) => ({
+    name: `Query.${name}`,
+    arguments: args.flatMap(namesOf),
+  }));
+
+/** An argument, or the fields of a filter. */
+function namesOf({ name, type }: GraphQLArgument): string[] {
+  const plain = getNullableType(type);
+  return isInputObjectType(plain) ? Object.keys(plain.getFields()) : [name];
+}
+
+const restReads = ({ paths }: Description): Operation[] =>
+  Object.entries(paths).flatMap(([path, { get }]) =>
+    get
+      ? [
+          {
+            name: `GET ${path}`,
+            arguments: (get.parameters ?? []).filter((parameter) => parameter.in === "query").map(({ name }) => name),
+          },
+        ]
+      : [],
+  );
