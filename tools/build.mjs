@@ -1,6 +1,6 @@
-// Compiles src into dist, bundled with the packages it uses (to read 1,700 modules one by one is a third of a start),
-// and copies along what is not TypeScript. The result replaces dist in one step, so that neither a failure nor an
-// interruption leaves half of it behind. Runs on any Node from 20 on.
+// Compiles src into dist, bundled with its packages (loading 1,700 separate modules takes a third of the start), and
+// copies all other files. The result replaces dist in one step, so that a failure or an interruption never leaves an
+// incomplete build. Runs on Node 20 and newer.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,20 +9,20 @@ import { fileURLToPath } from "node:url";
 const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
 const result = join(project, "dist");
-/** What is started by itself: the server, the command line, and a thread. */
+/** Entry points: the server, the command line, and a worker thread. */
 const programs = ["main", "cli/main", "domain/outside/password-strength-worker"];
-/** Native code, what brings threads of its own, and optional parts of packages that nobody here uses. */
+/** Packages that are not bundled: native code, packages with worker threads, and unused optional dependencies. */
 const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
-/** Inside dist: the fingerprint of what it was made from. */
+/** File in dist with the fingerprint of the sources it was built from. */
 const stamp = ".sources";
 
-/** Whether dist was made from the sources as they are now. */
+/** Whether dist is up to date with the sources. */
 export function isBuilt() {
   const path = join(result, stamp);
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint();
 }
 
-/** Makes dist anew; ends the process with the compiler's messages if that fails. */
+/** Builds dist. If compilation fails, prints the compiler's messages and exits with status 1. */
 export async function build() {
   console.error("Compiling…");
   const made = fingerprint();
@@ -31,7 +31,7 @@ export async function build() {
     await bundle(unfinished);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    console.error(`${error.message}\nCompiling failed.`);
+    console.error(`${error.message}\nCompilation failed.`);
     process.exit(1);
   }
   for (const path of filesOfSource()) {
@@ -42,9 +42,9 @@ export async function build() {
   renameSync(unfinished, result);
 }
 
-/** One file for each program, and one for each part that programs share or load later. */
+/** Writes one file per entry point, and one per chunk that is shared or imported dynamically. */
 async function bundle(folder) {
-  // Loaded here, for there are no packages before the first installation.
+  // Imported here, since no packages are installed before the first run of prepare.mjs.
   const { rolldown } = await import("rolldown");
   const programFiles = programs.map((name) => [name, join(source, `${name}.ts`)]);
   const bundled = await rolldown({
@@ -53,7 +53,7 @@ async function bundle(folder) {
     platform: "node",
     tsconfig: join(project, "tsconfig.json"),
     cwd: project,
-    // A package of Koa's makes functions with it.
+    // A dependency of Koa uses eval.
     checks: { eval: false },
   });
   await bundled.write({
@@ -65,7 +65,7 @@ async function bundle(folder) {
   });
 }
 
-/** Changes with every edited, added, renamed and removed source, and with what they are compiled by. */
+/** Returns a hash that changes when a source or a build setting is edited, added, renamed, or removed. */
 function fingerprint() {
   const hash = createHash("sha256");
   const settings = ["tsconfig.json", "package-lock.json", "tools/build.mjs"];

@@ -1,4 +1,4 @@
-// Writes `schema.graphql`, the schema as clients see it. It is committed, so that changes of it show in reviews.
+// Writes `schema.graphql`, the public schema. It is committed, so that reviews show its changes.
 import "reflect-metadata";
 import { writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";

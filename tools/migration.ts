@@ -1,4 +1,4 @@
-// Prints the SQL that leads from the migrated schema to the one that the entities describe: the body of the next migration.
+// Prints the SQL that migrates the current schema to the one described by the entities: the body of the next migration.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// Makes a fresh clone ready to run: installs what package-lock.json lists and compiles what has changed, and does
-// nothing at all where both are done. Runs before the npm scripts, on any Node from 20 on, with nothing installed.
-// `--bench` also installs what only the benchmarks compare against.
+// Prepares a clone to run: installs the packages in package-lock.json and compiles the sources, unless both are up to
+// date. Runs before the npm scripts, on Node 20 and newer, without any package installed. `--bench` also installs the
+// packages of the benchmarks.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 install(project, "dependencies");
 const bench = join(project, "bench");
 if (process.argv.includes("--bench") && existsSync(join(bench, "package.json")))
-  install(bench, "what the benchmarks need");
+  install(bench, "the dependencies of the benchmarks");
 if (!isBuilt()) await build();
 
 function install(folder, what) {
@@ -26,11 +26,12 @@ function install(folder, what) {
     "--include=optional",
     "--loglevel=error",
   );
-  if (error) fail(`npm could not be run (${error.message}). It comes with Node.js: https://nodejs.org`);
-  if (status !== 0) fail(`Installing ${what} failed; npm says why above. Check the network and try again.`);
+  if (error) fail(`npm could not be started (${error.message}). It is part of Node.js: https://nodejs.org`);
+  if (status !== 0)
+    fail(`Installing ${what} failed; see the npm output above. Check the network connection and try again.`);
 }
 
-/** npm keeps a copy of the lock file of what it has installed, written last: an interrupted installation has none. */
+/** Compares the lock file with npm's copy in node_modules, which npm writes last: an interrupted installation has none. */
 function isInstalled(folder) {
   const installed = packagesOf(join(folder, "node_modules", ".package-lock.json"));
   if (!installed) return false;
@@ -38,7 +39,7 @@ function isInstalled(folder) {
   const isSame = ([path, { version, integrity, optional }]) =>
     installed[path]
       ? installed[path].version === version && installed[path].integrity === integrity
-      : optional || path === ""; // optional ones are for other platforms, "" is the project
+      : optional || path === ""; // optional packages may be for other platforms; "" is the project
   return Object.entries(wanted).every(isSame) && Object.keys(installed).every((path) => path in wanted);
 }
 
@@ -46,7 +47,7 @@ function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, "utf8")).packages : undefined;
 }
 
-/** The npm that runs us, else the one on the path. */
+/** Runs the npm that started this script, otherwise the one on the PATH. */
 function npm(folder, ...args) {
   const cli = process.env.npm_execpath;
   const [program, first] = cli?.endsWith(".js") ? [process.execPath, [cli]] : ["npm", []];

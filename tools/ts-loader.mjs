@@ -1,4 +1,4 @@
-// Runs TypeScript sources directly: swc strips the types and emits the decorator metadata type-graphql reads.
+// Module hooks that run TypeScript sources: swc strips the types and emits the decorator metadata for type-graphql.
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
