@@ -1,5 +1,4 @@
-// npm run bench [-- names… --quick --only TEXT --keep FOLDER]: measures Steward against floors and peers and prints one
-// table. `--only` restricts benches of many cases, `--keep` leaves their filled databases in a folder for the next run.
+// npm run bench: measures Steward against floors and peers, and prints one table.
 import { parseArgs } from "node:util";
 import { benches } from "./benches/index.js";
 import { openDatabase } from "./postgres.js";
@@ -18,9 +17,23 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean" },
     only: { type: "string", default: "" },
     keep: { type: "string" },
+    help: { type: "boolean" },
   },
 });
 const names = benches.map(({ name }) => name);
+if (values.help) {
+  console.log(`Usage: npm run bench -- [NAME…] [OPTIONS]
+
+Runs the named benches, or all of them: ${names.join(", ")}.
+Whole runs are written to bench/results.
+
+Options:
+  --quick        measure briefly, for a rough result
+  --only TEXT    of benches with many cases, run those whose name contains the text
+  --keep FOLDER  keep the filled databases in a folder, for the next run
+  --help         show this help`);
+  process.exit(0);
+}
 const unknown = positionals.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
   console.error(`Unknown: ${unknown.join(", ")}. There are: ${names.join(", ")}.`);

@@ -133,7 +133,7 @@ const logs = ({ users: userCount, auditEvents, connectionLogs }: Size) => `
     ${sqlId("1", `case when n % ${auditEvents / 100} = 3 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)},
     'user', case when n % ${auditEvents / 100} = 5 then 'revoke' else ${oneOf(["create", "update", "delete", "login"])} end,
     case when n % ${auditEvents / 100} = 7 then 'license' else ${oneOf(["group", "user", "organization_member", "api_key"])} end,
-    ${sqlId("2", `n % 5000`)}, 'something',
+    ${sqlId("2", `case when n % ${auditEvents / 100} = 11 then 40 else 100 + n % 5000 end`)}, 'something',
     case when n % ${auditEvents / 50} = 9 then '${known.sideOrganization}' when n % 10 > 0 then ${defaultOrganization} end,
     '{"name": {"old": "one", "new": "another"}}', ${sqlId("d", "n")}::text, '192.0.2.1'
   from generate_series(0, ${auditEvents - 1}) n;

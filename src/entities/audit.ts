@@ -10,6 +10,11 @@ const AuditEventSchema = defineEntity({
     { name: "audit_events_organization_index", properties: ["organizationId", "time", "id"] },
     { name: "audit_events_resource_index", properties: ["resourceId", "time", "id"] },
     { name: "audit_events_resource_type_index", properties: ["resourceType", "time", "id"] },
+    {
+      name: "audit_events_organization_type_index",
+      properties: ["organizationId", "resourceType", "time", "id"],
+    },
+    { name: "audit_events_organization_action_index", properties: ["organizationId", "action", "time", "id"] },
     { name: "audit_events_actor_index", properties: ["actorId", "time", "id"] },
     { name: "audit_events_action_index", properties: ["action", "time", "id"] },
   ],

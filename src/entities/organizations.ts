@@ -39,6 +39,11 @@ const OrganizationMemberSchema = defineEntity({
       expression: `create index organization_members_list_index
         on organization_members (organization_id, username collate "C", user_id)`,
     },
+    {
+      name: "organization_members_roles_index",
+      expression: `create index organization_members_roles_index on organization_members (organization_id, user_id)
+        where roles <> '{}'`,
+    },
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().primary().deleteRule("cascade"),

@@ -31,8 +31,9 @@ export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { o
       max,
       pipeline: true,
       connectionTimeoutMillis: 5_000,
-      // JIT compilation of statements that run for milliseconds costs more than it saves.
-      options: `-c TimeZone=UTC -c jit=off -c statement_timeout=${statementTimeout} -c lock_timeout=${lockTimeout}`,
+      // JIT compilation of statements that run for milliseconds costs more than it saves. Statements are prepared, one for
+      // each combination of filters, and planned once.
+      options: `-c TimeZone=UTC -c jit=off -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeout} -c lock_timeout=${lockTimeout}`,
       application_name: "steward",
       onPoolCreated: (pool: Pool) => {
         created = pool;

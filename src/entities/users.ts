@@ -1,6 +1,15 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 
+const isListed = "deleted_at is null and not is_system";
+
+/** An index in the order of the list of users, of the users with each value of a column. */
+const listedBy = (column: string, name: string) => ({
+  name,
+  expression: `create index ${name} on users (${column}, lower(username collate "C"), id) include (username)
+    where ${isListed}`,
+});
+
 /** People, service accounts, and system identities. Rows of deleted users are kept; their names are available again. */
 const UserSchema = defineEntity({
   name: "User",
@@ -21,14 +30,25 @@ const UserSchema = defineEntity({
     {
       name: "users_list_index",
       expression: `create index users_list_index on users (lower(username collate "C"), id) include (username)
-        where deleted_at is null and not is_system`,
+        where ${isListed}`,
+    },
+    listedBy("status", "users_status_index"),
+    listedBy("login_type", "users_login_type_index"),
+    listedBy("is_service_account", "users_service_account_index"),
+    {
+      name: "users_created_index",
+      expression: `create index users_created_index on users (created_at) where ${isListed}`,
+    },
+    {
+      name: "users_site_roles_index",
+      expression: "create index users_site_roles_index on users (id) where site_roles <> '{}'",
     },
     {
       name: "users_search_index",
       expression: `create index users_search_index on users using gin (
         lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
         (lower(name) collate "C") gin_trgm_ops
-      ) with (fastupdate = off) where deleted_at is null and not is_system`,
+      ) with (fastupdate = off) where ${isListed}`,
     },
   ],
   properties: {

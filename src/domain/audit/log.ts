@@ -5,7 +5,7 @@ import { requireAnyReach } from "../authorization/authorization.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countIn, type Fixed, type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
@@ -53,7 +53,8 @@ export interface AuditEventFilter {
 }
 
 /** Orders newest first. A page may begin only at an event that the caller may read. */
-const newestFirst = (isReadable: Sql): Order => ({
+const newestFirst = (fixed: readonly Fixed[], isReadable: Sql): Order => ({
+  fixed,
   keys: [
     {
       column: sql`e.time`,
@@ -75,36 +76,69 @@ export async function listAuditEvents(
   const problems = new Problems();
   const range = readRange(page, ["time"], problems);
   problems.throwIfAny();
-  const isReadable = everywhere ? sql`true` : inOrganizations(organizations);
-  const matches = allOf(isReadable, await matching(ctx, filter));
-  const select = (beyond?: Sql) => sql`
-    select ${raw(columns)}, (select username from users where id = e.actor_id) as "actorUsername"
-    from audit_events e where ${allOf(matches, beyond)}`;
-  return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, newestFirst(isReadable), select)), {
+  const isReadable = everywhere ? sql`true` : sql`e.organization_id = any(${organizations}::uuid[])`;
+  const ids = await idsIn(ctx, filter);
+  // A caller who may read several organizations filters by the ids of all of them.
+  const onlyReadable = everywhere || organizations.length > 1 ? undefined : organizations[0];
+  const wanted = { ...filter, ...ids, organization: ids.organization ?? onlyReadable };
+  const fixed = fixedBy(wanted);
+  const isOfReadable = wanted.organization && organizations.includes(wanted.organization);
+  const matches = allOf(isOfReadable ? undefined : isReadable, matching(wanted, fixed));
+  const order = newestFirst(fixed, isReadable);
+  const select = (columns: Sql) => (beyond?: Sql) =>
+    sql`select ${columns} from audit_events e where ${allOf(matches, beyond)}`;
+  const selected = sql`${raw(columns)}, (select username from users where id = e.actor_id) as "actorUsername"`;
+  return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, order, select(selected))), {
     cursor: ({ id, time }) => cursor(id, time),
-    count: () => ctx.count(countUpTo(mostCounted, sql`select from audit_events e where ${matches}`)),
+    count: () => ctx.count(countIn(order, select(sql``))),
   });
 }
 
-async function matching(ctx: Context, filter: AuditEventFilter): Promise<Sql> {
+/** Finds the objects that a filter names. */
+async function idsIn(ctx: Context, { actor, organization, resourceId }: AuditEventFilter) {
   const [actorId, organizationId] = await Promise.all([
-    filter.actor ? idNamed(ctx, filter.actor, findUser) : undefined,
-    filter.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,
+    actor ? idNamed(ctx, actor, findUser) : undefined,
+    organization ? idNamed(ctx, organization, findOrganization) : undefined,
   ]);
-  return allOf(
-    given(actorId, (id) => sql`e.actor_id = ${id}`),
-    given(filter.action, (action) => sql`e.action = ${action}`),
-    given(filter.resourceType, (type) => sql`e.resource_type = ${type}`),
-    given(filter.resourceId, (id) => sql`e.resource_id = ${isUuid(id) ? id.toLowerCase() : id}`),
-    given(organizationId, (id) => sql`e.organization_id = ${id}`),
+  const isId = resourceId && isUuid(resourceId);
+  return { actor: actorId, organization: organizationId, resourceId: isId ? resourceId.toLowerCase() : resourceId };
+}
+
+const columnOf = {
+  actor: sql`e.actor_id`,
+  action: sql`e.action`,
+  resourceType: sql`e.resource_type`,
+  resourceId: sql`e.resource_id`,
+  organization: sql`e.organization_id`,
+} satisfies Partial<Record<keyof AuditEventFilter, Sql>>;
+
+const equal = Object.keys(columnOf) as Array<keyof typeof columnOf>;
+
+/** The leading columns of indexes, the most selective index first. */
+const indexes = [
+  ["resourceId"],
+  ["actor"],
+  ["organization", "action"],
+  ["action"],
+  ["organization", "resourceType"],
+  ["resourceType"],
+  ["organization"],
+] as const;
+
+/** The leading columns of the most selective index that serves a filter. */
+function fixedBy(filter: AuditEventFilter): Fixed[] {
+  const index = indexes.find((keys) => keys.every((key) => filter[key])) ?? [];
+  return index.map((key) => ({ column: columnOf[key], value: filter[key]! }));
+}
+
+const matching = (filter: AuditEventFilter, fixed: readonly Fixed[]): Sql =>
+  allOf(
+    ...equal
+      .filter((key) => !fixed.some(({ column }) => column === columnOf[key]))
+      .map((key) => given(filter[key], (value) => sql`${columnOf[key]} = ${value}`)),
     given(filter.after, (time) => sql`e.time >= ${time}`),
     given(filter.before, (time) => sql`e.time <= ${time}`),
   );
-}
-
-/** Compares a single id by `=`: then, unlike for an array, Postgres reads the index in the order of time. */
-const inOrganizations = (ids: readonly string[]): Sql =>
-  ids.length === 1 ? sql`e.organization_id = ${ids[0]}` : sql`e.organization_id = any(${ids}::uuid[])`;
 
 /** Deletes events after `STEWARD_AUDIT_RETENTION`; never if it is 0. */
 export const auditPurge = purge("audit_events", {

@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, type Order, rowsIn } from "../kernel/list.js";
+import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
@@ -13,7 +13,7 @@ import { readConnectionSearch } from "./search.js";
 import { fromEach, type Selection, selectionOf } from "./selection.js";
 
 /** Maximum exact count. The count of more connections is `countCap + 1`. */
-export const countCap = 2000;
+export const countCap = mostCounted;
 
 /** Lists connections, newest first: all of them for auditors, else those of organizations within the caller's reach. */
 export async function listConnectionLogs(

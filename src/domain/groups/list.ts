@@ -1,13 +1,13 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { reach } from "../authorization/authorization.js";
+import { reach, sight } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
 import { type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
-import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, containing, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findUser } from "../users/users.js";
 import {
   groupColumns,
@@ -58,11 +58,12 @@ export async function listGroups(
   problems.throwIfAny(invalidQuery);
   const { listed } = membersAtOnce;
   const pages = pagesColumn(ctx, members, listed);
-  const isNarrow = complete || filter?.hasMember || filter?.ids || isReadableGroup(ctx);
+  const { organization: _, ...narrowing } = filter ?? {};
+  const isSorted = complete || Object.values(narrowing).some(Boolean) || !readsOrganizations(ctx);
   const from = (condition: Sql) =>
-    isNarrow
+    isSorted
       ? sql`${raw(groupsWithOrganization)} where ${allOf(inOrganization, condition)}`
-      : byOrganization(organization, range, condition);
+      : byOrganization(ctx, organization, range, condition);
   const select = (beyond?: Sql) => sql`
     select ${raw(groupColumns)}, ${raw(String(listed))} as "membersAtOnce"${pages} from ${from(allOf(matches, beyond))}`;
   return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, byName(ctx), select)), {
@@ -71,11 +72,18 @@ export async function listGroups(
   });
 }
 
+/** Whether the caller may read all groups of an organization, and not only the groups that it is in. */
+function readsOrganizations({ actor }: Context): boolean {
+  const { everywhere, organizations } = sight(actor, "group:read");
+  return everywhere || organizations.length > 0;
+}
+
 /**
- * Selects groups by organization: for each, only as many as the range can need, by the index of names. A join would
- * sort all groups.
+ * Selects groups by organization: for each, only as many as the range can need, by the index of names. A join, which is
+ * faster if only some groups match, would sort all groups.
  */
-function byOrganization(organization: string | null, { limit, offset, backward }: Range, condition: Sql): Sql {
+function byOrganization(ctx: Context, organization: string | null, range: Range, condition: Sql): Sql {
+  const { limit, offset, backward } = range;
   const order = { keys: [{ column: sql`g.name`, ofPlace: () => sql`null` }], id: sql`g.id` };
   const ofEach = rowsIn(
     { limit: limit + offset, offset: 0, backward },
@@ -86,9 +94,18 @@ function byOrganization(organization: string | null, { limit, offset, backward }
   const isSelected = allOf(
     sql`deleted_at is null`,
     given(organization, (id) => sql`id = ${id}`),
+    hasReadableGroups(ctx),
   );
   return sql`(select * from organizations where ${isSelected} order by name${raw(backward ? " desc" : "")}) o
     cross join lateral (${ofEach}) g`;
+}
+
+/** The condition that the caller may read groups of an organization; absent if it always holds. */
+function hasReadableGroups({ actor }: Context): Sql | undefined {
+  const { everywhere, organizations } = sight(actor, "group:read");
+  if (everywhere) return undefined;
+  return sql`(id = any(${organizations}::uuid[])
+    or id in (select organization_id from organization_members where user_id = ${userIdOf(actor) ?? null}))`;
 }
 
 /** Lists the groups of one organization, which the caller must be able to read. */
@@ -123,8 +140,8 @@ async function matching(ctx: Context, filter: GroupFilter, problems: Problems): 
     given(source, (made) => sql`g.source = ${made}`),
     given(
       search,
-      (part) => sql`(position(lower(${part}) in lower(g.name)) > 0
-        or position(lower(${part}) in lower(g.display_name)) > 0)`,
+      (part) =>
+        sql`(lower(g.name) like lower(${containing(part)}) or lower(g.display_name) like lower(${containing(part)}))`,
     ),
   );
 }

@@ -1,7 +1,8 @@
 import { siteRoles } from "../authorization/authorization.js";
 import { folded, foldedSql } from "../kernel/folding.js";
+import type { Search } from "../kernel/list.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
-import { anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
 
 const keys = {
   name: anyText,
@@ -17,13 +18,17 @@ const keys = {
 
 const username = raw(foldedSql("u.username"));
 const email = raw(foldedSql("u.email"));
+const name = sql`lower(u.name) collate "C"`;
 
-/** Parses a member search into conditions on the user `u`, all of which must hold. Throws BAD_USER_INPUT. */
-export function memberSearch(text: string | undefined): Sql[] {
-  const { words, terms } = parseSearch(text, keys, "Invalid member search query.");
-  return [
-    ...words.map((term) => anyOf(...term.map((word) => isInNames(containing(folded(word)))))),
-    ...terms.name.map((term) => anyOf(...term.map((part) => sql`lower(u.name) like lower(${containing(part)})`))),
+/** A condition on members `u`. `candidates` selects all users that match, by an index if the search has a text. */
+export type MemberSearch = Pick<Search, "matches" | "candidates">;
+
+/** Parses a member search. Throws BAD_USER_INPUT. */
+export function memberSearch(text: string | null | undefined): MemberSearch | undefined {
+  const { words, terms } = parseSearch(text ?? "", keys, "Invalid member search query.");
+  const conditions = [
+    ...words.map((term) => term.map(folded)).map((term) => anyOf(contains(username, term), contains(email, term))),
+    ...terms.name.map((term) => contains(name, term, (pattern) => sql`lower(${pattern})`)),
     ...terms.role.filter((term) => !term.includes("member")).map((term) => sql`u.site_roles && ${term}::text[]`),
     ...terms.status.map((term) => sql`u.status = any(${term}::text[])`),
     ...terms.login_type.map((term) => sql`u.login_type = any(${term}::text[])`),
@@ -33,9 +38,19 @@ export function memberSearch(text: string | undefined): Sql[] {
     ...terms.last_seen_after.map((term) => sql`u.last_seen_at >= ${earliest(term)}`),
     ...terms.last_seen_before.map((term) => sql`u.last_seen_at <= ${latest(term)}`),
   ];
+  if (conditions.length === 0) return undefined;
+  const matches = allOf(...conditions);
+  return {
+    matches,
+    candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
+  };
 }
 
-const isInNames = (part: string) => sql`(${username} like ${part} or ${email} like ${part})`;
+/** Whether a text contains any of the parts, once folded. Only the condition of a single part can use an index. */
+const contains = (text: Sql, parts: readonly string[], fold = (pattern: Sql) => pattern): Sql =>
+  parts.length === 1
+    ? sql`${text} like ${fold(sql`${containing(parts[0]!)}::text`)}`
+    : sql`${text} like any(array(select ${fold(sql`p`)} from unnest(${parts.map(containing)}::text[]) p))`;
 
 const earliest = (times: string[]) => times.reduce((a, b) => (a < b ? a : b));
 const latest = (times: string[]) => times.reduce((a, b) => (a > b ? a : b));

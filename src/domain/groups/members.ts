@@ -4,14 +4,14 @@ import { may, reach } from "../authorization/authorization.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
 import { jsonOf, timeText } from "../kernel/json.js";
-import { type Order, rowsIn } from "../kernel/list.js";
+import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import { allOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
 import { memberships } from "./memberships.js";
-import { memberSearch } from "./member-search.js";
+import { type MemberSearch, memberSearch } from "./member-search.js";
 
 /** A user in a group. */
 export interface GroupMemberRow {
@@ -53,7 +53,7 @@ export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 /** A parsed query. */
 interface Selection {
   range: Range;
-  matches: Sql[];
+  search: MemberSearch | undefined;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
@@ -63,32 +63,42 @@ function readQuery({ filter, complete, ...page }: MembersQuery, atOnce: number =
   const range = complete ? { limit: atOnce, offset: 0, backward: false } : readRange(page, ["text"], problems);
   problems.throwIfAny(invalidQuery);
   const search = filter?.search ?? undefined;
-  return { range, matches: memberSearch(search), key: JSON.stringify([range, search]) };
+  return { range, search: memberSearch(search), key: JSON.stringify([range, search]) };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
 const manyMembers = 5000;
+
+/** The condition that the user `u` is a member `m` of the group `g`. */
+const isMember = sql`m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = u.id`;
 
 // `offset 0` forces nested loops: one plan serves all groups, and Postgres would join whole tables for small ones, too.
 const sources = {
   /** Reads memberships, and the user of each. */
   members: sql`${raw(memberships)} m cross join lateral (select * from users where id = m.user_id offset 0) u
     where m.group_id = g.id`,
-  /**
-   * Reads users in order, and probes for the membership of each. Deleted users are neither in groups nor in the index.
-   */
-  users: sql`users u cross join lateral (
-      select added_at from ${raw(memberships)} m where m.group_id = g.id and m.user_id = u.id offset 0
-    ) m where u.deleted_at is null`,
+  /** Reads users in order, and probes for the membership of each. */
+  users: sql`users u cross join lateral (select added_at from ${raw(memberships)} m where ${isMember} offset 0) m
+    where u.deleted_at is null and not u.is_system`,
 };
+
+/** Searches the users for members of the group `g`. */
+const amongUsers = ({ matches, candidates }: MemberSearch): Search => ({
+  columns: sql`u.*`,
+  from: (more) => sql`from users u where u.deleted_at is null and not u.is_system and ${allOf(more)}`,
+  // For `exists`, Postgres would first read all members.
+  matches: allOf(matches, sql`coalesce((select true from ${raw(memberships)} m where ${isMember}), false)`),
+  candidates,
+});
 
 /**
  * Reads a value from the members `m` (users `u`) of the group `g` that the caller may read: all, or only the caller.
+ * `ofMany` reads it if the group has many.
  */
-function fromReadable({ actor }: Context, read: (source: Sql) => Sql): Sql {
+function fromReadable({ actor }: Context, read: (source: Sql) => Sql, ofMany = read(sources.users)): Sql {
   const { everywhere, organizations } = reach(actor, "group_member:read");
   const all = sql`case when g.member_count < ${raw(String(manyMembers))}
-    then (${read(sources.members)}) else (${read(sources.users)}) end`;
+    then (${read(sources.members)}) else (${ofMany}) end`;
   if (everywhere) return all;
   const own = read(sql`${sources.members} and m.user_id = ${userIdOf(actor) ?? null}`);
   if (organizations.length === 0) return sql`(${own})`;
@@ -117,12 +127,23 @@ const byName = (ctx: Context): Order => ({
 const memberFields = sql`${raw(jsonOf(userColumns))} as "user", ${raw(timeText("u.added_at"))} as "addedAt"`;
 
 /** Reads a page of members of the group `g` as JSON. */
-const readPage = (ctx: Context, { range, matches }: Selection): Sql =>
-  fromReadable(ctx, (source) => {
-    const select = (beyond?: Sql) => sql`select u.*, m.added_at from ${source} and ${allOf(...matches, beyond)}`;
-    return sql`select coalesce(json_agg(r), '[]')
-      from (select ${memberFields} from (${rowsIn(range, byName(ctx), select)}) u) r`;
-  });
+function readPage(ctx: Context, { range, search }: Selection): Sql {
+  const order = byName(ctx);
+  const toJson = (rows: Sql) =>
+    sql`select coalesce(json_agg(r), '[]') from (select ${memberFields} from (${rows}) u) r`;
+  const read = (source: Sql) =>
+    toJson(
+      rowsIn(
+        range,
+        order,
+        (beyond) => sql`select u.*, m.added_at from ${source} and ${allOf(search?.matches, beyond)}`,
+      ),
+    );
+  if (!search) return fromReadable(ctx, read);
+  const found = matchesIn(range, order, amongUsers(search));
+  const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember})`;
+  return fromReadable(ctx, read, toJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`));
+}
 
 /** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */
 export function pagesColumn(ctx: Context, queries: readonly MembersQuery[], atOnce: number): Sql {
@@ -161,18 +182,19 @@ const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise
   readTogether(ctx, selections, (selection) => readPage(ctx, selection), []);
 
 async function countMembers(ctx: Context, selected: GroupSelection): Promise<number> {
-  if (selected.selection.matches.length > 0) return ctx.load(countMatches, selected);
+  if (selected.selection.search) return ctx.load(countFound, selected);
   // A caller who may read the group but not all members is a member.
   return readsAll(ctx, selected.group) ? selected.group.totalMemberCount : 1;
 }
 
-const countMatches = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
-  readTogether(
-    ctx,
-    selections,
-    ({ matches }) => fromReadable(ctx, (source) => sql`select count(*) from ${source} and ${allOf(...matches)}`),
-    0,
-  );
+const countFound = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
+  readTogether(ctx, selections, (selection) => readCount(ctx, selection), 0);
+
+/** Counts the members of the group `g` that match a search. The contract asks for the exact number. */
+function readCount(ctx: Context, { search }: Selection): Sql {
+  const count = (source: Sql) => sql`select count(*) from ${source} and ${allOf(search?.matches)}`;
+  return fromReadable(ctx, count, search && countAllMatches(byName(ctx), amongUsers(search), count(sources.members)));
+}
 
 /** Reads a value for each group, in one statement for all groups with the same query. */
 async function readTogether<Value>(

@@ -6,8 +6,8 @@ import { allOf, given, sql } from "../kernel/sql.js";
  * members are those of the organization, with `added_at` null.
  */
 export const memberships = `(
-  select group_id, user_id, created_at as added_at from group_members
-  union all select organization_id, user_id, null from organization_members)`;
+  select group_id, organization_id, user_id, created_at as added_at from group_members
+  union all select organization_id, organization_id, user_id, null from organization_members)`;
 
 /**
  * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All

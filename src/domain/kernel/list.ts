@@ -3,6 +3,8 @@ import { allOf, joined, raw, type Sql, sql } from "./sql.js";
 
 /** The order of a list: by keys, then by id. Requires an index of the same order. */
 export interface Order {
+  /** Columns that a filter restricts to a value, and with which the index begins. */
+  fixed?: readonly Fixed[];
   keys: readonly OrderedBy[];
   id: Sql;
   isDescending?: boolean;
@@ -13,6 +15,11 @@ export interface OrderedBy {
   column: Sql;
   /** The key of the row with an id; null if the caller may not read the row, because its position discloses the key. */
   ofPlace: (id: string) => Sql;
+}
+
+export interface Fixed {
+  column: Sql;
+  value: string | boolean;
 }
 
 /** The limits for which Postgres plans: sizes of pages, plus the row that shows whether more follow. */
@@ -35,13 +42,20 @@ export function rowsIn(range: Range, order: Order, select: (beyond?: Sql) => Sql
 }
 
 /** The clauses of a range: `order by`, and the condition that rows are beyond its start. */
-function read({ place, backward }: Range, { keys, id, isDescending = false }: Order) {
+function read({ place, backward }: Range, { fixed = [], keys, id, isDescending = false }: Order) {
   const descends = isDescending !== backward;
-  const columns = [...keys.map(({ column }) => column), id];
+  const columns = [...fixed.map(({ column }) => column), ...keys.map(({ column }) => column), id];
   const direction = sql`order by ${joined(columns.map((column) => sql`${column}${raw(descends ? " desc" : "")}`))}`;
-  const beyond = (values: Sql) => sql`(${joined(columns)}) ${raw(descends ? "<" : ">")} (${values})`;
-  const start =
-    place && beyond(joined([...keys.map(({ ofPlace }, n) => place.keys?.[n] ?? ofPlace(place.id)), place.id]));
+  // Comparisons instead of `=`, for which Postgres would drop the columns from the order, and might read the whole list
+  // in the order of the other columns. A single one at each end, since it starts the index scan at any of several.
+  const isAt = (operator: string) =>
+    sql`(${joined(fixed.map(({ column }) => column))}) ${raw(operator)} (${joined(fixed.map(({ value }) => value))})`;
+  const [first, last] = fixed.length > 0 ? (descends ? ["<=", ">="] : [">=", "<="]).map(isAt) : [];
+  const beyond = (row: Sql) => allOf(sql`(${joined(columns)}) ${raw(descends ? "<" : ">")} (${row})`, last);
+  const position = place && [...keys.map(({ ofPlace }, n) => place.keys?.[n] ?? ofPlace(place.id)), place.id];
+  const start = position
+    ? beyond(joined([...fixed.map(({ value }) => value), ...position]))
+    : first && allOf(first, last);
   return { columns, direction, beyond, start };
 }
 
@@ -65,46 +79,85 @@ export interface Search {
   candidates: Sql;
 }
 
-/** Number of rows that a search reads from the list before it uses its index. */
-const searchedFirst = 500;
+/** Numbers of rows that a search reads from the list: at first, and further if that many of the first match. */
+const searched = { first: 500, frequent: 10, further: 5000 };
 
 /**
  * Selects the matching rows of a range, plus one if more follow. Frequent matches are found among the next rows of the
  * list; only if these do not fill the page, rare matches are found by the index. The latter are sorted before they are
  * limited, since Postgres would read the list in order for a limit.
  */
-export function matchesIn(range: Range, order: Order, { columns, from, matches, candidates }: Search): Sql {
+export function matchesIn(range: Range, order: Order, search: Search): Sql {
   const { limit, offset } = range;
   const { direction, start } = read(range, order);
-  const walk = (beyond?: Sql) => sql`select ${columns}, ${matches} as matches ${from(beyond)}`;
+  const { columns, from, matches } = search;
   const stretch = sql`limit ${limit + 1} offset ${offset}`;
+  const isFull = (page: string) => sql`(select count(*) from ${raw(page)}) > ${limit}::int`;
+  const isIndexed = sql`(select not enough and not further from found)`;
   return sql`
-    with near as materialized (${rowsIn({ ...range, limit: searchedFirst, offset: 0 }, order, walk)}),
-      page as materialized (select * from near where matches ${stretch}),
-      found as materialized (
-        select (select count(*) from page) > ${limit}::int or (select count(*) from near) <= ${searchedFirst}::int as enough),
+    with near as materialized (${walk(searched.first, range, order, search)}),
+      page as materialized (select id from near where matches ${stretch}),
+      seen as materialized (
+        select case when ${isFull("page")} then true else count(*) <= ${searched.first}::int end as enough,
+          count(*) filter (where matches) >= ${searched.frequent}::int as frequent from near),
+      further as materialized (
+        select id from (${walk(searched.further, range, order, search)}) w
+        where matches and (select not enough and frequent from seen) ${stretch}),
+      found as materialized (select enough, ${isFull("further")} as further from seen),
       indexed as materialized (
-        select ${columns}, true ${from(allOf(sql`not (select enough from found)`, isCandidate(order, candidates), matches, start))}
-        ${direction})
-    select * from page where (select enough from found) union all (select * from indexed ${stretch})`;
+        select ${order.id} as id ${from(allOf(isIndexed, isCandidate(order, search), matches, start))} ${direction}),
+      chosen as (
+        select id from page where (select enough from found)
+        union all select id from further where (select further from found)
+        union all (select id from indexed ${stretch}))
+    select r.* from chosen cross join lateral (select ${columns} ${from(sql`${order.id} = chosen.id`)} offset 0) r`;
+}
+
+/** Reads the ids of the first rows of a range, plus one if more follow, and whether each matches. */
+function walk(limit: number, range: Range, order: Order, { from, matches }: Omit<Search, "columns">): Sql {
+  const { direction, start } = read(range, order);
+  return sql`
+    select ${order.id} as id, ${matches} as matches ${from(start)} ${direction} limit ${raw(String(limit + 1))}`;
 }
 
 /** Maximum count of a list, unless its contract requires the exact number. */
-export const mostCounted = 10_000;
+export const mostCounted = 2000;
 
 /** Counts `rows` (`select from …`) up to a limit. */
 export const countUpTo = (limit: number, rows: Sql): Sql =>
   sql`select count(*) from (${rows} limit ${raw(String(limit))}) counted`;
 
-/** Counts the rows that match a search, up to `mostCounted`: in the list if it is short, otherwise by the index. */
-export function countMatches(order: Order, { from, matches, candidates }: Omit<Search, "columns">): Sql {
-  const walk = () => sql`select ${matches} as matches ${from()}`;
+/** Counts the rows of a list by the index of its order, up to `mostCounted`. */
+export function countIn(order: Order, select: (condition?: Sql) => Sql): Sql {
+  const { direction, start } = read({ limit: mostCounted, offset: 0, backward: false }, order);
+  return countUpTo(mostCounted, sql`${select(start)} ${direction}`);
+}
+
+/** Number of matches among the first rows from which on a list is counted row by row, and not by the index. */
+const countedFrom = 25;
+
+/** Counts the rows that match a search, up to `mostCounted`. */
+export function countMatches(order: Order, search: Omit<Search, "columns">): Sql {
+  const all = sql`select ${search.from(sql`(${search.matches}) is true`)}`;
+  return sql`select least((${countAllMatches(order, search, countUpTo(mostCounted, all))}), ${mostCounted}::int) as count`;
+}
+
+/**
+ * Counts all rows that match a search: among the first rows if the list has no more, otherwise by `all`, a statement
+ * that reads the whole list, or, if matches are rare, by the index.
+ */
+export function countAllMatches(order: Order, search: Omit<Search, "columns">, all: Sql): Sql {
+  const { from, matches } = search;
+  const near = walk(searched.first, { limit: searched.first, offset: 0, backward: false }, order, search);
   return sql`
-    with near as materialized (${rowsIn({ limit: searchedFirst, offset: 0, backward: false }, order, walk)})
-    select case when (select count(*) from near) <= ${searchedFirst}::int then (select count(*) from near where matches)
-      else (select least(count(*), ${mostCounted}::int) ${from(allOf(isCandidate(order, candidates), matches))})
-    end as count`;
+    with near as materialized (${near}),
+      seen as materialized (select count(*) as rows, count(*) filter (where matches) as matching from near)
+    select case when rows <= ${searched.first}::int then matching
+      when matching >= ${countedFrom}::int then (${all})
+      else (select count(*) ${from(allOf(isCandidate(order, search), matches))})
+    end as count from seen`;
 }
 
 /** An array, for which Postgres expects few values and looks up each one. */
-const isCandidate = ({ id }: Order, candidates: Sql): Sql => sql`${id} = any(array(${candidates}))`;
+const isCandidate = ({ id }: Order, { candidates }: Pick<Search, "candidates">): Sql =>
+  sql`${id} = any(array(${candidates}))`;

@@ -1,4 +1,4 @@
-/** A page of a list. Methods are evaluated on demand; `count` executes a statement. */
+/** A page of a list. Methods are evaluated on demand; `count` executes a statement unless the page is the whole list. */
 export interface Page<Node> {
   nodes: Node[];
   hasNextPage: boolean;

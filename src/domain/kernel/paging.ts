@@ -106,11 +106,12 @@ export function pageOf<Node>(
   const nodes = fetched.slice(0, limit);
   const more = fetched.length > limit;
   const skipped = place !== undefined || offset > 0;
+  const isWholeList = !skipped && !more;
   return {
     nodes: backward ? nodes.toReversed() : nodes,
     hasNextPage: backward ? skipped : more,
     hasPreviousPage: backward ? more : skipped,
     cursor: cursorOf,
-    count,
+    count: isWholeList ? () => Promise.resolve(nodes.length) : count,
   };
 }

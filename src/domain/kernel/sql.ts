@@ -8,9 +8,11 @@ export function allOf(...conditions: ReadonlyArray<Sql | undefined>): Sql {
   return present.length > 0 ? joined(present, " and ") : sql`true`;
 }
 
-/** The condition of a filter; `undefined` if the filter has no value. */
-export const given = <Value>(value: Value | null | undefined, condition: (value: Value) => Sql): Sql | undefined =>
-  value == null ? undefined : condition(value);
+/** What a filter stands for, such as a condition; `undefined` if the filter has no value. */
+export const given = <Value, Meaning>(
+  value: Value | null | undefined,
+  meaning: (value: Value) => Meaning,
+): Meaning | undefined => (value == null ? undefined : meaning(value));
 
 /** Joins conditions with `or`. */
 export const anyOf = (...conditions: readonly Sql[]): Sql => sql`(${joined(conditions, " or ")})`;

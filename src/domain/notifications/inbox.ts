@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countIn, countMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
@@ -149,19 +149,13 @@ const newestFirst = (userId: string): Order => ({
   isDescending: true,
 });
 
-/**
- * The source `item` of filtered notifications. Finds targets by their index first, which has the user and the targets:
- * for a rare target, Postgres would otherwise read the whole inbox in order.
- */
-const source = (userId: string, { targets }: InboxFilter): Sql =>
-  targets
-    ? sql`(
-        with found as materialized (
-          select * from inbox_notifications where (targets || user_id) @> (${targets}::uuid[] || ${userId}::uuid)
-        )
-        select * from found
-      ) item`
-    : sql`inbox_notifications item`;
+/** The search for targets, by the index that has the user and the targets. */
+const targeted = (userId: string, targets: readonly string[], filter: InboxFilter): Search => ({
+  columns: inboxColumns,
+  from: (more) => sql`from inbox_notifications item where item.user_id = ${userId} and ${allOf(more)}`,
+  matches: matching(userId, filter),
+  candidates: sql`select id from inbox_notifications where (targets || user_id) @> (${targets}::uuid[] || ${userId}::uuid)`,
+});
 
 /** Lists the inbox of the caller, newest first. Counts up to `mostCounted`. */
 export async function listInboxNotifications(
@@ -175,16 +169,19 @@ export async function listInboxNotifications(
   const range = readRange(wanted, ["time"], problems);
   problems.throwIfAny(invalidQuery);
 
-  const matches = matching(userId, filter);
-  const from = source(userId, filter);
-  const select = (beyond?: Sql) => sql`select ${inboxColumns} from ${from} where ${allOf(matches, beyond)}`;
+  const order = newestFirst(userId);
+  const search = given(filter.targets, (targets) => targeted(userId, targets, filter));
+  const select = (columns: Sql) => (beyond?: Sql) =>
+    sql`select ${columns} from inbox_notifications item where ${allOf(matching(userId, filter), beyond)}`;
   const [rows] = await Promise.all([
-    ctx.select<InboxNotification>(rowsIn(range, newestFirst(userId), select)),
+    ctx.select<InboxNotification>(
+      search ? matchesIn(range, order, search) : rowsIn(range, order, select(inboxColumns)),
+    ),
     requirePlace(ctx, range),
   ]);
   return pageOf(range, rows, {
     cursor: (each) => cursor(each.id, each.createdAt),
-    count: () => ctx.count(countUpTo(mostCounted, sql`select from ${from} where ${matches}`)),
+    count: () => ctx.count(search ? countMatches(order, search) : countIn(order, select(sql``))),
   });
 }
 

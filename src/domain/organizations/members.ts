@@ -16,7 +16,7 @@ import { lockMemberships } from "../groups/memberships.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
 import { type PageArguments, readRange } from "../kernel/paging.js";
-import { anyOf, given, sql } from "../kernel/sql.js";
+import { anyOf, given, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import {
@@ -28,7 +28,7 @@ import {
   type UserRow,
   userTarget,
 } from "../users/users.js";
-import { membersOf, pageByName } from "../users/listing.js";
+import { membersOf, type Narrowing, pageByName } from "../users/listing.js";
 import { isReadable } from "../users/readable.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
 import { searchOf, searchProblem } from "../users/search.js";
@@ -73,12 +73,22 @@ export async function listOrganizationMembers(
   const listing = {
     columns: memberColumns,
     roster: membersOf(organization.id),
-    condition: given(role, (held) => sql`${isReadableMember} and ${held} = any(m.roles)`),
-    search: search ? searchOf(search, isReadableMember) : undefined,
+    narrowings: [
+      given(search || undefined, (text) => searchOf(text, isReadableMember)),
+      given(role, (held) => holders(held, organization.id, isReadableMember)),
+    ].filter((narrowing) => narrowing !== undefined),
     isPlace: anyOf(isMember, isReadable(ctx, "place")),
   };
   return pageByName(ctx, range, listing, (member: MemberRow) => visiblePart(ctx, member));
 }
+
+/** Members with a role that the caller may read. */
+const holders = (role: OrganizationRole, organizationId: string, isReadableMember: Sql): Narrowing => ({
+  matches: sql`${isReadableMember} and ${role} = any(m.roles)`,
+  candidates: sql`
+    select user_id from organization_members
+    where organization_id = ${organizationId} and roles <> '{}' and ${role} = any(roles)`,
+});
 
 /** Whether the caller may read every user who is a member of the organization. */
 function readsAll({ actor }: Context, organizationId: string): boolean {

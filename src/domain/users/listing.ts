@@ -3,10 +3,10 @@ import type { Role } from "../authorization/roles.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { countMatches, countUpTo, matchesIn, mostCounted, type Order, rowsIn, type Search } from "../kernel/list.js";
+import { countIn, countMatches, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
-import { allOf, anyOf, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { isReadable } from "./readable.js";
 import { searchOf, searchProblem } from "./search.js";
@@ -51,15 +51,23 @@ export const membersOf = (organizationId: string): Roster => ({
   username: raw(`m.username collate "C"`),
   id: raw("m.user_id"),
   index: sql`from organization_members m where m.organization_id = ${organizationId}`,
-  from: sql`from organization_members m join users u on u.id = m.user_id where m.organization_id = ${organizationId}`,
+  // `offset 0` forces a nested loop, which reads no more members than a page needs.
+  from: sql`from organization_members m cross join lateral (select * from users where id = m.user_id offset 0) u
+    where m.organization_id = ${organizationId}`,
 });
+
+/** A condition on the users `u` of a roster, and the ids that an index finds for it. */
+export type Narrowing = Pick<Search, "matches" | "candidates">;
 
 interface Listing {
   columns: string;
   roster: Roster;
+  /** The column by which a filter selects from all users. */
+  fixed?: readonly Fixed[];
   /** Selects from the roster; absent, all of it. */
   condition?: Sql | undefined;
-  search?: Pick<Search, "matches" | "candidates"> | undefined;
+  /** Conditions that may match few users. */
+  narrowings?: readonly Narrowing[];
   /** Whether a page may begin at the user `place`, named by id: its position would disclose an unreadable username. */
   isPlace: Sql;
 }
@@ -68,22 +76,33 @@ interface Listing {
 export async function pageByName<Node extends Pick<UserRow, "id" | "username">>(
   ctx: Context,
   range: Range,
-  { columns, roster, condition, search, isPlace }: Listing,
+  { columns, roster, fixed = [], condition, narrowings = [], isPlace }: Listing,
   visible: (row: never) => Node,
 ): Promise<Page<Node>> {
   const place = (id: string) =>
     sql`(select ${raw(foldedSql("place.username"))} from users place where place.id = ${id} and ${isPlace})`;
-  const order: Order = { keys: [{ column: roster.username, ofPlace: place }], id: roster.id };
-  const from = (more?: Sql) => sql`${roster.from} and ${allOf(more)}`;
-  const index = (more?: Sql) => sql`${condition ? roster.from : roster.index} and ${allOf(condition, more)}`;
-  const found = search && { columns: raw(columns), from, ...search, matches: allOf(condition, search.matches) };
+  const order: Order = { fixed, keys: [{ column: roster.username, ofPlace: place }], id: roster.id };
+  const from = (more?: Sql) => sql`${roster.from} and ${allOf(condition, more)}`;
+  const index = (more?: Sql) => (condition ? from(more) : sql`${roster.index} and ${allOf(more)}`);
+  const found = searchFor(narrowings, { columns: raw(columns), from });
   const rows = found
     ? matchesIn(range, order, found)
-    : rowsIn(range, order, (beyond) => sql`select ${raw(columns)} ${from(allOf(condition, beyond))}`, index);
+    : rowsIn(range, order, (beyond) => sql`select ${raw(columns)} ${from(beyond)}`, index);
   return pageOf(range, (await ctx.select<never>(rows)).map(visible), {
     cursor: ({ id, username }) => cursor(id, folded(username)),
-    count: () => ctx.count(found ? countMatches(order, found) : countUpTo(mostCounted, sql`select ${index()}`)),
+    count: () => ctx.count(found ? countMatches(order, found) : countIn(order, (more) => sql`select ${index(more)}`)),
   });
+}
+
+/** The search for users that all conditions match, with the index of the first. */
+function searchFor([first, ...others]: readonly Narrowing[], list: Pick<Search, "columns" | "from">) {
+  return (
+    first && {
+      ...list,
+      matches: allOf(first.matches, ...others.map(({ matches }) => matches)),
+      candidates: first.candidates,
+    }
+  );
 }
 
 /** Lists the users that the caller may read, by username. Omits deleted users and system identities. */
@@ -97,11 +116,15 @@ export async function listUsers(
   const range = readRange(page, ["text"], problems);
   problems.throwIfAny();
   const organizationId = filter?.organization ? (await findOrganization(ctx, filter.organization)).id : undefined;
+  const roster = readableRoster(ctx, organizationId);
+  const equal = equalTo(filter ?? {});
+  const fixed = roster === allUsers ? equal.slice(0, 1) : [];
   const listing = {
     columns: userColumns,
-    roster: readableRoster(ctx, organizationId),
-    condition: matching(filter ?? {}, organizationId),
-    search: filter?.search ? searchOf(filter.search) : undefined,
+    roster,
+    fixed,
+    condition: conditionOf(equal.slice(fixed.length)),
+    narrowings: narrowingsOf(filter ?? {}, organizationId),
     isPlace: isReadable(ctx, "place"),
   };
   return pageByName(ctx, range, listing, (user: UserRow) => user);
@@ -118,29 +141,48 @@ function readableRoster(ctx: Context, organizationId: string | undefined): Roste
   return { ...roster, index: from, from };
 }
 
-function matching(filter: UserFilter, organizationId: string | undefined): Sql | undefined {
-  const conditions = [
-    given(filter.status, (status) => sql`u.status = ${status}`),
-    given(filter.role, (role) => holds(role, organizationId)),
-    given(filter.loginType, (loginType) => sql`u.login_type = ${loginType}`),
-    given(filter.createdAfter, (time) => sql`u.created_at >= ${time}`),
-    given(filter.createdBefore, (time) => sql`u.created_at <= ${time}`),
-    given(filter.lastSeenAfter, (time) => sql`u.last_seen_at >= ${time}`),
-    given(filter.lastSeenBefore, (time) => sql`u.last_seen_at <= ${time}`),
-    given(filter.serviceAccount, (isOne) => sql`u.is_service_account = ${isOne}`),
-  ].filter((condition) => condition !== undefined);
-  return conditions.length > 0 ? allOf(...conditions) : undefined;
+/** The filters by a value that each have an index in the order of all users. */
+const equalTo = ({ status, loginType, serviceAccount }: UserFilter): Fixed[] =>
+  [
+    given(status, (value) => ({ column: sql`u.status`, value })),
+    given(loginType, (value) => ({ column: sql`u.login_type`, value })),
+    given(serviceAccount, (value) => ({ column: sql`u.is_service_account`, value })),
+  ].filter((fixed) => fixed !== undefined);
+
+function conditionOf(equal: readonly Fixed[]): Sql | undefined {
+  return equal.length > 0 ? allOf(...equal.map(({ column, value }) => sql`${column} = ${value}`)) : undefined;
 }
 
-/** The condition that the user `u` holds a role in the deployment or in an organization: any, or the given one. */
-function holds(role: Role, organizationId: string | undefined): Sql {
-  if (role === "member") return sql`true`;
-  const inOne = allOf(
-    role === "organization-member" ? undefined : sql`${role} = any(held.roles)`,
-    given(organizationId, (id) => sql`held.organization_id = ${id}`),
+/** The conditions that may match few users, the most selective first. */
+const narrowingsOf = (filter: UserFilter, organizationId: string | undefined): Narrowing[] =>
+  [
+    given(filter.search || undefined, (text) => searchOf(text)),
+    given(filter.role, (role) => holders(role, organizationId)),
+    atTimes(filter),
+  ].filter((narrowing) => narrowing !== undefined);
+
+/** Users who hold a role in the deployment or in an organization: any, or the given one. */
+function holders(role: Role, organizationId: string | undefined): Narrowing | undefined {
+  if (role === "member") return undefined;
+  const isMember = given(organizationId, (id) => sql`organization_id = ${id}`);
+  const hasRole = role === "organization-member" ? undefined : sql`roles <> '{}' and ${role} = any(roles)`;
+  const candidates = sql`
+    select id from users where site_roles <> '{}' and ${role} = any(site_roles)
+    union all select user_id from organization_members where ${allOf(isMember, hasRole)}`;
+  return { matches: sql`u.id in (${candidates})`, candidates };
+}
+
+/** Users by times. Those of activity have no index, which every activity would have to update. */
+function atTimes({ createdAfter, createdBefore, lastSeenAfter, lastSeenBefore }: UserFilter): Narrowing | undefined {
+  if (![createdAfter, createdBefore, lastSeenAfter, lastSeenBefore].some(Boolean)) return undefined;
+  const matches = allOf(
+    given(createdAfter, (time) => sql`u.created_at >= ${time}`),
+    given(createdBefore, (time) => sql`u.created_at <= ${time}`),
+    given(lastSeenAfter, (time) => sql`u.last_seen_at >= ${time}`),
+    given(lastSeenBefore, (time) => sql`u.last_seen_at <= ${time}`),
   );
-  return anyOf(
-    sql`${role} = any(u.site_roles)`,
-    sql`exists(select from organization_members held where held.user_id = u.id and ${inOne})`,
-  );
+  return {
+    matches,
+    candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
+  };
 }

@@ -1,8 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Lists users and members by indexes in the order of usernames, and finds users by any part of a name or an email with
- * trigrams. pg_trgm is a trusted extension: the owner of the database may create it. Memberships carry the folded
+ * Lists users and members by indexes in the order of usernames, also per value of a filter, and finds users by any part
+ * of a name or an email with trigrams. pg_trgm is a trusted extension: the owner of the database may create it. Memberships carry the folded
  * username, kept by triggers.
  */
 export class UserSearch extends Migration {
@@ -15,6 +15,16 @@ export class UserSearch extends Migration {
         lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
         (lower(name) collate "C") gin_trgm_ops
       ) with (fastupdate = off) where deleted_at is null and not is_system;
+      create index users_status_index on users (status, lower(username collate "C"), id) include (username)
+        where deleted_at is null and not is_system;
+      create index users_login_type_index on users (login_type, lower(username collate "C"), id) include (username)
+        where deleted_at is null and not is_system;
+      create index users_service_account_index on users (is_service_account, lower(username collate "C"), id) include (username)
+        where deleted_at is null and not is_system;
+      create index users_created_index on users (created_at) where deleted_at is null and not is_system;
+      create index users_site_roles_index on users (id) where site_roles <> '{}';
+      create index organization_members_roles_index on organization_members (organization_id, user_id)
+        where roles <> '{}';
     `);
     this.addSql(`
       alter table organization_members add column username varchar(32) not null default '';
