@@ -241,6 +241,8 @@ describe("an audit log of many events", () => {
       [owner, { filter: { after: "2100-01-01T00:00:00Z", action: "LOGIN" } }],
       [w.as(organizationAdmins[0]!), {}],
       [w.as(organizationAdmins[0]!), { filter: { after: "2000-01-01T00:00:00Z", action: "DENY" } }],
+      [w.as(organizationAdmins[0]!), { filter: { action: "LOGIN" } }],
+      [w.as(organizationAdmins[0]!), { filter: { resourceType: "template" } }],
       [w.as(organizationAdmins[1]!), { filter: { actor } }],
     ];
     const page = `query($filter: AuditEventFilter) { auditEvents(filter: $filter, first: 10) { nodes { id } } }`;

@@ -220,7 +220,7 @@ describe("slow clients", () => {
       const names = Object.keys(pausedReaders) as Array<keyof typeof pausedReaders>;
       let app: App;
       before(async () => {
-        app = await startServer(the().database.url, {}, { patience: 2_000, bytesPerSecond: 64 * 1024 ** 2 });
+        app = await startServer(the().database.url, {}, { patience: 4_000, bytesPerSecond: 64 * 1024 ** 2 });
       });
       after(() => app.close());
 

@@ -42,7 +42,7 @@ describe("a search among many users", () => {
 
   const usernames = ({ nodes }: Found) => nodes.map(({ username }) => username);
 
-  for (const search of ["177", "qx", "Q", "ë_5", "%", "L-1777@", "corp", "user-17", "no-such-person"])
+  for (const search of ["177", "qx", "Q", "ë_5", "%", "L-1777@", "5@", "corp", "user-17", "no-such-person"])
     it(`finds every user matching ${search} and no others, on each page`, async () => {
       const client = the().as(the().owner);
       const has = (text: string) => text.toLowerCase().includes(search.toLowerCase());
@@ -57,6 +57,7 @@ describe("a search among many users", () => {
         expect(page.pageInfo.hasNextPage).to.equal(expected.length > 7);
         expect(usernames(await read(client, list, "last: 7"))).to.deep.equal(expected.slice(-7));
         expect(usernames(await read(client, list, "first: 7, offset: 5"))).to.deep.equal(expected.slice(5, 12));
+        expect(usernames(await read(client, list, "first: 60"))).to.deep.equal(expected.slice(0, 60));
         const next = `first: 1000, after: ${JSON.stringify(page.pageInfo.endCursor ?? null)}`;
         if (page.nodes.length > 0)
           expect(usernames(await read(client, list, next))).to.deep.equal(expected.slice(7, 1007));

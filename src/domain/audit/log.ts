@@ -85,8 +85,8 @@ export async function listAuditEvents(
   const isOfReadable = wanted.organization && organizations.includes(wanted.organization);
   const matches = allOf(isOfReadable ? undefined : isReadable, matching(wanted, fixed));
   const order = newestFirst(fixed, isReadable);
-  const select = (columns: Sql) => (beyond?: Sql) =>
-    sql`select ${columns} from audit_events e where ${allOf(matches, beyond)}`;
+  const select = (selected: Sql) => (beyond?: Sql) =>
+    sql`select ${selected} from audit_events e where ${allOf(matches, beyond)}`;
   const selected = sql`${raw(columns)}, (select username from users where id = e.actor_id) as "actorUsername"`;
   return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, order, select(selected))), {
     cursor: ({ id, time }) => cursor(id, time),

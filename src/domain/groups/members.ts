@@ -126,13 +126,14 @@ const byName = (ctx: Context): Order => ({
 // Only the rows of the page become JSON.
 const memberFields = sql`${raw(jsonOf(userColumns))} as "user", ${raw(timeText("u.added_at"))} as "addedAt"`;
 
+const asJson = (rows: Sql): Sql =>
+  sql`select coalesce(json_agg(r), '[]') from (select ${memberFields} from (${rows}) u) r`;
+
 /** Reads a page of members of the group `g` as JSON. */
 function readPage(ctx: Context, { range, search }: Selection): Sql {
   const order = byName(ctx);
-  const toJson = (rows: Sql) =>
-    sql`select coalesce(json_agg(r), '[]') from (select ${memberFields} from (${rows}) u) r`;
   const read = (source: Sql) =>
-    toJson(
+    asJson(
       rowsIn(
         range,
         order,
@@ -142,7 +143,7 @@ function readPage(ctx: Context, { range, search }: Selection): Sql {
   if (!search) return fromReadable(ctx, read);
   const found = matchesIn(range, order, amongUsers(search));
   const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember})`;
-  return fromReadable(ctx, read, toJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`));
+  return fromReadable(ctx, read, asJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`));
 }
 
 /** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */

@@ -171,8 +171,8 @@ export async function listInboxNotifications(
 
   const order = newestFirst(userId);
   const search = given(filter.targets, (targets) => targeted(userId, targets, filter));
-  const select = (columns: Sql) => (beyond?: Sql) =>
-    sql`select ${columns} from inbox_notifications item where ${allOf(matching(userId, filter), beyond)}`;
+  const select = (fields: Sql) => (beyond?: Sql) =>
+    sql`select ${fields} from inbox_notifications item where ${allOf(matching(userId, filter), beyond)}`;
   const [rows] = await Promise.all([
     ctx.select<InboxNotification>(
       search ? matchesIn(range, order, search) : rowsIn(range, order, select(inboxColumns)),
