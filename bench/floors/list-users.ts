@@ -13,11 +13,13 @@ interface UserRow extends Session {
   last_seen_at: Date | null;
   created_at: Date;
   site_roles: string[];
+  held: string[] | null;
 }
 
 const text = `
   select u.id, u.username, u.name, u.email, u.avatar_url, u.status, u.login_type, u.last_seen_at, u.created_at,
-    u.site_roles, k.secret_hash
+    u.site_roles, k.secret_hash,
+    (select array_agg(role) from organization_members m, unnest(m.roles) role where m.user_id = u.id) as held
   from users u, api_keys k join users s on s.id = k.user_id
   where u.deleted_at is null and not u.is_system and k.id = $1 and ${isLiving}
   order by lower(u.username collate "C"), u.id limit 51`;
@@ -45,5 +47,5 @@ const spell = (row: UserRow) => ({
   loginType: enumName(row.login_type),
   lastSeenAt: row.last_seen_at,
   createdAt: row.created_at,
-  roles: row.site_roles.map((role) => ({ name: enumName(role) })),
+  roles: [...row.site_roles, ...(row.held ?? [])].map((role) => ({ name: enumName(role) })),
 });
