@@ -10,7 +10,7 @@ import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { isReadable } from "./readable.js";
 import { searchOf, searchProblem } from "./search.js";
-import { type LoginType, userColumns, type UserRow, type UserStatus } from "./users.js";
+import { type LoginType, foundColumns, type UserRow, type UserStatus } from "./users.js";
 
 /** Filters of users. An absent filter does not narrow. */
 export interface UserFilter {
@@ -120,7 +120,7 @@ export async function listUsers(
   const equal = equalTo(filter ?? {});
   const fixed = roster === allUsers ? equal.slice(0, 1) : [];
   const listing = {
-    columns: userColumns,
+    columns: foundColumns,
     roster,
     fixed,
     condition: conditionOf(equal.slice(fixed.length)),

@@ -14,7 +14,7 @@ import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/credentials.js";
-import { identified, lockUser, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
+import { identified, lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
 
 /** The roles by their names in GraphQL. */
@@ -39,13 +39,17 @@ export interface HeldRole {
 }
 
 /** The roles of a user, first those in the deployment, then those in organizations, without implied roles. */
-export async function rolesOf(ctx: Context, user: UserRow): Promise<HeldRole[]> {
-  const memberships = await membershipsOf(ctx, user);
-  return [
-    ...heldRoles(user.siteRoles),
-    ...memberships.flatMap(({ organizationId, roles }) => heldRoles(roles, organizationId)),
-  ];
+export function rolesOf(ctx: Context, user: UserRow): HeldRole[] | Promise<HeldRole[]> {
+  // A list of users needs no promise for each.
+  return user.memberships
+    ? allRoles(user, user.memberships)
+    : membershipsOf(ctx, user).then((all) => allRoles(user, all));
 }
+
+const allRoles = ({ siteRoles: roles }: UserRow, memberships: readonly Membership[]): HeldRole[] => [
+  ...heldRoles(roles),
+  ...memberships.flatMap(({ organizationId, roles: held }) => heldRoles(held, organizationId)),
+];
 
 export const heldRoles = (names: ReadonlyArray<SiteRole | OrganizationRole>, organizationId = ""): HeldRole[] =>
   names.map((name) => ({ name, displayName: roleNames[name], organizationId }));

@@ -49,20 +49,23 @@ export const userColumns = columnsOf(User, "u", [
 
 export interface UserRow extends RowOf<typeof userColumns> {
   siteRoles: SiteRole[];
-  /** Absent in lists, which load memberships on demand. */
+  /** Absent where another object refers to the user: then they are loaded on demand. */
   memberships?: Membership[];
 }
 
 /** A user with its memberships, which decide who may read it. */
 export type FoundUser = UserRow & { memberships: Membership[] };
 
+/** The columns of a user `u` with its memberships. */
+export const foundColumns = `${userColumns}, (
+  select coalesce(json_agg(json_build_object('organizationId', m.organization_id, 'roles', m.roles)
+    order by m.created_at, m.organization_id), '[]')
+  from organization_members m where m.user_id = u.id
+) as memberships`;
+
 const select = (condition: string, lock: string) =>
   statement<FoundUser>(`
-    select ${userColumns}, array(
-      select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-      from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
-    ) as memberships
-    from users u where u.deleted_at is null and ${condition} ${lock}`);
+    select ${foundColumns} from users u where u.deleted_at is null and ${condition} ${lock}`);
 
 const finders = (lock: string) => ({
   byId: select("u.id = $1", lock),

@@ -159,7 +159,7 @@ export class UsersResolver {
   @FieldResolver(() => [UserRoleType], {
     description: "Roles held in the deployment, followed by those held in organizations.",
   })
-  roles(@Root() user: UserRow, @Ctx() ctx: Context): Promise<HeldRole[]> {
+  roles(@Root() user: UserRow, @Ctx() ctx: Context): HeldRole[] | Promise<HeldRole[]> {
     return rolesOf(ctx, user);
   }
 
