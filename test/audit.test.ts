@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { onEveryConnection, readsOf } from "./support/reads.js";
 import { type Client, type Person, type World, world } from "./support/world.js";
 
 const auditEvents = `query($filter: AuditEventFilter, $first: Int, $after: String) {
@@ -207,23 +208,9 @@ describe("an audit log of many events", () => {
     await w.app.services.database.pool.query("vacuum analyze audit_events");
   });
 
-  /** Returns how the table was read so far, over all connections of the server. */
-  async function reads(): Promise<{ scans: number; fetched: number }> {
-    const { pool } = the().app.services.database;
-    const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()));
-    for (const client of clients) {
-      await client.query("select pg_stat_force_next_flush()");
-      client.release();
-    }
-    const { rows } = await pool.query<{ scans: number; fetched: number }>(
-      `select seq_scan::int as scans, idx_tup_fetch::int as fetched from pg_stat_user_tables where relname = 'audit_events'`,
-    );
-    return rows[0]!;
-  }
-
   /** Runs `ask` ten times on each connection of the server. */
-  async function onEveryConnection(ask: () => Promise<unknown>): Promise<void> {
-    for (let time = 0; time < 10; time++) await Promise.all(Array.from({ length: connections }, ask));
+  async function repeat(ask: () => Promise<unknown>): Promise<void> {
+    for (let time = 0; time < 10; time++) await onEveryConnection(connections, ask);
   }
 
   it("is read through an index, whatever the filter and however often it is used", async () => {
@@ -247,14 +234,14 @@ describe("an audit log of many events", () => {
     ];
     const page = `query($filter: AuditEventFilter) { auditEvents(filter: $filter, first: 10) { nodes { id } } }`;
     // Expensive queries must not spoil the plans of later ones.
-    await onEveryConnection(() => read(w.as(organizationAdmins[1]!), { first: 1000 }));
+    await repeat(() => read(w.as(organizationAdmins[1]!), { first: 1000 }));
     for (const [client, variables] of queries) {
       const label = JSON.stringify(variables);
-      const start = await reads();
-      await onEveryConnection(() => client.graphql(page, variables));
-      const end = await reads();
-      expect(end.scans - start.scans, `sequential scans for ${label}`).to.equal(0);
-      expect((end.fetched - start.fetched) / (10 * connections), `events fetched for ${label}`).to.be.below(500);
+      const { scans, fetched } = await readsOf(w, connections, ["audit_events"], () =>
+        repeat(() => client.graphql(page, variables)),
+      );
+      expect(scans, `sequential scans for ${label}`).to.equal(0);
+      expect(fetched / (10 * connections), `events fetched for ${label}`).to.be.below(500);
     }
   });
 });

@@ -3,7 +3,7 @@ import { DomainError, Problems } from "../src/domain/kernel/errors.js";
 import {
   cursor,
   invalidQuery,
-  type OrderKey,
+  type OrderKeys,
   type PageArguments,
   pageOf,
   readRange,
@@ -11,14 +11,14 @@ import {
 
 const id = "0190b5a2-7c3f-7d11-8a55-3f0c6d1e2b4a";
 
-const read = (args: PageArguments, order: OrderKey[] = ["text"]) => {
+const read = (args: PageArguments, order: OrderKeys = { username: "text" }) => {
   const problems = new Problems();
   const range = readRange(args, order, problems);
   problems.throwIfAny(invalidQuery);
   return range;
 };
 
-const faultyFields = (args: PageArguments, order?: OrderKey[]): string[] => {
+const faultyFields = (args: PageArguments, order?: OrderKeys): string[] => {
   try {
     read(args, order);
   } catch (error) {
@@ -49,7 +49,7 @@ describe("paging", () => {
 
   it("reports all faults together", () => {
     expect(faultyFields({ first: -1, after: "?", offset: -1 })).to.deep.equal(["first", "after", "offset"]);
-    expect(faultyFields({ first: 1, last: 1001, after: cursor(id, "ann"), before: "?" })).to.deep.equal([
+    expect(faultyFields({ first: 1, last: 1001, after: cursor(id, { username: "ann" }), before: "?" })).to.deep.equal([
       "first",
       "after",
       "last",
@@ -58,8 +58,8 @@ describe("paging", () => {
   });
 
   it("reads a place from a cursor, or from the id of a row", () => {
-    expect(read({ after: cursor(id, "ann") }).place).to.deep.equal({ id, keys: ["ann"] });
-    expect(read({ before: cursor(id, "ann") })).to.deep.equal({
+    expect(read({ after: cursor(id, { username: "ann" }) }).place).to.deep.equal({ id, keys: ["ann"] });
+    expect(read({ before: cursor(id, { username: "ann" }) })).to.deep.equal({
       limit: 100,
       offset: 0,
       backward: true,
@@ -67,27 +67,33 @@ describe("paging", () => {
     });
     expect(read({ after: id.toUpperCase() }).place).to.deep.equal({ id });
     const time = "2026-01-31T08:00:00.000Z";
-    expect(read({ after: cursor(id, "é", time) }, ["text", "time"]).place).to.deep.equal({ id, keys: ["é", time] });
+    expect(read({ after: cursor(id, { name: "é", time }) }, { name: "text", time: "time" }).place).to.deep.equal({
+      id,
+      keys: ["é", time],
+    });
   });
 
-  it("rejects cursors of other lists and malformed ones", () => {
+  it("rejects cursors of other lists and orders, and malformed ones", () => {
     for (const after of [
       "x",
       "not a cursor",
       forged(null),
       forged({}),
       forged([]),
-      forged([id, 7]),
-      forged(["1", "ann"]),
-      forged([id, "a\0b"]),
-      forged([id, "\ud800"]),
-      cursor(id),
-      cursor(id, "ann", "lee"),
-      cursor(id, "x".repeat(5000)),
+      forged([id, "ann"]),
+      forged({ username: "ann" }),
+      forged({ id, username: 7 }),
+      forged({ id: "1", username: "ann" }),
+      forged({ id, username: "a\0b" }),
+      forged({ id, username: "\ud800" }),
+      cursor(id, {}),
+      cursor(id, { name: "ann" }),
+      cursor(id, { username: "ann", name: "lee" }),
+      cursor(id, { username: "x".repeat(5000) }),
     ])
       expect(faultyFields({ after }), after.slice(0, 80)).to.deep.equal(["after"]);
     for (const time of ["yesterday", "2026-02-30T00:00:00.000Z", "0000-01-01T00:00:00.000Z", "2026-01-31"])
-      expect(faultyFields({ after: cursor(id, time) }, ["time"]), time).to.deep.equal(["after"]);
+      expect(faultyFields({ after: cursor(id, { time }) }, { time: "time" }), time).to.deep.equal(["after"]);
   });
 
   it("builds a page from the rows fetched, one more than the page size", () => {

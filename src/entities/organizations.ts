@@ -40,6 +40,16 @@ const OrganizationMemberSchema = defineEntity({
         on organization_members (organization_id, username collate "C", user_id)`,
     },
     {
+      name: "organization_members_user_created_index",
+      expression: `create index organization_members_user_created_index
+        on organization_members (organization_id, user_created_at, user_id)`,
+    },
+    {
+      name: "organization_members_joined_index",
+      expression: `create index organization_members_joined_index
+        on organization_members (organization_id, created_at, user_id)`,
+    },
+    {
       name: "organization_members_roles_index",
       expression: `create index organization_members_roles_index on organization_members (organization_id, user_id)
         where roles <> '{}'`,
@@ -50,6 +60,8 @@ const OrganizationMemberSchema = defineEntity({
     user: () => p.manyToOne(User).ref().primary().deleteRule("cascade").index("organization_members_user_index"),
     /** The folded username of the user, by which members are listed. Kept by triggers. */
     username: p.string().length(32).default(""),
+    /** When the user was created. Kept by a trigger. */
+    userCreatedAt: moment().defaultRaw("now()"),
     roles: p.array().default([]),
     createdAt: moment().onCreate(() => new Date()),
   },

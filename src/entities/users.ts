@@ -37,7 +37,7 @@ const UserSchema = defineEntity({
     listedBy("is_service_account", "users_service_account_index"),
     {
       name: "users_created_index",
-      expression: `create index users_created_index on users (created_at) where ${isListed}`,
+      expression: `create index users_created_index on users (created_at, id) where ${isListed}`,
     },
     {
       name: "users_site_roles_index",

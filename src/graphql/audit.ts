@@ -1,10 +1,10 @@
 import {
   Arg,
+  Args,
   Ctx,
   Field,
   FieldResolver,
   InputType,
-  Int,
   ObjectType,
   Query,
   registerEnumType,
@@ -13,12 +13,19 @@ import {
 } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { AuditAction, type Diff } from "../domain/audit/audit.js";
-import { type AuditEventFilter, type AuditEventRow, listAuditEvents } from "../domain/audit/log.js";
+import {
+  type AuditEventFilter,
+  AuditEventOrderField,
+  type AuditEventRow,
+  listAuditEvents,
+} from "../domain/audit/log.js";
 import { mostCounted } from "../domain/kernel/list.js";
 import type { Page } from "../domain/kernel/page.js";
+import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Needs, ReadWith } from "./engine/access.js";
-import { connectionOf } from "./engine/connections.js";
+import { connectionOf, PageArgs } from "./engine/connections.js";
+import { orderOf } from "./engine/orders.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
@@ -81,6 +88,8 @@ class AuditEventType implements AuditEventRow {
 
 const AuditEventConnection = connectionOf("AuditEvent", () => AuditEventType, mostCounted);
 
+const AuditEventOrder = orderOf("AuditEvent", AuditEventOrderField, { TIME: { description: "By time." } });
+
 @InputType("AuditEventFilter", {
   description: "Criteria for filtering audit events. An event must match all given fields.",
 })
@@ -106,16 +115,17 @@ export class AuditResolver {
   }
 
   @Needs("audit_log:read")
-  @Query(() => AuditEventConnection, { description: "Lists the audit events that the caller may read, newest first." })
+  @Query(() => AuditEventConnection, {
+    description: "Lists the audit events that the caller may read, by default newest first.",
+  })
   auditEvents(
     @Arg("filter", () => AuditEventFilterInput, { nullable: true, description: "Filters the list." })
     filter: AuditEventFilter | undefined,
-    @Arg("first", () => Int, { nullable: true, description: "Number of events to return, at most 1000. Default: 100." })
-    first: number | undefined,
-    @Arg("after", () => String, { nullable: true, description: "Returns the events after this cursor or event ID." })
-    after: string | undefined,
+    @Arg("orderBy", () => AuditEventOrder, { nullable: true, description: "Default: by time, descending." })
+    orderBy: OrderBy<AuditEventOrderField> | undefined,
+    @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<AuditEventRow>> {
-    return listAuditEvents(ctx, filter ?? {}, { first, after });
+    return listAuditEvents(ctx, filter ?? {}, page, orderBy);
   }
 }

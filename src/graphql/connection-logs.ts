@@ -16,13 +16,15 @@ import {
 import type { Context } from "../domain/kernel/context.js";
 import { type ConnectionLogRow, ConnectionType } from "../domain/connection-logs/connections.js";
 import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/events.js";
-import { countCap, listConnectionLogs } from "../domain/connection-logs/list.js";
+import { ConnectionLogOrderField, countCap, listConnectionLogs } from "../domain/connection-logs/list.js";
 import { type RecordedConnections, recordConnections } from "../domain/connection-logs/recording.js";
 import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
 import type { Page } from "../domain/kernel/page.js";
+import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
 import { Needs, OpenTo, ReadWith } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
+import { orderOf } from "./engine/orders.js";
 import { OrganizationType } from "./organizations/organizations.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
@@ -101,6 +103,10 @@ class ConnectionLogConnection extends connectionOf("ConnectionLog", () => Connec
     return countCap;
   }
 }
+
+const ConnectionLogOrder = orderOf("ConnectionLog", ConnectionLogOrderField, {
+  CONNECT_TIME: { description: "By the start of the connection." },
+});
 
 @InputType("ConnectionEventInput", {
   description: "A connection event reported by a workspace agent or a workspace proxy.",
@@ -206,7 +212,7 @@ export class ConnectionLogsResolver {
 
   @Needs("connection_log:read")
   @Query(() => ConnectionLogConnection, {
-    description: "Lists the connections to workspaces that the caller may read, newest first.",
+    description: "Lists the connections to workspaces that the caller may read, by default newest first.",
   })
   connectionLogs(
     @Arg("q", () => String, {
@@ -215,10 +221,12 @@ export class ConnectionLogsResolver {
         "Search terms of the form `key:value`, all of which must match. Keys: organization, workspace_owner, workspace_owner_email, username, user_email, type, status (ongoing, completed), connected_after, connected_before, workspace_id, connection_id.",
     })
     q: string | null | undefined,
+    @Arg("orderBy", () => ConnectionLogOrder, { nullable: true, description: "Default: by time, descending." })
+    orderBy: OrderBy<ConnectionLogOrderField> | undefined,
     @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<ConnectionLogRow>> {
-    return listConnectionLogs(ctx, q, page);
+    return listConnectionLogs(ctx, q, page, orderBy);
   }
 
   @OpenTo("agent", "proxy")

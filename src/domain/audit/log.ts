@@ -8,7 +8,7 @@ import { Problems } from "../kernel/errors.js";
 import { countIn, type Fixed, type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { cursor, type OrderBy, OrderDirection, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
 import { idNamed } from "../kernel/references.js";
 import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
@@ -52,8 +52,11 @@ export interface AuditEventFilter {
   before?: string | null;
 }
 
-/** Orders newest first. A page may begin only at an event that the caller may read. */
-const newestFirst = (fixed: readonly Fixed[], isReadable: Sql): Order => ({
+export const AuditEventOrderField = { TIME: "time" } as const;
+export type AuditEventOrderField = (typeof AuditEventOrderField)[keyof typeof AuditEventOrderField];
+
+/** Orders by time. A page may begin only at an event that the caller may read. */
+const byTime = (fixed: readonly Fixed[], isReadable: Sql, isDescending: boolean): Order => ({
   fixed,
   keys: [
     {
@@ -62,19 +65,20 @@ const newestFirst = (fixed: readonly Fixed[], isReadable: Sql): Order => ({
     },
   ],
   id: sql`e.id`,
-  isDescending: true,
+  isDescending,
 });
 
-/** Lists audit events, newest first: all for auditors of the deployment, otherwise those of their organizations. */
+/** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */
 export async function listAuditEvents(
   ctx: Context,
   filter: AuditEventFilter,
-  page: Pick<PageArguments, "first" | "after">,
+  page: PageArguments,
+  orderBy: OrderBy<AuditEventOrderField> | null | undefined,
 ): Promise<Page<AuditEventRow>> {
   const { everywhere, organizations } = requireAnyReach(ctx.actor, "audit_log:read");
   requireFeature(ctx, "audit_log");
   const problems = new Problems();
-  const range = readRange(page, ["time"], problems);
+  const range = readRange(page, { time: "time" }, problems);
   problems.throwIfAny();
   const isReadable = everywhere ? sql`true` : sql`e.organization_id = any(${organizations}::uuid[])`;
   const ids = await idsIn(ctx, filter);
@@ -84,13 +88,13 @@ export async function listAuditEvents(
   const fixed = fixedBy(wanted);
   const isOfReadable = wanted.organization && organizations.includes(wanted.organization);
   const matches = allOf(isOfReadable ? undefined : isReadable, matching(wanted, fixed));
-  const order = newestFirst(fixed, isReadable);
-  const select = (selected: Sql) => (beyond?: Sql) =>
-    sql`select ${selected} from audit_events e where ${allOf(matches, beyond)}`;
+  const order = byTime(fixed, isReadable, orderBy?.direction !== OrderDirection.ASC);
   const selected = sql`${raw(columns)}, (select username from users where id = e.actor_id) as "actorUsername"`;
-  return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, order, select(selected))), {
-    cursor: ({ id, time }) => cursor(id, time),
-    count: () => ctx.count(countIn(order, select(sql``))),
+  const from = (beyond?: Sql) => sql`from audit_events e where ${allOf(matches, beyond)}`;
+  const select = (beyond?: Sql) => sql`select ${selected} ${from(beyond)}`;
+  return pageOf(range, await ctx.select<AuditEventRow>(rowsIn(range, order, select, from)), {
+    cursor: ({ id, time }) => cursor(id, { time }),
+    count: () => ctx.count(countIn(order, (more) => sql`select ${from(more)}`)),
   });
 }
 

@@ -3,9 +3,18 @@ import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countUpTo, descends, mostCounted, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import {
+  cursor,
+  invalidQuery,
+  type OrderBy,
+  OrderDirection,
+  type PageArguments,
+  pageOf,
+  type Range,
+  readRange,
+} from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
 import { columns, type ConnectionLogRow } from "./connections.js";
@@ -15,27 +24,35 @@ import { fromEach, type Selection, selectionOf } from "./selection.js";
 /** Maximum exact count. The count of more connections is `countCap + 1`. */
 export const countCap = mostCounted;
 
-/** Lists connections, newest first: all of them for auditors, else those of organizations within the caller's reach. */
+export const ConnectionLogOrderField = { CONNECT_TIME: "connectTime" } as const;
+export type ConnectionLogOrderField = (typeof ConnectionLogOrderField)[keyof typeof ConnectionLogOrderField];
+
+/**
+ * Lists connections, by default newest first: all of them for auditors, else those of organizations within the caller's
+ * reach.
+ */
 export async function listConnectionLogs(
   ctx: Context,
   q: string | null | undefined,
   page: PageArguments,
+  orderBy: OrderBy<ConnectionLogOrderField> | null | undefined,
 ): Promise<Page<ConnectionLogRow>> {
   const actor = requireUser(ctx.actor);
   const reach = requireAnyReach(actor, "connection_log:read");
   requireFeature(ctx, "connection_log");
   const problems = new Problems();
-  const range = readRange(page, ["time"], problems);
+  const range = readRange(page, { connectTime: "time" }, problems);
   problems.throwIfAny(invalidQuery);
   const selection = selectionOf(actor, readConnectionSearch(q), reach);
-  return pageOf(range, await ctx.select<ConnectionLogRow>(pageIn(range, selection, reach)), {
-    cursor: ({ id, connectTime }) => cursor(id, connectTime),
+  const order = byTime(reach, orderBy?.direction !== OrderDirection.ASC);
+  return pageOf(range, await ctx.select<ConnectionLogRow>(pageIn(range, selection, order)), {
+    cursor: ({ id, connectTime }) => cursor(id, { connectTime }),
     count: () => ctx.count(counting(selection)),
   });
 }
 
-/** The order of the list. Cursors resolve only for callers who may read the connection. */
-const newestFirst = ({ everywhere, organizations }: Reach): Order => {
+/** Orders by time. A page may begin only at a connection that the caller may read. */
+const byTime = ({ everywhere, organizations }: Reach, isDescending: boolean): Order => {
   const isReadable = everywhere ? sql`true` : sql`organization_id = any(${organizations}::uuid[])`;
   return {
     keys: [
@@ -45,7 +62,7 @@ const newestFirst = ({ everywhere, organizations }: Reach): Order => {
       },
     ],
     id: sql`l.id`,
-    isDescending: true,
+    isDescending,
   };
 };
 
@@ -53,12 +70,12 @@ const newestFirst = ({ everywhere, organizations }: Reach): Order => {
  * Selects the ids of a page from the index, at most a page from each range, and then reads the rows by id. `offset 0`
  * is a planner fence: skipped rows are not read, and a small log is not scanned as a whole.
  */
-function pageIn(range: Range, selection: Selection, reach: Reach): Sql {
-  const { limit, offset, backward } = range;
+function pageIn(range: Range, selection: Selection, order: Order): Sql {
+  const { limit, offset } = range;
   const select = (beyond = sql`true`) =>
     sql`select l.id, l.connect_time from connection_logs l where ${selection.matches} and ${beyond}`;
-  const found = rowsIn({ ...range, limit: limit + offset, offset: 0 }, newestFirst(reach), select);
-  const direction = raw(backward ? "" : " desc");
+  const found = rowsIn({ ...range, limit: limit + offset, offset: 0 }, order, select);
+  const direction = raw(descends(range, order) ? " desc" : "");
   return sql`
     select ${raw(columns)} from (
       select s.id, s.connect_time from ${fromEach(selection, found)}

@@ -2,10 +2,20 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { reach, sight } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
-import { type Order, rowsIn } from "../kernel/list.js";
+import { descends, type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import {
+  cursor,
+  invalidQuery,
+  type OrderBy,
+  OrderDirection,
+  type PageArguments,
+  pageOf,
+  type Place,
+  type Range,
+  readRange,
+} from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
 import { allOf, containing, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findUser } from "../users/users.js";
@@ -31,9 +41,15 @@ export interface GroupFilter {
   search?: string | null;
 }
 
+/** Orders of groups. None by member count, since each new member would then write all indexes of its groups. */
+export const GroupOrderField = { NAME: "name" } as const;
+export type GroupOrderField = (typeof GroupOrderField)[keyof typeof GroupOrderField];
+
 export interface GroupsQuery extends PageArguments {
   /** All groups instead of a page. */
   complete?: boolean | null;
+  /** By default ascending. */
+  orderBy?: OrderBy<GroupOrderField> | null;
   filter?: GroupFilter | null;
 }
 
@@ -45,7 +61,7 @@ const mostGroups = 1_000_000;
 /** Lists the groups that the caller may read, by name of their organization, name and id. */
 export async function listGroups(
   ctx: Context,
-  { filter, complete, ...page }: GroupsQuery,
+  { filter, complete, orderBy, ...page }: GroupsQuery,
   members: readonly MembersQuery[] = [],
 ): Promise<Page<GroupRow>> {
   const problems = new Problems();
@@ -54,8 +70,9 @@ export async function listGroups(
   const matches = await matching(ctx, filter ?? {}, problems);
   const range = complete
     ? { limit: mostGroups, offset: 0, backward: false }
-    : readRange(page, ["text", "text"], problems);
+    : readRange(page, { organization: "text", name: "text" }, problems);
   problems.throwIfAny(invalidQuery);
+  const order = byName(ctx, orderBy?.direction === OrderDirection.DESC);
   const { listed } = membersAtOnce;
   const pages = pagesColumn(ctx, members, listed);
   const { organization: _, ...narrowing } = filter ?? {};
@@ -63,11 +80,11 @@ export async function listGroups(
   const from = (condition: Sql) =>
     isSorted
       ? sql`${raw(groupsWithOrganization)} where ${allOf(inOrganization, condition)}`
-      : byOrganization(ctx, organization, range, condition);
+      : byOrganization(ctx, organization, range, order, condition);
   const select = (beyond?: Sql) => sql`
     select ${raw(groupColumns)}, ${raw(String(listed))} as "membersAtOnce"${pages} from ${from(allOf(matches, beyond))}`;
-  return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, byName(ctx), select)), {
-    cursor: ({ id, organizationName, name }) => cursor(id, organizationName, name),
+  return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, order, select)), {
+    cursor: ({ id, organizationName, name }) => cursor(id, { organization: organizationName, name }),
     count: () => ctx.count(sql`select count(*) from groups g where ${allOf(inOrganization, matches)}`),
   });
 }
@@ -82,22 +99,34 @@ function readsOrganizations({ actor }: Context): boolean {
  * Selects groups by organization: for each, only as many as the range can need, by the index of names. A join, which is
  * faster if only some groups match, would sort all groups.
  */
-function byOrganization(ctx: Context, organization: string | null, range: Range, condition: Sql): Sql {
-  const { limit, offset, backward } = range;
-  const order = { keys: [{ column: sql`g.name`, ofPlace: () => sql`null` }], id: sql`g.id` };
-  const ofEach = rowsIn(
-    { limit: limit + offset, offset: 0, backward },
-    order,
-    () => sql`
-    select * from groups g where g.organization_id = o.id and ${condition}`,
-  );
+function byOrganization(ctx: Context, organization: string | null, range: Range, order: Order, condition: Sql): Sql {
+  const direction = descends(range, order) ? " desc" : "";
   const isSelected = allOf(
     sql`deleted_at is null`,
     given(organization, (id) => sql`id = ${id}`),
     hasReadableGroups(ctx),
   );
-  return sql`(select * from organizations where ${isSelected} order by name${raw(backward ? " desc" : "")}) o
-    cross join lateral (${ofEach}) g`;
+  return sql`(select * from organizations where ${isSelected} order by name${raw(direction)}) o
+    cross join lateral (${ofOrganization(range, order, condition)}) g`;
+}
+
+/** Selects the groups of the organization `o` that a range can need: those beyond its start, all, or none. */
+function ofOrganization(range: Range, order: Order, condition: Sql): Sql {
+  const { limit, offset, backward, place } = range;
+  const [ofName, ...keys] = order.keys;
+  const rows = (start?: Place) =>
+    rowsIn(
+      { limit: limit + offset, offset: 0, backward, ...(start && { place: start }) },
+      { ...order, keys },
+      (beyond) => sql`select * from groups g where g.organization_id = o.id and ${allOf(condition, beyond)}`,
+    );
+  if (!place) return rows();
+  const [name, ...others] = place.keys ?? [];
+  const start = name ?? ofName!.ofPlace(place.id);
+  return sql`
+    select * from (${rows({ id: place.id, ...(name !== undefined && { keys: others }) })}) here where o.name = ${start}
+    union all
+    select * from (${rows()}) beyond where o.name ${raw(descends(range, order) ? "<" : ">")} ${start}`;
 }
 
 /** The condition that the caller may read groups of an organization; absent if it always holds. */
@@ -120,13 +149,13 @@ export async function listOrganizationGroups(
 }
 
 /** Orders by name of the organization, name and id. A page may begin only at a group that the caller may read. */
-function byName(ctx: Context): Order {
+function byName(ctx: Context, isDescending: boolean): Order {
   const key = (column: Sql) => ({
     column,
     ofPlace: (id: string) => sql`(
       select ${column} from ${raw(groupsWithOrganization)} where ${allOf(sql`g.id = ${id}`, isReadableGroup(ctx))})`,
   });
-  return { keys: [key(sql`o.name`), key(sql`g.name`)], id: sql`g.id` };
+  return { keys: [key(sql`o.name`), key(sql`g.name`)], id: sql`g.id`, isDescending };
 }
 
 async function matching(ctx: Context, filter: GroupFilter, problems: Problems): Promise<Sql> {

@@ -6,7 +6,16 @@ import { folded, foldedSql } from "../kernel/folding.js";
 import { jsonOf, timeText } from "../kernel/json.js";
 import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
+import {
+  cursor,
+  invalidQuery,
+  type OrderBy,
+  OrderDirection,
+  type PageArguments,
+  pageOf,
+  type Range,
+  readRange,
+} from "../kernel/paging.js";
 import { allOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
@@ -40,10 +49,15 @@ export interface GroupMemberFilter {
   search?: string | null;
 }
 
+export const GroupMemberOrderField = { USERNAME: "username" } as const;
+export type GroupMemberOrderField = (typeof GroupMemberOrderField)[keyof typeof GroupMemberOrderField];
+
 /** A page of the members of a group. */
 export interface MembersQuery extends PageArguments {
   /** All members, up to a limit, instead of a page. */
   complete?: boolean | null;
+  /** By default ascending. */
+  orderBy?: OrderBy<GroupMemberOrderField> | null;
   filter?: GroupMemberFilter | null;
 }
 
@@ -53,17 +67,22 @@ export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 /** A parsed query. */
 interface Selection {
   range: Range;
+  isDescending: boolean;
   search: MemberSearch | undefined;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
 
-function readQuery({ filter, complete, ...page }: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
+function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
+  const { filter, complete, orderBy, ...page } = query;
   const problems = new Problems();
-  const range = complete ? { limit: atOnce, offset: 0, backward: false } : readRange(page, ["text"], problems);
+  const range = complete
+    ? { limit: atOnce, offset: 0, backward: false }
+    : readRange(page, { username: "text" }, problems);
   problems.throwIfAny(invalidQuery);
+  const isDescending = orderBy?.direction === OrderDirection.DESC;
   const search = filter?.search ?? undefined;
-  return { range, search: memberSearch(search), key: JSON.stringify([range, search]) };
+  return { range, isDescending, search: memberSearch(search), key: JSON.stringify([range, isDescending, search]) };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
@@ -111,7 +130,7 @@ const readsAll = ({ actor }: Context, { organizationId }: GroupOfMembers) =>
 const username = raw(foldedSql("u.username"));
 
 /** Orders by username. A page may begin at a member or any other user that the caller may read: it may have left. */
-const byName = (ctx: Context): Order => ({
+const byName = (ctx: Context, isDescending = false): Order => ({
   keys: [
     {
       column: username,
@@ -121,6 +140,7 @@ const byName = (ctx: Context): Order => ({
     },
   ],
   id: sql`u.id`,
+  isDescending,
 });
 
 // Only the rows of the page become JSON.
@@ -130,8 +150,8 @@ const asJson = (rows: Sql): Sql =>
   sql`select coalesce(json_agg(r), '[]') from (select ${memberFields} from (${rows}) u) r`;
 
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, search }: Selection): Sql {
-  const order = byName(ctx);
+function readPage(ctx: Context, { range, isDescending, search }: Selection): Sql {
+  const order = byName(ctx, isDescending);
   const read = (source: Sql) =>
     asJson(
       rowsIn(
@@ -174,7 +194,7 @@ export async function membersOf(
   const rows = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
   for (const row of rows) row.account = row.user;
   return pageOf(selection.range, rows, {
-    cursor: ({ user }: GroupMemberRow) => cursor(user.id, folded(user.username)),
+    cursor: ({ user }: GroupMemberRow) => cursor(user.id, { username: folded(user.username) }),
     count: () => countMembers(ctx, { group, selection }),
   });
 }

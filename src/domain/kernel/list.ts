@@ -41,17 +41,23 @@ export function rowsIn(range: Range, order: Order, select: (beyond?: Sql) => Sql
   return offset > 0 ? sql`${rows} limit ${limit + 1} offset ${offset}` : firstOf(limit + 1, rows);
 }
 
+/** Whether the rows of a range are read in descending order. */
+export const descends = ({ backward }: Range, { isDescending = false }: Pick<Order, "isDescending">): boolean =>
+  isDescending !== backward;
+
 /** The clauses of a range: `order by`, and the condition that rows are beyond its start. */
-function read({ place, backward }: Range, { fixed = [], keys, id, isDescending = false }: Order) {
-  const descends = isDescending !== backward;
+function read(range: Range, order: Order) {
+  const { place } = range;
+  const { fixed = [], keys, id } = order;
+  const isDown = descends(range, order);
   const columns = [...fixed.map(({ column }) => column), ...keys.map(({ column }) => column), id];
-  const direction = sql`order by ${joined(columns.map((column) => sql`${column}${raw(descends ? " desc" : "")}`))}`;
+  const direction = sql`order by ${joined(columns.map((column) => sql`${column}${raw(isDown ? " desc" : "")}`))}`;
   // Comparisons instead of `=`, for which Postgres would drop the columns from the order, and might read the whole list
   // in the order of the other columns. A single one at each end, since it starts the index scan at any of several.
   const isAt = (operator: string) =>
     sql`(${joined(fixed.map(({ column }) => column))}) ${raw(operator)} (${joined(fixed.map(({ value }) => value))})`;
-  const [first, last] = fixed.length > 0 ? (descends ? ["<=", ">="] : [">=", "<="]).map(isAt) : [];
-  const beyond = (row: Sql) => allOf(sql`(${joined(columns)}) ${raw(descends ? "<" : ">")} (${row})`, last);
+  const [first, last] = fixed.length > 0 ? (isDown ? ["<=", ">="] : [">=", "<="]).map(isAt) : [];
+  const beyond = (row: Sql) => allOf(sql`(${joined(columns)}) ${raw(isDown ? "<" : ">")} (${row})`, last);
   const position = place && [...keys.map(({ ofPlace }, n) => place.keys?.[n] ?? ofPlace(place.id)), place.id];
   const start = position
     ? beyond(joined([...fixed.map(({ value }) => value), ...position]))

@@ -12,13 +12,26 @@ export interface PageArguments {
   offset?: number | null;
 }
 
+/** The direction of an order. */
+export const OrderDirection = { ASC: "asc", DESC: "desc" } as const;
+export type OrderDirection = (typeof OrderDirection)[keyof typeof OrderDirection];
+
+/** The order of a list: by a field, then by id. Both in the direction. */
+export interface OrderBy<Field extends string> {
+  field: Field;
+  direction: OrderDirection;
+}
+
 /** The type of an order key. Times are RFC 3339. */
 export type OrderKey = "text" | "time";
+
+/** The keys of an order by name, as cursors hold them: `{ username: "text" }`. */
+export type OrderKeys = Readonly<Record<string, OrderKey>>;
 
 /** The position of a row in its list. */
 export interface Place {
   id: string;
-  /** The order keys; absent if the row is given by its id. */
+  /** The values of the order keys; absent if the row is given by its id. */
   keys?: string[];
 }
 
@@ -43,9 +56,9 @@ export const offsetRule = wholeNumber(0, largestOffset);
 
 /**
  * Parses paging arguments and adds their faults to `problems`. Pages have up to 1000 rows, by default and for 0, 100.
- * `after` and `before` take a cursor of a list of this order, or the id of a row.
+ * `after` and `before` take a cursor with the keys of this order, or the id of a row.
  */
-export function readRange(args: PageArguments, order: readonly OrderKey[], problems: Problems): Range {
+export function readRange(args: PageArguments, order: OrderKeys, problems: Problems): Range {
   const sized = (name: "first" | "last") =>
     problems.add(name, isWithin(args[name], largestSize) ? undefined : pageSizeRule);
   const placed = (name: "after" | "before"): Place | undefined => {
@@ -72,30 +85,39 @@ export function readRange(args: PageArguments, order: readonly OrderKey[], probl
 const isWithin = (value: number | null | undefined, most: number) =>
   value == null || (Number.isInteger(value) && value >= 0 && value <= most);
 
-/** Encodes the position of a row, its id and order keys, as an opaque cursor. */
-export const cursor = (id: string, ...keys: string[]): string =>
-  Buffer.from(JSON.stringify([id, ...keys])).toString("base64url");
+/** Encodes the position of a row, its id and its order keys by name, as an opaque cursor. */
+export const cursor = (id: string, keys: Readonly<Record<string, string>>): string =>
+  Buffer.from(JSON.stringify({ id, ...keys })).toString("base64url");
 
 const longestCursor = 4096;
 
-function readPlace(text: string, order: readonly OrderKey[]): Place | undefined {
+/** Returns the position of an id or a cursor; `undefined` for any other text, such as a cursor with other keys. */
+function readPlace(text: string, order: OrderKeys): Place | undefined {
   if (isUuid(text)) return { id: text.toLowerCase() };
-  const [id, ...keys] = decode(text);
-  const fits = keys.length === order.length && keys.every((key, n) => order[n] === "text" || utcMoment(key) === key);
-  return id !== undefined && isUuid(id) && fits ? { id, keys } : undefined;
+  const { id, ...keys } = decode(text);
+  const [held, names] = [Object.entries(keys), Object.keys(order)];
+  const isKey = ([name, key]: [string, string], n: number) =>
+    name === names[n] && (order[name] === "text" || utcMoment(key) === key);
+  const fits = held.length === names.length && held.every(isKey);
+  return id !== undefined && isUuid(id) && fits ? { id, keys: Object.values(keys) } : undefined;
 }
 
-/** Decodes a cursor; returns an empty list for any other text. */
-function decode(text: string): string[] {
-  if (text.length > longestCursor || !/^[\w-]+$/.test(text)) return [];
+/** Decodes a cursor; returns an empty object for any other text. */
+function decode(text: string): Record<string, string> {
+  if (text.length > longestCursor || !/^[\w-]+$/.test(text)) return {};
   try {
     const held: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    return Array.isArray(held) && held.every((each) => typeof each === "string" && isStorable(each)) ? held : [];
+    return holdsText(held) ? held : {};
   } catch (error) {
-    if (error instanceof SyntaxError) return [];
+    if (error instanceof SyntaxError) return {};
     throw error;
   }
 }
+
+const holdsText = (held: unknown): held is Record<string, string> =>
+  typeof held === "object" &&
+  held !== null &&
+  Object.values(held).every((each) => typeof each === "string" && isStorable(each));
 
 /** Returns the page of a range. `fetched` has up to `limit + 1` rows, in the order of the statement. */
 export function pageOf<Node>(

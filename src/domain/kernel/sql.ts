@@ -8,6 +8,10 @@ export function allOf(...conditions: ReadonlyArray<Sql | undefined>): Sql {
   return present.length > 0 ? joined(present, " and ") : sql`true`;
 }
 
+/** Joins conditions with `and`; `undefined` if all are absent. */
+export const allGiven = (...conditions: ReadonlyArray<Sql | undefined>): Sql | undefined =>
+  conditions.some((condition) => condition !== undefined) ? allOf(...conditions) : undefined;
+
 /** What a filter stands for, such as a condition; `undefined` if the filter has no value. */
 export const given = <Value, Meaning>(
   value: Value | null | undefined,

@@ -166,7 +166,7 @@ export async function listInboxNotifications(
   const userId = inboxOwner(ctx);
   const problems = new Problems();
   checkFilter(filter, problems);
-  const range = readRange(wanted, ["time"], problems);
+  const range = readRange(wanted, { createdAt: "time" }, problems);
   problems.throwIfAny(invalidQuery);
 
   const order = newestFirst(userId);
@@ -180,7 +180,7 @@ export async function listInboxNotifications(
     requirePlace(ctx, range),
   ]);
   return pageOf(range, rows, {
-    cursor: (each) => cursor(each.id, each.createdAt),
+    cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
     count: () => ctx.count(search ? countMatches(order, search) : countIn(order, select(sql``))),
   });
 }

@@ -15,7 +15,7 @@ import { foldedSql } from "../kernel/folding.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
-import { type PageArguments, readRange } from "../kernel/paging.js";
+import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
 import { anyOf, given, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
@@ -28,10 +28,10 @@ import {
   type UserRow,
   userTarget,
 } from "../users/users.js";
-import { membersOf, type Narrowing, pageByName } from "../users/listing.js";
+import { byUsername, membersOf, pageOfUsers, type Sorting } from "../users/listing.js";
 import { isReadable } from "../users/readable.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
-import { searchOf, searchProblem } from "../users/search.js";
+import { type Narrowing, searchOf, searchProblem } from "../users/search.js";
 
 /** A member of an organization. The optional fields are present if the caller may read the user. */
 export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
@@ -52,19 +52,42 @@ export interface OrganizationMemberFilter {
   role?: OrganizationRole | null;
 }
 
-/** Lists the members of an organization, by username. */
+export const OrganizationMemberOrderField = { USERNAME: "username", JOINED_AT: "joinedAt" } as const;
+export type OrganizationMemberOrderField =
+  (typeof OrganizationMemberOrderField)[keyof typeof OrganizationMemberOrderField];
+
+const orders = {
+  username: { username: "text" },
+  joinedAt: { joinedAt: "time" },
+} as const satisfies Record<OrganizationMemberOrderField, OrderKeys>;
+
+/** Sorts by the time of joining, which only callers who may read all members of the organization may read of all. */
+const byJoining = (organizationId: string): Sorting<OrganizationMember> => ({
+  name: "joinedAt",
+  column: sql`m.created_at`,
+  ofPlace: sql`(
+    select m.created_at from organization_members m where m.organization_id = ${organizationId} and m.user_id = place.id)`,
+  ofNode: ({ joinedAt }) => joinedAt!,
+});
+
+/** Lists the members of an organization, by default by username. */
 export async function listOrganizationMembers(
   ctx: Context,
   ref: string,
   filter: OrganizationMemberFilter | null | undefined,
   page: PageArguments,
+  orderBy: OrderBy<OrganizationMemberOrderField> | null | undefined,
 ): Promise<Page<OrganizationMember>> {
   const organization = await findOrganization(ctx, ref);
   authorize(ctx.actor, "organization_member:read", { organizationId: organization.id });
+  const field = orderBy?.field ?? OrganizationMemberOrderField.USERNAME;
+  const isByUsername = field === OrganizationMemberOrderField.USERNAME;
+  if (!isByUsername && !readsAll(ctx, organization.id)) throw forbidden("You cannot read when members joined.");
   const problems = new Problems();
   problems.add("filter.search", searchProblem(filter?.search));
-  const range = readRange(page, ["text"], problems);
+  const range = readRange(page, orders[field], problems);
   problems.throwIfAny();
+  const roster = membersOf(organization.id);
   const { search, role } = filter ?? {};
   // Filters and searches must not disclose fields that the response omits.
   const isReadableMember = readsAll(ctx, organization.id) ? sql`true` : sql`u.id = ${userIdOf(ctx.actor)}`;
@@ -72,14 +95,16 @@ export async function listOrganizationMembers(
     select from organization_members m where m.organization_id = ${organization.id} and m.user_id = place.id)`;
   const listing = {
     columns: memberColumns,
-    roster: membersOf(organization.id),
+    roster,
+    by: isByUsername ? byUsername(roster) : byJoining(organization.id),
+    isDescending: orderBy?.direction === OrderDirection.DESC,
     narrowings: [
       given(search || undefined, (text) => searchOf(text, isReadableMember)),
       given(role, (held) => holders(held, organization.id, isReadableMember)),
     ].filter((narrowing) => narrowing !== undefined),
     isPlace: anyOf(isMember, isReadable(ctx, "place")),
   };
-  return pageByName(ctx, range, listing, (member: MemberRow) => visiblePart(ctx, member));
+  return pageOfUsers(ctx, range, listing, (member: MemberRow) => visiblePart(ctx, member));
 }
 
 /** Members with a role that the caller may read. */

@@ -5,11 +5,20 @@ import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
 import { countIn, countMatches, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
-import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
+import {
+  cursor,
+  type OrderBy,
+  OrderDirection,
+  type OrderKeys,
+  type PageArguments,
+  pageOf,
+  type Range,
+  readRange,
+} from "../kernel/paging.js";
+import { allGiven, allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { isReadable } from "./readable.js";
-import { searchOf, searchProblem } from "./search.js";
+import { listedUsers, type Narrowing, searchOf, searchProblem } from "./search.js";
 import { type LoginType, foundColumns, type UserRow, type UserStatus } from "./users.js";
 
 /** Filters of users. An absent filter does not narrow. */
@@ -29,11 +38,22 @@ export interface UserFilter {
   serviceAccount?: boolean | null;
 }
 
-/** The users among which a list selects, with an index by folded username and id. */
+/** Orders of users. None by activity, since each activity would then write all indexes of the user. */
+export const UserOrderField = { USERNAME: "username", CREATED_AT: "createdAt" } as const;
+export type UserOrderField = (typeof UserOrderField)[keyof typeof UserOrderField];
+
+const orders = {
+  username: { username: "text" },
+  createdAt: { createdAt: "time" },
+} as const satisfies Record<UserOrderField, OrderKeys>;
+
+/** The users among which a list selects, with an index of each column and the id. */
 interface Roster {
+  /** Folded. */
   username: Sql;
+  createdAt: Sql;
   id: Sql;
-  /** `from … where …` with only the columns of the index. */
+  /** `from … where …` with only the columns of the indexes. */
   index: Sql;
   /** `from … where …` with the user `u`. */
   from: Sql;
@@ -41,6 +61,7 @@ interface Roster {
 
 const allUsers: Roster = {
   username: raw(foldedSql("u.username")),
+  createdAt: raw("u.created_at"),
   id: raw("u.id"),
   index: sql`from users u where u.deleted_at is null and not u.is_system`,
   from: sql`from users u where u.deleted_at is null and not u.is_system`,
@@ -49,6 +70,7 @@ const allUsers: Roster = {
 /** The roster of an organization, with the memberships `m`. Deleted users and system identities have none. */
 export const membersOf = (organizationId: string): Roster => ({
   username: raw(`m.username collate "C"`),
+  createdAt: raw("m.user_created_at"),
   id: raw("m.user_id"),
   index: sql`from organization_members m where m.organization_id = ${organizationId}`,
   // `offset 0` forces a nested loop, which reads no more members than a page needs.
@@ -56,32 +78,55 @@ export const membersOf = (organizationId: string): Roster => ({
     where m.organization_id = ${organizationId}`,
 });
 
-/** A condition on the users `u` of a roster, and the ids that an index finds for it. */
-export type Narrowing = Pick<Search, "matches" | "candidates">;
+/** The values by which users are sorted. */
+export interface Sorting<Node> {
+  /** The name of the key in cursors. */
+  name: string;
+  /** The column of the roster. */
+  column: Sql;
+  /** The value of the user `place`. */
+  ofPlace: Sql;
+  ofNode: (node: Node) => string;
+}
 
-interface Listing {
+export const byUsername = ({ username: column }: Roster): Sorting<Pick<UserRow, "username">> => ({
+  name: "username",
+  column,
+  ofPlace: raw(foldedSql("place.username")),
+  ofNode: ({ username }) => folded(username),
+});
+
+const byCreation = ({ createdAt: column }: Roster): Sorting<Pick<UserRow, "createdAt">> => ({
+  name: "createdAt",
+  column,
+  ofPlace: sql`place.created_at`,
+  ofNode: ({ createdAt }) => createdAt,
+});
+
+interface Listing<Node> {
   columns: string;
   roster: Roster;
+  by: Sorting<Node>;
+  isDescending: boolean;
   /** The column by which a filter selects from all users. */
   fixed?: readonly Fixed[];
   /** Selects from the roster; absent, all of it. */
   condition?: Sql | undefined;
   /** Conditions that may match few users. */
   narrowings?: readonly Narrowing[];
-  /** Whether a page may begin at the user `place`, named by id: its position would disclose an unreadable username. */
+  /** Whether a page may begin at the user `place`, named by id: its position would disclose a value that is unreadable. */
   isPlace: Sql;
 }
 
-/** Reads a page of users by username. `visible` maps each row of `columns` to what the caller may read of it. */
-export async function pageByName<Node extends Pick<UserRow, "id" | "username">>(
+/** Reads a page of users. `visible` maps each row of `columns` to what the caller may read of it. */
+export async function pageOfUsers<Node extends Pick<UserRow, "id">>(
   ctx: Context,
   range: Range,
-  { columns, roster, fixed = [], condition, narrowings = [], isPlace }: Listing,
+  { columns, roster, by, isDescending, fixed = [], condition, narrowings = [], isPlace }: Listing<Node>,
   visible: (row: never) => Node,
 ): Promise<Page<Node>> {
-  const place = (id: string) =>
-    sql`(select ${raw(foldedSql("place.username"))} from users place where place.id = ${id} and ${isPlace})`;
-  const order: Order = { fixed, keys: [{ column: roster.username, ofPlace: place }], id: roster.id };
+  const ofPlace = (id: string) => sql`(select ${by.ofPlace} from users place where place.id = ${id} and ${isPlace})`;
+  const order: Order = { fixed, keys: [{ column: by.column, ofPlace }], id: roster.id, isDescending };
   const from = (more?: Sql) => sql`${roster.from} and ${allOf(condition, more)}`;
   const index = (more?: Sql) => (condition ? from(more) : sql`${roster.index} and ${allOf(more)}`);
   const found = searchFor(narrowings, { columns: raw(columns), from });
@@ -89,7 +134,7 @@ export async function pageByName<Node extends Pick<UserRow, "id" | "username">>(
     ? matchesIn(range, order, found)
     : rowsIn(range, order, (beyond) => sql`select ${raw(columns)} ${from(beyond)}`, index);
   return pageOf(range, (await ctx.select<never>(rows)).map(visible), {
-    cursor: ({ id, username }) => cursor(id, folded(username)),
+    cursor: (node) => cursor(node.id, { [by.name]: by.ofNode(node) }),
     count: () => ctx.count(found ? countMatches(order, found) : countIn(order, (more) => sql`select ${index(more)}`)),
   });
 }
@@ -105,29 +150,30 @@ function searchFor([first, ...others]: readonly Narrowing[], list: Pick<Search, 
   );
 }
 
-/** Lists the users that the caller may read, by username. Omits deleted users and system identities. */
+/** Lists the users that the caller may read, by default by username. Omits deleted users and system identities. */
 export async function listUsers(
   ctx: Context,
   filter: UserFilter | null | undefined,
   page: PageArguments,
+  orderBy: OrderBy<UserOrderField> | null | undefined,
 ): Promise<Page<UserRow>> {
+  const field = orderBy?.field ?? UserOrderField.USERNAME;
   const problems = new Problems();
   problems.add("filter.search", searchProblem(filter?.search));
-  const range = readRange(page, ["text"], problems);
+  const range = readRange(page, orders[field], problems);
   problems.throwIfAny();
   const organizationId = filter?.organization ? (await findOrganization(ctx, filter.organization)).id : undefined;
   const roster = readableRoster(ctx, organizationId);
-  const equal = equalTo(filter ?? {});
-  const fixed = roster === allUsers ? equal.slice(0, 1) : [];
+  const isByUsername = field === UserOrderField.USERNAME;
   const listing = {
     columns: foundColumns,
     roster,
-    fixed,
-    condition: conditionOf(equal.slice(fixed.length)),
-    narrowings: narrowingsOf(filter ?? {}, organizationId),
+    by: isByUsername ? byUsername(roster) : byCreation(roster),
+    isDescending: orderBy?.direction === OrderDirection.DESC,
+    ...(isByUsername ? selectByUsername : selectByCreation)(filter ?? {}, roster, organizationId),
     isPlace: isReadable(ctx, "place"),
   };
-  return pageByName(ctx, range, listing, (user: UserRow) => user);
+  return pageOfUsers(ctx, range, listing, (user: UserRow) => user);
 }
 
 /** The users that the caller may read: of one organization, if the filter or the permission is limited to one. */
@@ -141,7 +187,37 @@ function readableRoster(ctx: Context, organizationId: string | undefined): Roste
   return { ...roster, index: from, from };
 }
 
-/** The filters by a value that each have an index in the order of all users. */
+type Selection = Pick<Listing<UserRow>, "fixed" | "condition" | "narrowings">;
+
+/** Applies a filter to a roster in the order of usernames, in which indexes have the users with each value. */
+function selectByUsername(filter: UserFilter, roster: Roster, organizationId: string | undefined): Selection {
+  const equal = equalTo(filter);
+  const fixed = roster === allUsers ? equal.slice(0, 1) : [];
+  return {
+    fixed,
+    condition: conditionOf(equal.slice(fixed.length)),
+    narrowings: narrowingsOf(filter, organizationId),
+  };
+}
+
+/** Applies a filter to a roster in the order of creation, of which a range is read by its index. */
+function selectByCreation(filter: UserFilter, roster: Roster, organizationId: string | undefined): Selection {
+  const { createdAfter, createdBefore, ...others } = filter;
+  return {
+    condition: allGiven(
+      given(createdAfter, (time) => sql`${roster.createdAt} >= ${time}`),
+      given(createdBefore, (time) => sql`${roster.createdAt} <= ${time}`),
+    ),
+    // Ranges instead of `=`, for which Postgres expects that all users have one of few values, and reads the whole table.
+    narrowings: narrowingsOf(
+      others,
+      organizationId,
+      allGiven(...equalTo(filter).map(({ column, value }) => sql`${column} between ${value} and ${value}`)),
+    ),
+  };
+}
+
+/** The filters by a value that each have an index in the order of all usernames. */
 const equalTo = ({ status, loginType, serviceAccount }: UserFilter): Fixed[] =>
   [
     given(status, (value) => ({ column: sql`u.status`, value })),
@@ -149,16 +225,16 @@ const equalTo = ({ status, loginType, serviceAccount }: UserFilter): Fixed[] =>
     given(serviceAccount, (value) => ({ column: sql`u.is_service_account`, value })),
   ].filter((fixed) => fixed !== undefined);
 
-function conditionOf(equal: readonly Fixed[]): Sql | undefined {
-  return equal.length > 0 ? allOf(...equal.map(({ column, value }) => sql`${column} = ${value}`)) : undefined;
-}
+const conditionOf = (equal: readonly Fixed[]): Sql | undefined =>
+  allGiven(...equal.map(({ column, value }) => sql`${column} = ${value}`));
 
 /** The conditions that may match few users, the most selective first. */
-const narrowingsOf = (filter: UserFilter, organizationId: string | undefined): Narrowing[] =>
+const narrowingsOf = (filter: UserFilter, organizationId: string | undefined, equal?: Sql): Narrowing[] =>
   [
     given(filter.search || undefined, (text) => searchOf(text)),
     given(filter.role, (role) => holders(role, organizationId)),
-    atTimes(filter),
+    given(equal, listedUsers),
+    given(atTimes(filter), listedUsers),
   ].filter((narrowing) => narrowing !== undefined);
 
 /** Users who hold a role in the deployment or in an organization: any, or the given one. */
@@ -172,17 +248,11 @@ function holders(role: Role, organizationId: string | undefined): Narrowing | un
   return { matches: sql`u.id in (${candidates})`, candidates };
 }
 
-/** Users by times. Those of activity have no index, which every activity would have to update. */
-function atTimes({ createdAfter, createdBefore, lastSeenAfter, lastSeenBefore }: UserFilter): Narrowing | undefined {
-  if (![createdAfter, createdBefore, lastSeenAfter, lastSeenBefore].some(Boolean)) return undefined;
-  const matches = allOf(
+/** The condition on times. Those of activity have no index, which every activity would have to update. */
+const atTimes = ({ createdAfter, createdBefore, lastSeenAfter, lastSeenBefore }: UserFilter): Sql | undefined =>
+  allGiven(
     given(createdAfter, (time) => sql`u.created_at >= ${time}`),
     given(createdBefore, (time) => sql`u.created_at <= ${time}`),
     given(lastSeenAfter, (time) => sql`u.last_seen_at >= ${time}`),
     given(lastSeenBefore, (time) => sql`u.last_seen_at <= ${time}`),
   );
-  return {
-    matches,
-    candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
-  };
-}

@@ -1,6 +1,6 @@
 import { folded, foldedSql } from "../kernel/folding.js";
 import type { Search } from "../kernel/list.js";
-import { anyOf, containing, raw, sql } from "../kernel/sql.js";
+import { anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
 import { proseProblem } from "../kernel/text.js";
 
 /** Longest search text, in characters. */
@@ -9,20 +9,26 @@ const longestSearch = 254;
 export const searchProblem = (text: string | null | undefined) =>
   text == null ? undefined : proseProblem(text, longestSearch);
 
+/** A condition on users `u`, and the ids of all users that match. */
+export type Narrowing = Pick<Search, "matches" | "candidates">;
+
+export const listedUsers = (matches: Sql): Narrowing => ({
+  matches,
+  candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
+});
+
 /**
  * Conditions that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in
  * any letter case. `candidates` selects their ids by the trigram index, which has to look at all users for texts of one
  * or two characters.
  */
-export function searchOf(text: string, showsEmail = sql`true`): Pick<Search, "matches" | "candidates"> {
+export function searchOf(text: string, showsEmail = sql`true`): Narrowing {
   const pattern = containing(text);
-  const matches = anyOf(
-    sql`${raw(foldedSql("u.username"))} like ${folded(pattern)}`,
-    sql`(${showsEmail} and ${raw(foldedSql("u.email"))} like ${folded(pattern)})`,
-    sql`lower(u.name) collate "C" like lower(${pattern}::text)`,
+  return listedUsers(
+    anyOf(
+      sql`${raw(foldedSql("u.username"))} like ${folded(pattern)}`,
+      sql`(${showsEmail} and ${raw(foldedSql("u.email"))} like ${folded(pattern)})`,
+      sql`lower(u.name) collate "C" like lower(${pattern}::text)`,
+    ),
   );
-  return {
-    matches,
-    candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
-  };
 }

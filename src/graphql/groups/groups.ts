@@ -19,11 +19,13 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
 import { findGroup, findGroupByName, type GroupRow, GroupSource, isEveryone } from "../../domain/groups/groups.js";
-import { type GroupFilter, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
+import { type GroupFilter, GroupOrderField, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
 import { membersOfGroup, membersOfNodes, organizationOfGroup } from "./parts.js";
 import { OrganizationType } from "../organizations/organizations.js";
@@ -85,6 +87,10 @@ export class GroupFilterInput implements GroupFilter {
   search?: string | null;
 }
 
+const GroupOrder = orderOf("Group", GroupOrderField, {
+  NAME: { description: "By name of the organization, then by name of the group." },
+});
+
 @ArgsType()
 class GroupsArgs extends PageArgs {
   @Field(() => Boolean, {
@@ -95,6 +101,9 @@ class GroupsArgs extends PageArgs {
 
   @Field(() => GroupFilterInput, { nullable: true, description: "Filters the list." })
   filter?: GroupFilterInput | null;
+
+  @Field(() => GroupOrder, { nullable: true, description: "Default: by name, ascending." })
+  orderBy?: OrderBy<GroupOrderField> | null;
 }
 
 @InputType({ description: "Input of `createGroup`." })
@@ -211,7 +220,7 @@ export class GroupsResolver {
 
   @Needs("group:read")
   @Query(() => GroupConnection, {
-    description: "Lists the groups that the caller may read, by organization name, group name, and ID.",
+    description: "Lists the groups that the caller may read, by default by organization name, group name, and ID.",
   })
   groups(@Args() args: GroupsArgs, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<Page<GroupRow>> {
     return listGroups(ctx, args, membersOfNodes(info));
@@ -219,7 +228,7 @@ export class GroupsResolver {
 
   @Needs("group:read")
   @Query(() => GroupConnection, {
-    description: "Lists the groups of an organization that the caller may read, by name and ID.",
+    description: "Lists the groups of an organization that the caller may read, by default by name and ID.",
   })
   organizationGroups(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
@@ -245,7 +254,7 @@ export class GroupsResolver {
 
   @Needs("group_member:read")
   @FieldResolver(() => GroupMemberConnection, {
-    description: "The members that the caller may read, by lower-case username.",
+    description: "The members that the caller may read, by default by lower-case username.",
   })
   members(@Root() group: GroupRow, @Args() args: GroupMembersArgs, @Ctx() ctx: Context): Promise<Page<GroupMemberRow>> {
     return membersOf(ctx, group, args);

@@ -1,7 +1,14 @@
 import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
-import type { GroupMemberFilter, GroupMemberRow, MembersQuery } from "../../domain/groups/members.js";
+import {
+  type GroupMemberFilter,
+  GroupMemberOrderField,
+  type GroupMemberRow,
+  type MembersQuery,
+} from "../../domain/groups/members.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Covers, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
 
@@ -31,6 +38,10 @@ export class GroupMemberFilterInput implements GroupMemberFilter {
   search?: string | null;
 }
 
+const GroupMemberOrder = orderOf("GroupMember", GroupMemberOrderField, {
+  USERNAME: { description: "By username, case-insensitive." },
+});
+
 @ArgsType()
 export class GroupMembersArgs extends PageArgs implements MembersQuery {
   @Field(() => Boolean, {
@@ -42,4 +53,7 @@ export class GroupMembersArgs extends PageArgs implements MembersQuery {
 
   @Field(() => GroupMemberFilterInput, { nullable: true, description: "Filters the list." })
   filter?: GroupMemberFilterInput | null;
+
+  @Field(() => GroupMemberOrder, { nullable: true, description: "Default: by username, ascending." })
+  orderBy?: OrderBy<GroupMemberOrderField> | null;
 }

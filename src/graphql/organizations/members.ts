@@ -3,12 +3,14 @@ import type { OrganizationRole } from "../../domain/authorization/authorization.
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
 import {
   addOrganizationMember,
   listOrganizationMembers,
   type MemberRef,
   type OrganizationMember,
   type OrganizationMemberFilter,
+  OrganizationMemberOrderField,
   readOrganizationMember,
   removeOrganizationMember,
   setOrganizationMemberRoles,
@@ -16,6 +18,7 @@ import {
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { UserRoleType, UserType } from "../users/users.js";
 
@@ -46,6 +49,11 @@ export class OrganizationMemberType implements Omit<OrganizationMember, "user"> 
 }
 
 const OrganizationMemberConnection = connectionOf("OrganizationMember", () => OrganizationMemberType, mostCounted);
+
+const OrganizationMemberOrder = orderOf("OrganizationMember", OrganizationMemberOrderField, {
+  USERNAME: { description: "By username, case-insensitive." },
+  JOINED_AT: { description: "By the time of joining. Only for callers who may read all users of the organization." },
+});
 
 @ObjectType("AssignableRole", { simpleResolvers: true, description: "A role, and whether the caller may assign it." })
 export class AssignableRoleType implements AssignableRole {
@@ -117,16 +125,20 @@ class RemoveOrganizationMemberPayload {
 @Resolver()
 export class OrganizationMembersResolver {
   @Needs("organization_member:read")
-  @Query(() => OrganizationMemberConnection, { description: "Lists the members of an organization, by username." })
+  @Query(() => OrganizationMemberConnection, {
+    description: "Lists the members of an organization, by default by username.",
+  })
   organizationMembers(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
     organization: string,
     @Arg("filter", () => OrganizationMemberFilterInput, { nullable: true, description: "Filters the list." })
     filter: OrganizationMemberFilter | undefined,
+    @Arg("orderBy", () => OrganizationMemberOrder, { nullable: true, description: "Default: by username, ascending." })
+    orderBy: OrderBy<OrganizationMemberOrderField> | undefined,
     @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<OrganizationMember>> {
-    return listOrganizationMembers(ctx, organization, filter ?? {}, page);
+    return listOrganizationMembers(ctx, organization, filter ?? {}, page, orderBy);
   }
 
   @ByArguments<{ organization?: string | null }>(({ organization }) => ({

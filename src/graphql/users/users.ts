@@ -15,6 +15,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
 import { onlyReference } from "../../domain/kernel/references.js";
 import {
   findUser,
@@ -24,10 +25,11 @@ import {
   type UserRow,
   UserStatus,
 } from "../../domain/users/users.js";
-import { listUsers, type UserFilter } from "../../domain/users/listing.js";
+import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
 import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
 import { DateTime, EmailAddress, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(UserStatus, {
@@ -111,6 +113,11 @@ export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" 
 }
 
 const UserConnection = connectionOf("User", () => UserType, mostCounted);
+
+const UserOrder = orderOf("User", UserOrderField, {
+  USERNAME: { description: "By username, case-insensitive." },
+  CREATED_AT: { description: "By the time of creation." },
+});
 
 @InputType("UserFilter", {
   description: "Criteria for filtering users. A user must match all given fields.",
@@ -205,14 +212,16 @@ export class UsersResolver {
   }
 
   @Needs("user:read")
-  @Query(() => UserConnection, { description: "Lists the users that the caller may read, by username." })
+  @Query(() => UserConnection, { description: "Lists the users that the caller may read, by default by username." })
   users(
     @Arg("filter", () => UserFilterInput, { nullable: true, description: "Filters the list." }) filter:
       | UserFilter
       | undefined,
+    @Arg("orderBy", () => UserOrder, { nullable: true, description: "Default: by username, ascending." })
+    orderBy: OrderBy<UserOrderField> | undefined,
     @Args(() => PageArgs) page: PageArgs,
     @Ctx() ctx: Context,
   ): Promise<Page<UserRow>> {
-    return listUsers(ctx, filter ?? {}, page);
+    return listUsers(ctx, filter ?? {}, page, orderBy);
   }
 }

@@ -1,0 +1,41 @@
+// Counts how Postgres reads tables.
+import type { World } from "./world.js";
+
+export interface Reads {
+  /** Sequential scans of the tables. */
+  scans: number;
+  /** Rows that index scans fetched from the tables. */
+  fetched: number;
+}
+
+/** Runs `work` on every connection of a server concurrently. */
+export const onEveryConnection = (connections: number, work: () => Promise<unknown>): Promise<unknown> =>
+  Promise.all(Array.from({ length: connections }, work));
+
+/** Counts the reads of tables by `work`, over all connections of the server. */
+export async function readsOf(
+  w: World,
+  connections: number,
+  tables: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<Reads> {
+  const before = await readsSoFar(w, connections, tables);
+  await work();
+  const after = await readsSoFar(w, connections, tables);
+  return { scans: after.scans - before.scans, fetched: after.fetched - before.fetched };
+}
+
+async function readsSoFar(w: World, connections: number, tables: readonly string[]): Promise<Reads> {
+  const { pool } = w.app.services.database;
+  const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()));
+  for (const client of clients) {
+    await client.query("select pg_stat_force_next_flush()");
+    client.release();
+  }
+  const { rows } = await pool.query<Reads>(
+    `select sum(seq_scan)::int as scans, sum(idx_tup_fetch)::int as fetched from pg_stat_user_tables
+     where relname = any($1)`,
+    [tables],
+  );
+  return rows[0]!;
+}
