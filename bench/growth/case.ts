@@ -44,17 +44,20 @@ interface List {
   roles: readonly Role[];
   /** Arguments that narrow the list, by name. */
   filters: Readonly<Record<string, string>>;
-  /** Arguments that make the list begin in its middle, where it knows no `offset`, `last` and `before`. */
-  middle?: string;
+  /** The fields by which the list can be ordered. */
+  orders?: readonly string[];
 }
 
 const page = 50;
 
-/** A list as every role reads it: pages, count, and each filter. The first role also tries the rarer variants. */
+/** A list as every role reads it: pages, count, each filter and order. The first role also tries the rarer variants. */
 export function list({ roles, filters, ...shape }: List): Case[] {
   return roles.flatMap((role, nr) => [
     ...pages(shape, role),
-    ...(nr === 0 && !shape.middle ? backwardPages(shape, role) : []),
+    ...(nr === 0 ? backwardPages(shape, role) : []),
+    ...(shape.orders ?? []).flatMap((field) =>
+      ["ASC", "DESC"].flatMap((direction) => orderedPages(shape, role, field, direction, nr === 0)),
+    ),
     ...Object.entries(filters).flatMap(([name, filter]) => [
       listCase(shape, role, `${name}, first page`, `${filter}, first: ${page}`),
       ...(nr === 0 ? [countCase(shape, role, `${name}, count`, filter)] : []),
@@ -76,6 +79,15 @@ const backwardPages = (shape: Shape, role: Role): Case[] => [
   deepCase(shape, role),
 ];
 
+function orderedPages(shape: Shape, role: Role, field: string, direction: string, inMiddle: boolean): Case[] {
+  const what = `by ${field} ${direction}`;
+  const order = `orderBy: { field: ${field}, direction: ${direction} }`;
+  const ordered = { ...shape, arguments: shape.arguments ? `${shape.arguments}, ${order}` : order };
+  const first = listCase(ordered, role, `${what}, first page`, `first: ${page}`);
+  const middle = (cursor: string) => `after: "${cursor}", first: ${page}`;
+  return inMiddle ? [first, middleCase(ordered, role, `${what}, page by cursor in the middle`, middle)] : [first];
+}
+
 const base = ({ field }: Shape, role: Role, what: string) => ({
   operation: `Query.${field}`,
   role,
@@ -96,8 +108,8 @@ const countCase = (shape: Shape, role: Role, what: string, arguments_: string): 
 const middleCase = (shape: Shape, role: Role, what: string, arguments_: (cursor: string) => string): Case => ({
   ...base(shape, role, named(shape, what)),
   async request(ask) {
-    const start = shape.middle ?? `offset: ${await middleOf(shape, role, ask)}`;
-    const response = await ask(query(documentOf(shape, `${start}, first: 1`), role));
+    const start = await middleOf(shape, role, ask);
+    const response = await ask(query(documentOf(shape, `offset: ${start}, first: 1`), role));
     const [, cursor] = /"endCursor":"([^"]*)"/.exec(response) ?? [];
     if (cursor === undefined) throw new Error(`No cursor in the middle: ${response}`);
     return query(documentOf(shape, arguments_(cursor)), role);

@@ -34,6 +34,7 @@ const membersOf = (what: string, ref: string, roles: readonly (typeof readers)[n
     nodes: groupMember,
     roles,
     filters: memberSearches,
+    orders: ["USERNAME"],
   }).map((each) => ({ ...each, what: `${what} ${each.what}` }));
 
 export const lists = [
@@ -46,6 +47,7 @@ export const lists = [
       organization: `filter: { organization: "default" }`,
       "small organization": `filter: { organization: "${known.sideOrganization}" }`,
     },
+    orders: ["NAME"],
   }).filter(({ role, what }) => role !== "sideAdministrator" || !what.startsWith("has member")),
   ...list({
     field: "organizationGroups",
@@ -53,6 +55,7 @@ export const lists = [
     nodes: group,
     roles: ["owner", "administrator", "member"],
     filters: groupFilters,
+    orders: ["NAME"],
   }),
   ...list({
     field: "groups",
@@ -86,7 +89,11 @@ export const lists = [
       "small organization": `filter: { organization: "${known.sideOrganization}" }`,
       "created in a range": `filter: { createdAfter: "${summer.after}", createdBefore: "${summer.before}" }`,
       "seen in a range": `filter: { lastSeenAfter: "2026-10-01T00:00:00Z", lastSeenBefore: "2026-10-02T00:00:00Z" }`,
+      "newest with a status": `filter: { status: SUSPENDED }, orderBy: { field: CREATED_AT, direction: DESC }`,
+      "newest in a range": `filter: { createdAfter: "${summer.after}", createdBefore: "${summer.before}" },
+        orderBy: { field: CREATED_AT, direction: DESC }`,
     },
+    orders: ["USERNAME", "CREATED_AT"],
   }).filter(({ role, what }) => !lacksSide(role) || !what.startsWith("small organization")),
   ...list({
     field: "organizationMembers",
@@ -98,7 +105,8 @@ export const lists = [
       "search that all meet": `filter: { search: "user" }`,
       role: `filter: { role: ORGANIZATION_AUDITOR }`,
     },
-  }),
+    orders: ["USERNAME", "JOINED_AT"],
+  }).filter(({ role, what }) => role !== "member" || !what.includes("JOINED_AT")),
   ...list({
     field: "organizationMembers",
     arguments: `organization: "${known.sideOrganization}"`,
@@ -127,7 +135,6 @@ export const lists = [
     nodes:
       "id time action actor { id username } resourceType resourceId resourceLabel organizationId diff ip requestId",
     roles: ["owner", "administrator", "sideAdministrator"],
-    middle: `filter: { before: "2026-09-17T00:00:00Z" }`,
     filters: {
       organization: `filter: { organization: "default" }`,
       "rare action": "filter: { action: REVOKE }",
@@ -139,6 +146,7 @@ export const lists = [
       range: `filter: { after: "${summer.after}", before: "${summer.before}" }`,
       "range and action": `filter: { after: "${summer.after}", before: "${summer.before}", action: DELETE }`,
     },
+    orders: ["TIME"],
   }),
   ...list({
     field: "connectionLogs",
@@ -159,6 +167,7 @@ export const lists = [
         `connection_id:${known.connection(4)}`,
       ].map((q) => [q, `q: "${q}"`]),
     ),
+    orders: ["CONNECT_TIME"],
   }),
 ];
 
