@@ -11,6 +11,7 @@ interface Row {
 interface Page {
   edges: Array<{ cursor: string; node: Row & { user?: Row } }>;
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null };
+  totalCount: number;
 }
 
 /** A list in one of its orders. */
@@ -111,6 +112,12 @@ describe("the order of a list", () => {
         },
         {
           ...shape,
+          what: "users by two values",
+          arguments: "filter: { loginType: PASSWORD, serviceAccount: false }",
+          rows: users("login_type = 'password' and not is_service_account", column),
+        },
+        {
+          ...shape,
           what: "users created in a range",
           arguments: `filter: { createdAfter: "2026-01-02T00:00:00Z", createdBefore: "2026-01-03T00:00:00Z" }`,
           rows: users("created_at between '2026-01-02T00:00:00Z' and '2026-01-03T00:00:00Z'", column),
@@ -203,7 +210,7 @@ describe("the order of a list", () => {
   const document = ({ field, arguments: own = "" }: Pick<Ordered, "field" | "arguments">, page: string) => {
     const connection = `${field}(${own} ${page}) {
       edges { cursor node { ${field === "members" ? "user { id }" : "id"} } }
-      pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`;
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount }`;
     return field === "members" ? `{ group(group: "${made.group}") { ${connection} } }` : `{ ${connection} }`;
   };
 
@@ -248,6 +255,7 @@ describe("the order of a list", () => {
         for (const offset of [1, size, all.length - 1, all.length]) {
           const skipped = await read(clientOf(list), list, `${order} first: ${size} offset: ${offset}`);
           expect(idsOf(skipped), `offset ${offset}`).to.deep.equal(all.slice(offset, offset + size));
+          expect(skipped.totalCount).to.equal(all.length);
           const last = await read(clientOf(list), list, `${order} last: ${size} offset: ${offset}`);
           expect(idsOf(last), `last, offset ${offset}`).to.deep.equal(
             all.slice(Math.max(0, all.length - offset - size), all.length - offset),
