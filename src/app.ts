@@ -27,7 +27,7 @@ import { freePort } from "./embedded-postgres/folder.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
 import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/engine/documents.js";
-import { createSchema } from "./graphql/schema.js";
+import { createInnerSchema, createSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
@@ -148,6 +148,7 @@ export async function openServices(
 async function startServer(services: Services, closers: Closer[]): Promise<{ url: string; serve: () => void }> {
   const { config } = services;
   const schema = createSchema();
+  const innerSchema = createInnerSchema();
   const documents = new Documents(schema);
   const lifetimes = new Lifetimes();
   const unread = new Unread(config.unread);
@@ -163,10 +164,10 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread);
   const routes = new Routes(refuseRoute);
-  routeRows(routes, services, schema, contextOf);
+  routeRows(routes, services, innerSchema, contextOf);
   const seals = new Seals(services);
-  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals) });
-  const graphiql = graphiqlPage(services, schema);
+  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals) });
+  const graphiql = graphiqlPage(services, innerSchema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
     asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),
   );

@@ -5,7 +5,7 @@ import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import type { Variables } from "../src/graphql/engine/variables.js";
-import { createSchema } from "../src/graphql/schema.js";
+import { createInnerSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
 import { connect, reported } from "./support/connections.js";
@@ -13,7 +13,7 @@ import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
   const w = world();
-  const schema = createSchema();
+  const schema = createInnerSchema();
   const queries = areas
     .flatMap(({ name }) => [...storedOperations(schema, `rest/${name}`).values()])
     .filter(({ kind }) => kind === OperationTypeNode.QUERY);

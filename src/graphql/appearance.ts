@@ -10,7 +10,7 @@ import {
   type UpdatedAppearance,
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
-import { AnyScope, Needs, OpenTo } from "./engine/access.js";
+import { AnyScope, Needs, OpenTo, Required } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
@@ -49,7 +49,8 @@ class BannerInputType implements Partial<Banner> {
   @Field(() => Boolean, { nullable: true, description: "Whether the banner is shown. Default: false." })
   enabled?: boolean;
   @Field(() => String, { nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
-  @Field(() => String, { nullable: true, description: "Required. Background color: `#` and six hexadecimal digits." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "Background color: `#` and six hexadecimal digits." })
   backgroundColor?: string;
 }
 

@@ -7,7 +7,7 @@ import {
   type PermissionCheck,
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
-import { AnyScope, CountsAs, EntryKey, Open } from "./engine/access.js";
+import { AnyScope, CountsAs, EntryKey, Open, Required } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
@@ -19,7 +19,8 @@ export class AuthScopes {
   description: "The object of a permission check: a stored object by its ID, or any object with the given attributes.",
 })
 export class AuthCheckObjectInput implements CheckedObject {
-  @Field(() => String, { nullable: true, description: "Required. Type of the object, such as `group` or `workspace`." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "Type of the object, such as `group` or `workspace`." })
   resourceType?: string;
   @Field(() => String, {
     nullable: true,
@@ -44,9 +45,11 @@ export class AuthCheckInput implements AuthCheck {
     description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
   })
   key!: string;
-  @Field(() => String, { nullable: true, description: "Required. The action, such as `read` or `update`." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The action, such as `read` or `update`." })
   action?: string;
-  @Field(() => AuthCheckObjectInput, { nullable: true, description: "Required. The object." })
+  @Required()
+  @Field(() => AuthCheckObjectInput, { nullable: true, description: "The object." })
   object?: AuthCheckObjectInput;
 }
 

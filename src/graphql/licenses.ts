@@ -8,7 +8,7 @@ import {
   listLicenses,
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 
@@ -26,7 +26,8 @@ export class LicenseType implements License {
 
 @InputType({ description: "Input of `addLicense`." })
 export class AddLicenseInput {
-  @Field(() => String, { nullable: true, description: "Required. The license: a JWT of at most 16 KiB." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The license: a JWT of at most 16 KiB." })
   license?: string | null;
 }
 

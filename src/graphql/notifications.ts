@@ -27,7 +27,7 @@ import {
 import { markAllInboxNotificationsRead, markInboxNotification } from "../domain/notifications/marks.js";
 import type { Page } from "../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../domain/notifications/watch.js";
-import { CountsAs, Covers, Needs, ReadWith } from "./engine/access.js";
+import { CountsAs, Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
@@ -129,7 +129,8 @@ export class CustomNotificationContentInput {
 
 @InputType({ description: "Input of `sendCustomNotification`." })
 export class SendCustomNotificationInput {
-  @Field(() => CustomNotificationContentInput, { nullable: true, description: "Required. The texts." })
+  @Required()
+  @Field(() => CustomNotificationContentInput, { nullable: true, description: "The texts." })
   content?: CustomNotificationContentInput;
   @Field(() => String, {
     nullable: true,

@@ -7,7 +7,7 @@ import {
   type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds.js";
-import { AnyScope, Needs } from "./engine/access.js";
+import { AnyScope, Needs, Required } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -22,9 +22,10 @@ class PrebuildsSettingsType implements PrebuildsSettings {
 
 @InputType({ description: "Input of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsInput implements UpdatePrebuildsSettings {
+  @Required()
   @Field(() => Boolean, {
     nullable: true,
-    description: "Required. Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
+    description: "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
   })
   reconciliationPaused?: boolean | null;
 }

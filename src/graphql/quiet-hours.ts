@@ -6,7 +6,7 @@ import {
   type SetQuietHours,
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 
 @ReadWith("user:read_personal")
@@ -31,10 +31,11 @@ export class QuietHoursType implements QuietHours {
 @InputType({ description: "Input of `setQuietHours`." })
 export class SetQuietHoursInput implements SetQuietHours {
   @Field(() => String, { defaultValue: "me", description: "Id, username or `me`." }) user!: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
     description:
-      "Required. Minute and hour as cron, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; null and empty restore the default.",
+      "Minute and hour as cron, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; null and empty restore the default.",
   })
   cron?: string | null;
 }

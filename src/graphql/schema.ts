@@ -1,12 +1,20 @@
-import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
+import { GraphQLNonNull, GraphQLObjectType, type GraphQLSchema, isAbstractType, isInputObjectType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
+import { isRequired } from "./engine/access.js";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
 import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";
 
-/** Builds the schema that all interfaces (GraphQL, REST, and the pages) execute. */
+/** Builds the schema that clients of GraphQL use. */
 export function createSchema(): GraphQLSchema {
+  const schema = createInnerSchema();
+  requireValues(schema);
+  return schema;
+}
+
+/** Builds the schema of the program's own operations, for REST and the pages: values marked `Required` may be absent. */
+export function createInnerSchema(): GraphQLSchema {
   const schema = buildSchemaSync({
     resolvers: resolvers as unknown as NonEmptyArray<Function>,
     validate: false,
@@ -24,6 +32,13 @@ export function createSchema(): GraphQLSchema {
   limitTries(schema);
   paceConnections(schema);
   return schema;
+}
+
+function requireValues(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    const fields = isInputObjectType(type) ? Object.values(type.getFields()) : [];
+    for (const field of fields.filter(isRequired)) field.type = new GraphQLNonNull(field.type);
+  }
 }
 
 /** Resolves unions and interfaces by the `__typename` of their values: the compiler requires a synchronous `resolveType`. */

@@ -26,7 +26,7 @@ import {
 } from "../domain/tokens/keys.js";
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
-import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./engine/access.js";
+import { AnyScope, Covers, Needs, OpenTo, ReadWith, Required } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
@@ -74,9 +74,10 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
 
 @InputType({ description: "Input of `createApiKey`." })
 export class CreateApiKeyInput implements CreateApiKey {
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. Name of 1 to 64 characters, unique among the user's API tokens.",
+    description: "Name of 1 to 64 characters, unique among the user's API tokens.",
   })
   name?: string;
   @Field(() => [String], { nullable: true, description: "Scopes to restrict the token to. Default: `all`." })
@@ -96,9 +97,10 @@ export class CreateApiKeyInput implements CreateApiKey {
 @InputType({ description: "Input of `updateApiKey`." })
 export class UpdateApiKeyInput implements UpdateApiKey {
   @Field(() => String, { description: "ID of the API token." }) id!: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. New name of 1 to 64 characters, unique among the user's API tokens.",
+    description: "New name of 1 to 64 characters, unique among the user's API tokens.",
   })
   name?: string;
 }

@@ -12,7 +12,7 @@ import {
   type UserSecretRow,
 } from "../domain/user-secrets/user-secrets.js";
 import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
-import { Covers, Needs, ReadWith } from "./engine/access.js";
+import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
 @ReadWith("user_secret:read", "id", "name")
@@ -58,12 +58,14 @@ const filePathRule = "File to write the value to: a path that begins with `~/` o
 @InputType({ description: "Input of `createUserSecret`." })
 class CreateUserSecretInput implements CreateUserSecret {
   @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
+    description: "Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
   })
   name?: string;
-  @Field(() => String, { nullable: true, description: "Required. The value, 1 to 24576 bytes, stored unchanged." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The value, 1 to 24576 bytes, stored unchanged." })
   value?: string;
   @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
   description?: string;

@@ -2,6 +2,7 @@ import {
   getNamedType,
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputField,
   type GraphQLNamedType,
   type GraphQLType,
 } from "graphql";
@@ -86,11 +87,21 @@ export const CountsAs = (items: number | { argument: string }) => Extensions({ c
  */
 export const Rule = (rule: string) => Extensions({ rule });
 
+/**
+ * Makes a field of an input non-null for clients. The program's own operations may leave it out: REST reports missing
+ * values after permissions and together with faults of rules, which only the domain knows.
+ */
+export const Required = () => Extensions({ required: true });
+
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
 /** The rule that an argument or input field declares. */
 export const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
+
+/** Whether clients have to give a value for an input field that is nullable in the program's own operations. */
+export const isRequired = ({ extensions }: Pick<GraphQLInputField, "extensions">): boolean =>
+  extensions.required === true;
 
 /** The key field of an entry type, whether it is required or not. */
 export const entryKeyOf = (type: GraphQLType | undefined): string | undefined =>

@@ -23,7 +23,7 @@ import {
 import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
-import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
+import { Covers, Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 
@@ -73,9 +73,10 @@ export class SetGroupAiBudgetInput {
   @Field(() => String, { description: groupReference })
   group!: string;
   @Rule(spendLimitRule)
+  @Required()
   @Field(() => BigInt, {
     nullable: true,
-    description: "Required. Monthly limit per member, in millionths of the deployment's currency, at least 1.",
+    description: "Monthly limit per member, in millionths of the deployment's currency, at least 1.",
   })
   spendLimitMicros?: number | null;
 }
@@ -106,7 +107,8 @@ export class RecordAiUsageInput {
     description: "Organization of the tasks: ID, name, or `default`.",
   })
   organization!: string;
-  @Field(() => [AiUsageEntryInput], { nullable: true, description: "Required. The entries, at most 1000." }) entries?:
+  @Required()
+  @Field(() => [AiUsageEntryInput], { nullable: true, description: "The entries, at most 1000." }) entries?:
     | AiUsageEntryInput[]
     | null;
 }

@@ -23,7 +23,7 @@ import { type GroupFilter, GroupOrderField, listGroups, listOrganizationGroups }
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
-import { Needs, ReadWith, Rule } from "../engine/access.js";
+import { Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
@@ -109,9 +109,10 @@ class GroupsArgs extends PageArgs {
 @InputType({ description: "Input of `createGroup`." })
 export class CreateGroupInput {
   @Field(() => String, { description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
+    description: "Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
   })
   name?: string | null;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })

@@ -16,7 +16,7 @@ import {
   setOrganizationMemberRoles,
 } from "../../domain/organizations/members.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
-import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { ByArguments, CountsAs, Needs, ReadWith, Required } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -95,7 +95,8 @@ class RemoveOrganizationMemberInput implements MemberRef {
 class SetOrganizationMemberRolesInput implements MemberRef {
   @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => [RoleName], { nullable: true, description: "Required. Replaces all roles held in the organization." })
+  @Required()
+  @Field(() => [RoleName], { nullable: true, description: "Replaces all roles held in the organization." })
   roles?: OrganizationRole[];
 }
 

@@ -13,7 +13,7 @@ import {
   updateOrganization,
 } from "../../domain/organizations/administration.js";
 import { onlyReference } from "../../domain/kernel/references.js";
-import { Covers, Needs, ReadWith } from "../engine/access.js";
+import { Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 @ReadWith("organization:read", "id", "name", "displayName", "icon")
@@ -35,9 +35,10 @@ export class OrganizationType implements OrganizationRow {
 
 @InputType({ description: "Input of `createOrganization`." })
 class CreateOrganizationInput implements OrganizationChange {
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
+    description: "Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
   name?: string;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })

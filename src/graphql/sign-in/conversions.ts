@@ -4,7 +4,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
-import { Covers, Needs, OpenTo, RateLimit } from "../engine/access.js";
+import { Covers, Needs, OpenTo, RateLimit, Required } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
@@ -20,8 +20,10 @@ registerEnumType(ProviderName, {
 @InputType({ description: "A change of the caller's login to a provider." })
 export class ConvertLoginInput implements ConvertLogin {
   @Field(() => String, { description: "The caller: id, username or `me`." }) user!: string;
-  @Field(() => ProviderName, { nullable: true, description: "Required. The provider." }) toType?: ProviderName;
-  @Field(() => String, { nullable: true, description: "Required. The current password." }) password?: string;
+  @Required()
+  @Field(() => ProviderName, { nullable: true, description: "The provider." }) toType?: ProviderName;
+  @Required()
+  @Field(() => String, { nullable: true, description: "The current password." }) password?: string;
 }
 
 @ObjectType({ description: "A conversion that the provider has to confirm." })

@@ -3,20 +3,24 @@ import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
-import { Covers, Needs, Open, OpenTo, RateLimit } from "../engine/access.js";
+import { Covers, Needs, Open, OpenTo, RateLimit, Required } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
 export class LoginInput implements Login {
-  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
   email?: string;
-  @Field(() => String, { nullable: true, description: "Required. The password." }) password?: string;
+  @Required()
+  @Field(() => String, { nullable: true, description: "The password." }) password?: string;
 }
 
 @InputType({ description: "A new password for the caller." })
 export class ChangePasswordInput implements ChangePassword {
-  @Field(() => String, { nullable: true, description: "Required. The current password." }) currentPassword?: string;
-  @Field(() => String, { nullable: true, description: "Required. Hard to guess, at most 1024 bytes." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The current password." }) currentPassword?: string;
+  @Required()
+  @Field(() => String, { nullable: true, description: "Hard to guess, at most 1024 bytes." })
   newPassword?: string;
 }
 

@@ -6,23 +6,27 @@ import {
   requestOneTimePasscode,
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
-import { Open, RateLimit } from "../engine/access.js";
+import { Open, RateLimit, Required } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
-  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
   email?: string;
 }
 
 @InputType({ description: "A new password, and the passcode that permits it." })
 export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
-  @Field(() => String, { nullable: true, description: "Required. The email of the account, in any letter case." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
   email?: string;
-  @Field(() => String, { nullable: true, description: "Required. The passcode from the latest email." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The passcode from the latest email." })
   oneTimePasscode?: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. The new password: hard to guess, at most 1024 bytes.",
+    description: "The new password: hard to guess, at most 1024 bytes.",
   })
   password?: string;
 }

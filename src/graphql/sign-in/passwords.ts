@@ -2,11 +2,12 @@ import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
-import { AnyScope, RateLimit } from "../engine/access.js";
+import { AnyScope, RateLimit, Required } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
-  @Field(() => String, { nullable: true, description: "Required. The password." }) password?: string;
+  @Required()
+  @Field(() => String, { nullable: true, description: "The password." }) password?: string;
 }
 
 @ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })

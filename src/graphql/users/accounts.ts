@@ -14,18 +14,20 @@ import {
   updateUser,
 } from "../../domain/users/accounts.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
-import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
+import { ByArguments, Covers, Needs, OpenTo, Required } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
 
 @InputType({ description: "Input of `createUser`." })
 class CreateUserInput implements CreateUser {
-  @Field(() => EmailAddress, { nullable: true, description: "Required. Unique email address, case-insensitive." })
+  @Required()
+  @Field(() => EmailAddress, { nullable: true, description: "Unique email address, case-insensitive." })
   email?: string;
+  @Required()
   @Field(() => String, {
     nullable: true,
     description:
-      "Required. Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
+      "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
   username?: string;
   @Field(() => String, { nullable: true, description: "Real name, at most 128 characters. Default: empty." })
@@ -37,7 +39,7 @@ class CreateUserInput implements CreateUser {
   loginType?: LoginType;
   @Field(() => String, {
     nullable: true,
-    description: "Password. Required if `loginType` is PASSWORD, rejected otherwise.",
+    description: "Password. Required if `loginType` is PASSWORD, which is the default, and rejected otherwise.",
   })
   password?: string;
   @Field(() => [UUID], {
@@ -84,14 +86,16 @@ const DeleteUserInput = userInput("Delete", "Input of `deleteUser`.");
 @InputType({ description: "Input of `setUserRoles`." })
 class SetUserRolesInput {
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => [RoleName], { nullable: true, description: "Required. Replaces all roles held in the deployment." })
+  @Required()
+  @Field(() => [RoleName], { nullable: true, description: "Replaces all roles held in the deployment." })
   roles?: Role[];
 }
 
 @InputType({ description: "Input of `resetUserPassword`." })
 class ResetUserPasswordInput {
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Field(() => String, { nullable: true, description: "Required. The new password; weak passwords are rejected." })
+  @Required()
+  @Field(() => String, { nullable: true, description: "The new password; weak passwords are rejected." })
   password?: string;
 }
 

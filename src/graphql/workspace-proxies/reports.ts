@@ -14,7 +14,7 @@ import {
   registerWorkspaceProxy,
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
-import { OpenTo } from "../engine/access.js";
+import { OpenTo, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 
@@ -38,9 +38,10 @@ const version = "Software version of the replica, at most 64 characters.";
 
 @InputType({ description: "Input of `registerWorkspaceProxy`." })
 class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. URL at which the proxy is reached: http or https, without a path.",
+    description: "URL at which the proxy is reached: http or https, without a path.",
   })
   accessUrl?: string;
   @Field(() => String, {

@@ -32,7 +32,7 @@ import {
   type UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
-import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { CountsAs, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -139,9 +139,10 @@ const idOrName = "The workspace proxy: ID, name (case-insensitive), or `primary`
 
 @InputType({ description: "Input of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyInput implements ProxyFields {
+  @Required()
   @Field(() => String, {
     nullable: true,
-    description: "Required. Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
+    description: "Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
   })
   name?: string;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
