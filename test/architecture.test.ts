@@ -14,6 +14,7 @@ import {
   isInterfaceType,
   isIntrospectionType,
   isLeafType,
+  isNonNullType,
   isObjectType,
   isRequiredArgument,
   isSpecifiedScalarType,
@@ -248,6 +249,18 @@ describe("the GraphQL schema", () => {
       return form(field) !== `${field.name}(${input}): ${noun}Payload!`;
     });
     expect(odd.map(form)).to.deep.equal([]);
+  });
+
+  it("returns null for a missing object that an argument of a query names, and never for other queries", () => {
+    const queries = Object.values(schema.getQueryType()!.getFields());
+    const nullable = queries.filter(({ type }) => !isNonNullType(type)).map(({ name }) => name);
+    const single = queries.filter(({ type }) => {
+      const named = getNamedType(type);
+      return type === named || String(type) === `${named.name}!`;
+    });
+    const naming = single.filter(({ args, type }) => args.length > 0 && !/Connection!?$/.test(String(type)));
+    expect(nullable).to.have.members(naming.map(({ name }) => name));
+    expect(nullable).to.include.members(["group", "user", "organization", "workspaceProxy"]);
   });
 
   /** Returns an operation that selects only this root field. */

@@ -2,8 +2,14 @@
 import { expect } from "chai";
 import { serverAudits } from "graphql-http";
 import { getIntrospectionQuery } from "graphql";
+import { newId } from "../src/domain/kernel/ids.js";
 import { startServer } from "./support/app.js";
 import { Client, world } from "./support/world.js";
+
+interface Failure {
+  path: string[];
+  extensions: { code: string };
+}
 
 interface GraphqlAnswer {
   status: number;
@@ -22,6 +28,25 @@ describe("GraphQL over HTTP", () => {
   const owner = () => w().as(w().owner);
   const ask = (body: unknown, headers?: Record<string, string>): Promise<GraphqlAnswer> =>
     owner().post("/graphql", body, headers);
+
+  it("keeps the data of the other fields when an object is missing, in every run of a document", async () => {
+    const { id, name } = await w().group();
+    const query = `query($missing: String!) {
+      found: group(group: "${id}") { name }
+      missing: group(group: $missing) { name }
+      quietHours(user: $missing) { time }
+      me { username } }`;
+    for (const run of ["first", "second", "third"]) {
+      const { status, body } = await owner().post("/graphql", { query, variables: { missing: newId() } });
+      expect(status, run).to.equal(200);
+      expect(body.data, run).to.deep.equal({ found: { name }, missing: null, quietHours: null, me: { username: "owner" } });
+      const errors = body.errors.map(({ path, extensions }: Failure) => [path, extensions.code]);
+      expect(errors, run).to.have.deep.members([
+        [["missing"], "NOT_FOUND"],
+        [["quietHours"], "NOT_FOUND"],
+      ]);
+    }
+  });
 
   /** The only error of a response. */
   async function refusal(body: unknown, headers?: Record<string, string>) {

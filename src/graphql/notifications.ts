@@ -198,7 +198,7 @@ export class InboxNotificationConnection extends connectionOf("InboxNotification
 @Resolver()
 export class NotificationsResolver {
   @Needs("inbox_notification:read")
-  @Query(() => InboxNotificationType, { description: "One notification of the caller's inbox." })
+  @Query(() => InboxNotificationType, { nullable: true, description: "One notification of the caller's inbox." })
   inboxNotification(
     @Arg("id", () => UUID, { description: "The notification." }) id: string,
     @Ctx() ctx: Context,

@@ -50,7 +50,7 @@ export class SetQuietHoursPayload {
 @Resolver()
 export class QuietHoursResolver {
   @Needs("user:read_personal")
-  @Query(() => QuietHoursType, { description: "The quiet hours of a user." })
+  @Query(() => QuietHoursType, { nullable: true, description: "The quiet hours of a user." })
   quietHours(
     @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,
     @Ctx() ctx: Context,

@@ -121,7 +121,7 @@ export class UserSecretsResolver {
   }
 
   @Needs("user_secret:read")
-  @Query(() => UserSecretType, { description: "Returns one of the caller's secrets." })
+  @Query(() => UserSecretType, { nullable: true, description: "Returns one of the caller's secrets." })
   userSecret(
     @Arg("user", () => String, { defaultValue: "me", description: whose }) user: string,
     @Arg("name", () => String, { description: "Exact name of the secret." }) name: string,
@@ -131,7 +131,7 @@ export class UserSecretsResolver {
   }
 
   @Needs("user_secret:read")
-  @Query(() => UserSecretUsageType, {
+  @Query(() => UserSecretUsageType, { nullable: true,
     description: "Returns the storage used by the caller's secrets, and its limits.",
   })
   userSecretUsage(

@@ -143,7 +143,7 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("group_ai_budget:read")
-  @Query(() => GroupAiBudgetType, { description: "Returns the AI budget of a group." })
+  @Query(() => GroupAiBudgetType, { nullable: true, description: "Returns the AI budget of a group." })
   groupAiBudget(
     @Arg("group", () => String, {
       description: groupReference,
@@ -182,7 +182,7 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("group_ai_budget:read")
-  @Query(() => AiSpendType, {
+  @Query(() => AiSpendType, { nullable: true,
     description: "Returns the AI spending of a user. Requires being that user or permission to read AI budgets.",
   })
   aiSpend(
@@ -198,7 +198,7 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("user:read")
-  @Query(() => WorkspaceQuotaType, { description: "Returns the workspace quota of a user in an organization." })
+  @Query(() => WorkspaceQuotaType, { nullable: true, description: "Returns the workspace quota of a user in an organization." })
   workspaceQuota(
     @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Arg("organization", () => String, {

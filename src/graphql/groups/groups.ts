@@ -195,7 +195,7 @@ export class DeleteGroupPayload {
 @Resolver(() => GroupType)
 export class GroupsResolver {
   @Needs("group:read")
-  @Query(() => GroupType, { description: "Returns a group by ID or by name." })
+  @Query(() => GroupType, { nullable: true, description: "Returns a group by ID or by name." })
   group(
     @Arg("group", () => String, {
       description: groupReference,
@@ -208,7 +208,7 @@ export class GroupsResolver {
   }
 
   @Needs("group:read")
-  @Query(() => GroupType, { description: "Returns a group of an organization by name, including `Everyone`." })
+  @Query(() => GroupType, { nullable: true, description: "Returns a group of an organization by name, including `Everyone`." })
   groupByName(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
     organization: string,

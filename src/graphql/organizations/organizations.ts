@@ -96,7 +96,7 @@ class DeleteOrganizationPayload {
 @Resolver()
 export class OrganizationsResolver {
   @Needs("organization:read")
-  @Query(() => OrganizationType, {
+  @Query(() => OrganizationType, { nullable: true,
     description: "Returns an organization by ID or by name. Exactly one of the arguments is required.",
   })
   organization(

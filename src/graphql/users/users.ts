@@ -198,7 +198,7 @@ export class UsersResolver {
   }
 
   @Needs("user:read")
-  @Query(() => UserType, {
+  @Query(() => UserType, { nullable: true,
     description: "Returns a user by ID or by username. Exactly one of the arguments is required.",
   })
   user(

@@ -163,7 +163,7 @@ export class ProxyReportsResolver {
   }
 
   @OpenTo("proxy")
-  @Query(() => ApplicationTargetType, {
+  @Query(() => ApplicationTargetType, { nullable: true,
     description:
       "Resolves a workspace application for the calling workspace proxy, and whether the visitor may open it.",
   })

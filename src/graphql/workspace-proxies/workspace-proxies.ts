@@ -225,7 +225,7 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("workspace_proxy:read")
-  @Query(() => WorkspaceProxyType, { description: "Returns a workspace proxy. Deleted proxies are found by ID." })
+  @Query(() => WorkspaceProxyType, { nullable: true, description: "Returns a workspace proxy. Deleted proxies are found by ID." })
   workspaceProxy(
     @Arg("idOrName", () => String, { description: idOrName }) ref: string,
     @Ctx() ctx: Context,
