@@ -21,6 +21,17 @@ export class LicenseType implements License {
   @Field(() => Int, { description: "Unique number." }) id!: number;
   @Field(() => UUID, { description: "UUID stated by the license, or a generated one." }) uuid!: string;
   @Field(() => DateTime, { description: "When the license was uploaded." }) uploadedAt!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the paid term ends; null if the license does not state it.",
+  })
+  expiresAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description:
+      "When the license stops working, after its grace period; null if the license does not state it.",
+  })
+  gracePeriodEndsAt!: string | null;
   @Field(() => JSONObject, { description: "Claims of the license, unchanged." }) claims!: Record<string, unknown>;
 }
 

@@ -19,6 +19,7 @@ import {
   apiKeysByIds,
   type CreateApiKey,
   createApiKey,
+  isCurrentKey,
   listApiKeys,
   revokeApiKey,
   type UpdateApiKey,
@@ -155,6 +156,11 @@ export class TokensResolver {
   @FieldResolver(() => PublicUserType, { description: "Owner of the key." })
   user(@Root() { userId }: ApiKeyRow, @Ctx() ctx: Context) {
     return ctx.load(usersById, userId);
+  }
+
+  @FieldResolver(() => Boolean, { description: "Whether the request is authenticated with this key." })
+  isCurrent(@Root() key: ApiKeyRow, @Ctx() ctx: Context): boolean {
+    return isCurrentKey(ctx, key);
   }
 
   @Query(() => [ApiKeyType], {

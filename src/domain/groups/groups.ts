@@ -53,7 +53,7 @@ export function isReadableGroup({ actor }: Context): Sql | undefined {
 }
 
 /** The condition that a user is in the group `g`. Evaluates the groups of the user once. */
-export const isIn = (userId: string | undefined): Sql =>
+export const isIn = (userId: string | Sql | undefined): Sql =>
   sql`g.id = any(array(select group_id from ${raw(memberships)} m where user_id = ${userId ?? null}))`;
 
 /** Selects groups that the caller may read, with pages of members. */

@@ -149,7 +149,7 @@ export async function listOrganizationGroups(
 }
 
 /** Orders by name of the organization, name and id. A page may begin only at a group that the caller may read. */
-function byName(ctx: Context, isDescending: boolean): Order {
+export function byName(ctx: Context, isDescending = false): Order {
   const key = (column: Sql) => ({
     column,
     ofPlace: (id: string) => sql`(

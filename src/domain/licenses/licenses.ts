@@ -11,6 +11,7 @@ import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
+import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
 import { isUuid } from "../kernel/text.js";
@@ -20,6 +21,9 @@ export interface License {
   id: number;
   uuid: string;
   uploadedAt: string;
+  /** The end of the paid term, and of the grace period after it; null if the license states no valid time. */
+  expiresAt: string | null;
+  gracePeriodEndsAt: string | null;
   /** The claims of the token, whether or not its signature is valid here. */
   claims: Record<string, unknown>;
 }
@@ -32,7 +36,12 @@ const columns = columnsOf(Stored, "licenses", ["id", "uuid", "uploadedAt", "toke
 type LicenseRow = RowOf<typeof columns>;
 
 /** Converts a row. Stored tokens are always well-formed. */
-const shown = ({ token, ...row }: LicenseRow): License => ({ ...row, claims: readToken(token)!.claims });
+function shown({ token, ...row }: LicenseRow): License {
+  const { claims } = readToken(token)!;
+  return { ...row, expiresAt: timeOf(claims.license_expires), gracePeriodEndsAt: timeOf(claims.exp), claims };
+}
+
+const timeOf = (claim: unknown): string | null => (isTime(claim) ? new Date(claim * 1000).toISOString() : null);
 
 const allLicenses = statement<LicenseRow>(`select ${columns} from licenses order by id`);
 

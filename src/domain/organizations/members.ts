@@ -40,10 +40,10 @@ export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "n
   joinedAt?: string;
 }
 
-const memberColumns = `${userColumns}, m.organization_id as "organizationId", m.roles,
+export const memberColumns = `${userColumns}, m.organization_id as "organizationId", m.roles,
   m.created_at as "joinedAt"`;
 
-type MemberRow = UserRow & { organizationId: string; roles: OrganizationRole[]; joinedAt: string };
+export type MemberRow = UserRow & { organizationId: string; roles: OrganizationRole[]; joinedAt: string };
 
 /** Filters of members. An absent filter does not narrow. */
 export interface OrganizationMemberFilter {
@@ -121,7 +121,8 @@ function readsAll({ actor }: Context, organizationId: string): boolean {
   return everywhere || organizations.includes(organizationId);
 }
 
-function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
+/** The part of a member that the caller may read. */
+export function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
   const { id, username, name, avatarUrl, organizationId, joinedAt } = member;
   const whole = id === userIdOf(ctx.actor) || readsAll(ctx, organizationId);
   const seen = { id, username, name, avatarUrl };

@@ -1,8 +1,9 @@
 import type { Context } from "../kernel/context.js";
-import { authorize, reach, sees } from "../authorization/authorization.js";
+import { authorize, may, reach, sees } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import { organizationIdsOf, type UserRow } from "../users/users.js";
 
 export interface OrganizationRow {
   id: string;
@@ -89,6 +90,15 @@ const readableOrganizations = statement<OrganizationRow>(`
 export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
   const { everywhere, organizations } = reach(ctx.actor, "organization:read");
   return ctx.rows(readableOrganizations, everywhere, organizations);
+}
+
+/** The organizations of a user that the caller may read, in the order in which the user joined them. */
+export async function organizationsOf(ctx: Context, user: UserRow): Promise<OrganizationRow[]> {
+  const ids = (await organizationIdsOf(ctx, user)).filter((organizationId) =>
+    may(ctx.actor, "organization:read", { organizationId }),
+  );
+  const found = await Promise.all(ids.map((id) => ctx.load(organizationsById, id)));
+  return found.filter((organization) => organization !== undefined);
 }
 
 /** Maximum number of memberships of a user. */

@@ -53,6 +53,10 @@ export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | 
   return ctx.rows(keysOfUser, user.id, kind ?? null);
 }
 
+/** Whether a key is the one that authenticated the request. */
+export const isCurrentKey = ({ actor }: Context, { id }: ApiKeyRow): boolean =>
+  actor.kind === "user" && actor.credential.id === id;
+
 const keysByIds = statement<ApiKeyRow>(`select ${keyColumns} from api_keys where id = any($1::text[])`);
 
 /**

@@ -68,7 +68,7 @@ const allUsers: Roster = {
 };
 
 /** The roster of an organization, with the memberships `m`. Deleted users and system identities have none. */
-export const membersOf = (organizationId: string): Roster => ({
+export const membersOf = (organizationId: string | Sql): Roster => ({
   username: raw(`m.username collate "C"`),
   createdAt: raw("m.user_created_at"),
   id: raw("m.user_id"),

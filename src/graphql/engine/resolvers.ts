@@ -8,11 +8,13 @@ import { EncryptionResolver } from "../encryption.js";
 import { EntitlementsResolver } from "../entitlements.js";
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
+import { JoinedGroupsResolver } from "../groups/joined.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
 import { NotificationsResolver } from "../notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
+import { JoinedOrganizationsResolver } from "../organizations/joined.js";
 import { OrganizationMembersResolver } from "../organizations/members.js";
 import { OrganizationsResolver } from "../organizations/organizations.js";
 import { PasswordsResolver } from "../sign-in/passwords.js";
@@ -39,6 +41,8 @@ export const resolvers: Function[] = [
   EntitlementsResolver,
   GroupBudgetsResolver,
   GroupsResolver,
+  JoinedGroupsResolver,
+  JoinedOrganizationsResolver,
   LicensesResolver,
   LoginConversionsResolver,
   LoginResolver,

@@ -1,4 +1,17 @@
-import { Arg, Args, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { OrganizationRole } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/list.js";
@@ -15,12 +28,15 @@ import {
   removeOrganizationMember,
   setOrganizationMemberRoles,
 } from "../../domain/organizations/members.js";
+import { memberCountOf, membersOfOrganization } from "../../domain/organizations/nested-members.js";
+import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { ByArguments, CountsAs, Needs, ReadWith, Required } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { UserRoleType, UserType } from "../users/users.js";
+import { OrganizationType } from "./organizations.js";
 
 @ReadWith("organization_member:read", "id", "username", "name", "avatarUrl")
 @ObjectType("OrganizationMember", {
@@ -123,8 +139,26 @@ class RemoveOrganizationMemberPayload {
   @Field(() => OrganizationMemberType, { description: "The removed member." }) member!: OrganizationMember;
 }
 
-@Resolver()
+@Resolver(() => OrganizationType)
 export class OrganizationMembersResolver {
+  @Needs("organization_member:read")
+  @FieldResolver(() => OrganizationMemberConnection, {
+    description: "The members, by username. `organizationMembers` also filters them.",
+  })
+  members(
+    @Root() organization: OrganizationRow,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<OrganizationMember>> {
+    return membersOfOrganization(ctx, organization, page);
+  }
+
+  @Needs("organization_member:read")
+  @FieldResolver(() => Int, { description: "Number of members." })
+  memberCount(@Root() organization: OrganizationRow, @Ctx() ctx: Context): Promise<number> {
+    return memberCountOf(ctx, organization);
+  }
+
   @Needs("organization_member:read")
   @Query(() => OrganizationMemberConnection, {
     description: "Lists the members of an organization, by default by username.",
