@@ -18,7 +18,7 @@ const settings = {
 };
 const path = "/api/v2/applications/auth-redirect";
 const requestTo = (uri: string) => `${path}?redirect_uri=${encodeURIComponent(uri)}`;
-const redirect = `mutation($uri: String) { createApplicationRedirect(input: { redirectUri: $uri }) { location } }`;
+const redirect = `mutation($uri: String!) { createApplicationRedirect(input: { redirectUri: $uri }) { location } }`;
 const parameter = "steward_application_connect";
 const home = "https://x.apps.example.com/";
 

@@ -27,7 +27,7 @@ const read = async (client: Client, variables: object = {}) =>
   };
 
 const nameOf = async (w: World, { id }: Person) =>
-  (await w.as(w.owner).graphql(`query($id: UUID) { user(id: $id) { name } }`, { id })).user.name as string;
+  (await w.as(w.owner).graphql(`query($id: String!) { user(user: $id) { name } }`, { id })).user.name as string;
 
 describe("the audit log", () => {
   const the = world();
@@ -70,7 +70,7 @@ describe("the audit log", () => {
     const [auditor, userAdmin, plain] = await w.users("auditor", "uadmin", "plain");
     await w.grant(auditor!, "auditor");
     await w.grant(userAdmin!, "user-admin");
-    const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]) {
+    const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]!) {
       setOrganizationMemberRoles(input: { organization: $organization, user: $user, roles: $roles }) { __typename } }`;
     await w
       .as(w.owner)

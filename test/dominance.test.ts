@@ -95,7 +95,7 @@ const verbs: Record<string, Verb> = {
   deleting: { by: administersAccounts, tried: onUser("deleteUser") },
   "setting site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: [AUDITOR]") },
   "removing site roles": { by: isOwner, tried: onUser("setUserRoles", ", roles: []") },
-  "setting quiet hours": { by: administersAccounts, tried: onUser("setQuietHours", `, cron: "0 1 * * *"`) },
+  "setting quiet hours": { by: administersAccounts, tried: onUser("setQuietHours", `, schedule: "0 1 * * *"`) },
   "setting quiet hours through REST": {
     by: administersAccounts,
     tried: ({ id }) => ["PUT", `/api/v2/users/${id}/quiet-hours`, { schedule: "0 1 * * *" }],

@@ -97,7 +97,7 @@ const operations: Operation[] = [
     feature: "advanced_template_scheduling",
     rest: ({ victim }) => ["PUT", `/users/${victim}/quiet-hours`, { schedule: "0 3 * * *" }],
     graphql: ({ victim }) =>
-      `mutation { setQuietHours(input: { user: "${victim}", cron: "0 3 * * *" }) { __typename } }`,
+      `mutation { setQuietHours(input: { user: "${victim}", schedule: "0 3 * * *" }) { __typename } }`,
   },
 ];
 

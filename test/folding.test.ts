@@ -83,7 +83,7 @@ for (const [locale, create] of [
     it("find users by name, ignoring the case of A to Z only", async () => {
       await make("viki@example.com", "Viki");
       const client = w.as(w.owner);
-      const byName = `query($username: String!) { user(username: $username) { username } }`;
+      const byName = `query($username: String!) { user(user: $username) { username } }`;
       expect(await client.graphql(byName, { username: "VIKI" })).to.deep.equal({ user: { username: "Viki" } });
       for (const username of [`Vi${kelvin}i`, `V${dotted}ki`])
         expect((await client.failure(byName, { username })).code).to.equal("NOT_FOUND");

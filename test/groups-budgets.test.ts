@@ -65,7 +65,7 @@ describe("AI budgets of groups", () => {
     ]);
   });
 
-  const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
+  const record = `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
   const spend = `query($user: String!) { aiSpend(user: $user) { limitMicros spentMicros periodStart periodEnd } }`;
 
   it("apply the highest of a user's groups, and count usage once however often it is reported", async () => {
@@ -127,7 +127,7 @@ describe("AI budgets of groups", () => {
 
 describe("reports of AI usage", () => {
   const w = world();
-  const record = `mutation($entries: [AiUsageEntryInput!]) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
+  const record = `mutation($entries: [AiUsageEntryInput!]!) { recordAiUsage(input: { entries: $entries }) { recorded } }`;
 
   it("do not reveal whether a user outside the organization exists", async () => {
     const { id: organization } = await w().organization();

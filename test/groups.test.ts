@@ -88,6 +88,34 @@ describe("groups", () => {
     }
   });
 
+  it("of a user are paged as an edge like the list of all groups that the user is in", async () => {
+    const [ada] = await w().users("ada");
+    for (const name of ["edge-b", "edge-c", "edge-a"]) await w().group(name, { members: [ada!] });
+    const rest = "totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } nodes { id name }";
+    const paging = "first: $first, after: $after, last: $last, before: $before, offset: $offset";
+    const query = `query($user: String!, $first: Int, $after: String, $last: Int, $before: String, $offset: Int) {
+      groups(${paging}, filter: { hasMember: $user }) { ${rest} }
+      user(user: $user) { groups(${paging}) { ${rest} } } }`;
+    const page = async (variables: object) => {
+      const { groups, user } = await w()
+        .as(w().owner)
+        .graphql(query, { user: ada!.id, ...variables });
+      expect(user.groups, JSON.stringify(variables)).to.deep.equal(groups);
+      return groups;
+    };
+    const first = await page({ first: 2 });
+    expect(first).to.have.property("totalCount", 4);
+    const [, second] = first.nodes as Array<{ id: string }>;
+    for (const after of [first.pageInfo.endCursor, second!.id]) {
+      const next = await page({ first: 1, after });
+      expect(next.nodes.map(({ name }: { name: string }) => name)).to.deep.equal(["edge-b"]);
+    }
+    const last = await page({ last: 1 });
+    await page({ last: 2, before: last.pageInfo.startCursor });
+    await page({ offset: 3 });
+    await page({ first: 1, offset: 1 });
+  });
+
   it("report all faults of a new group together, in the spelling of the surface", async () => {
     const { status, body } = await w()
       .as(w().owner)
@@ -103,7 +131,7 @@ describe("groups", () => {
     const failure = await w()
       .as(w().owner)
       .failure(
-        `mutation { createGroup(input: { organization: "default", displayName: " x", quotaAllowance: -1 }) { group { id } } }`,
+        `mutation { createGroup(input: { organization: "default", name: "", displayName: " x", quotaAllowance: -1 }) { group { id } } }`,
       );
     expect(failure.code).to.equal("BAD_USER_INPUT");
     const fields = failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field);

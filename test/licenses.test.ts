@@ -1,11 +1,11 @@
 // Licenses on servers that enforce none, and how they are verified and applied on servers that do.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
-import { goodClaims, madeUp, now, trusting, Vendor } from "./support/licensing.js";
+import { goodClaims, madeUp, now, second, trusting, Vendor } from "./support/licensing.js";
 import { type Person, type World, world } from "./support/world.js";
 
 const path = "/api/v2/licenses";
-const addLicense = `mutation($license: String) {
+const addLicense = `mutation($license: String!) {
   addLicense(input: { license: $license }) { license { id uuid uploadedAt claims } } }`;
 const deleteLicense = "mutation($id: Int!) { deleteLicense(input: { id: $id }) { license { id uuid } } }";
 
@@ -137,6 +137,8 @@ describe("licenses on a server that enforces none", () => {
     const [listed] = (await owner.get(path)).body;
     expect(listed).to.deep.equal({ id: license.id, uuid: license.uuid, uploaded_at: license.uploadedAt, claims });
     expect((await owner.graphql("{ licenses { id uuid uploadedAt claims } }")).licenses).to.deep.equal([license]);
+    const times = "{ licenses { expiresAt gracePeriodEndsAt } }";
+    expect((await owner.graphql(times)).licenses).to.deep.equal([{ expiresAt: null, gracePeriodEndsAt: null }]);
     const failure = await owner.failure(addLicense, { license: madeUp(claims) });
     expect(failure.code).to.equal("CONFLICT");
     expect((await owner.graphql(deleteLicense, { id: license.id })).deleteLicense.license).to.deep.equal({
@@ -301,6 +303,9 @@ describe("licenses on a server that enforces them", () => {
     expect(await enabled()).to.deep.equal([]);
     const { addLicense: added } = await owner.graphql(addLicense, { license: await other.license() });
     expect(await enabled()).to.include("template_rbac");
+    const [license] = (await owner.graphql("{ licenses { expiresAt gracePeriodEndsAt claims } }")).licenses;
+    expect(Date.parse(license.expiresAt)).to.equal(license.claims.license_expires * second);
+    expect(Date.parse(license.gracePeriodEndsAt)).to.equal(license.claims.exp * second);
     await owner.graphql(deleteLicense, { id: added.license.id });
     expect(await enabled()).to.deep.equal([]);
   });

@@ -23,6 +23,12 @@ interface Row {
   target: Target;
 }
 
+/** Lists of users and of organizations. */
+interface Edges {
+  groups: object;
+  members: object;
+}
+
 describe("lists", () => {
   const the = world();
   let here: string;
@@ -271,6 +277,35 @@ describe("lists", () => {
       );
     });
   }
+
+  it("show the same as edges of users and organizations", async () => {
+    const members = "totalCount nodes { id username joinedAt roles { name } user { email } }";
+    const groups = "totalCount nodes { id name totalMemberCount }";
+    const seen = { organizations: 0, groups: 0, members: 0 };
+    await inTurns(readers, async ({ name, client }) => {
+      const { users, organizations } = await client.graphql(`{
+        users(first: 50) { nodes { id organizationIds organizations { id } groups(first: 20) { ${groups} } } }
+        organizations { id memberCount members(first: 50) { ${members} } } }`);
+      const queries = [
+        ...users.nodes.map(({ id }: { id: string }) => `groups(first: 20, filter: { hasMember: "${id}" }) { ${groups} }`),
+        ...ids(organizations).map((id) => `organizationMembers(organization: "${id}", first: 50) { ${members} }`),
+      ].map((query, n) => `q${n}: ${query}`);
+      const roots = Object.values(await client.graphql(`{ ${queries.join(" ")} }`));
+      const edges = [...users.nodes.map((user: Edges) => user.groups), ...organizations.map((each: Edges) => each.members)];
+      expect(edges, name).to.deep.equal(roots);
+      for (const user of users.nodes) {
+        const readable = user.organizationIds.filter((id: string) => ids(organizations).includes(id));
+        expect(ids(user.organizations), name).to.deep.equal(readable);
+        seen.organizations += readable.length;
+        seen.groups += user.groups.totalCount;
+      }
+      for (const organization of organizations) {
+        expect(organization.memberCount, name).to.equal(organization.members.totalCount);
+        seen.members += organization.memberCount;
+      }
+    });
+    expect(Object.values(seen)).to.not.include(0);
+  });
 
   /** The same, for lists that several permissions decide on. */
   async function compareEach(

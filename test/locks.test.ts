@@ -37,7 +37,7 @@ describe("row locks", () => {
         change("setUserRoles", `user: "${victim}", roles: []`),
         change("createApiKey", `user: "${bot}", name: "x"`),
         change("revokeApiKey", `id: "${key}"`),
-        change("setQuietHours", `user: "${victim}", cron: "0 1 * * *"`),
+        change("setQuietHours", `user: "${victim}", schedule: "0 1 * * *"`),
         change("createUserSecret", `user: "${victim}", name: "x", value: "x"`),
         change("updateUserSecret", `user: "${victim}", name: "kept", value: "x"`),
         change("deleteUserSecret", `user: "${victim}", name: "kept"`),

@@ -118,7 +118,10 @@ describe("login", () => {
     expect(await faults({ email: "a\u0000@example.com", password: "x" })).to.deep.equal(["email"]);
     expect(await faults({ email: w.owner.email, password: "é".repeat(513) })).to.deep.equal(["password"]);
     expect(await faults("{")).to.equal(undefined);
-    const { errors } = await w.nobody.failure("mutation { login(input: {}) { sessionToken } }");
+    const { errors } = await w.nobody.failure(
+      "mutation($input: LoginInput!) { login(input: $input) { sessionToken } }",
+      { input: {} },
+    );
     expect(errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
       "input.email",
       "input.password",

@@ -209,7 +209,10 @@ describe("one-time passcodes", () => {
     const all = ["email", "one_time_passcode", "password"];
     expect(fields(await w.nobody.post(changePath, {}))).to.deep.equal([400, all]);
     expect(fields(await change("no address", "", "password"))).to.deep.equal([400, all]);
-    const { errors } = await w.nobody.failure("mutation { changePasswordWithPasscode(input: {}) { changed } }");
+    const { errors } = await w.nobody.failure(
+      "mutation($input: ChangePasswordWithPasscodeInput!) { changePasswordWithPasscode(input: $input) { changed } }",
+      { input: {} },
+    );
     expect(errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
       "input.email",
       "input.oneTimePasscode",

@@ -11,7 +11,7 @@ const addMember = `mutation($organization: String!, $user: String!) {
   addOrganizationMember(input: { organization: $organization, user: $user }) { member { id username roles { name } } } }`;
 const removeMember = `mutation($organization: String!, $user: String!) {
   removeOrganizationMember(input: { organization: $organization, user: $user }) { member { username } } }`;
-const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]) {
+const setRoles = `mutation($organization: String!, $user: String!, $roles: [RoleName!]!) {
   setOrganizationMemberRoles(input: { organization: $organization, user: $user, roles: $roles }) {
     member { roles { name displayName organizationId } } } }`;
 const members = `query($organization: String!, $filter: OrganizationMemberFilter, $first: Int, $after: String, $last: Int, $before: String) {
@@ -19,6 +19,11 @@ const members = `query($organization: String!, $filter: OrganizationMemberFilter
     nodes { id username name avatarUrl joinedAt roles { name } user { email } }
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
     totalCount } }`;
+const membersEdge = `query($organization: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  organization(organization: $organization) { members(first: $first, after: $after, last: $last, before: $before) {
+    nodes { id username name avatarUrl joinedAt roles { name } user { email } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    totalCount } } }`;
 
 const code = async (client: Client, document: string, variables: Record<string, unknown>) =>
   (await client.failure(document, variables)).code;
@@ -50,12 +55,12 @@ describe("organizations", () => {
       description: "Builds it.",
       icon: "",
     });
-    expect(await owner.graphql(`{ organization(name: "Platform-2") { id } }`)).to.deep.equal({ organization: { id } });
+    expect(await owner.graphql(`{ organization(organization: "Platform-2") { id } }`)).to.deep.equal({ organization: { id } });
 
     const deleted = await owner.graphql(deleteOrganization, { organization: id.toUpperCase() });
     expect(deleted.deleteOrganization.organization).to.deep.equal({ id, name: "platform-2" });
     expect(await code(owner, deleteOrganization, { organization: id })).to.equal("NOT_FOUND");
-    expect(await code(owner, `query($id: UUID) { organization(id: $id) { id } }`, { id })).to.equal("NOT_FOUND");
+    expect(await code(owner, `query($id: String!) { organization(organization: $id) { id } }`, { id })).to.equal("NOT_FOUND");
 
     const { auditEvents } = await owner.graphql(
       `query($id: String!) { auditEvents(filter: { resourceType: "organization", resourceId: $id }) { nodes { action diff } } }`,
@@ -139,7 +144,7 @@ describe("organizations", () => {
     const member = await w.user("member", [id]);
     await w.as(w.owner).graphql(setRoles, { organization: id, user: admin.id, roles: ["ORGANIZATION_ADMIN"] });
 
-    const find = `query($id: UUID!) { organization(id: $id) { name } }`;
+    const find = `query($id: String!) { organization(organization: $id) { name } }`;
     expect(await code(w.as(stranger!), find, { id })).to.equal("NOT_FOUND");
     expect(await code(w.as(stranger!), updateOrganization, { input: { organization: id } })).to.equal("NOT_FOUND");
     expect(await w.as(member).graphql(find, { id })).to.deep.equal({ organization: { name } });
@@ -153,16 +158,14 @@ describe("organizations", () => {
     expect(await code(w.nobody, "{ organizations { name } }", {})).to.equal("UNAUTHENTICATED");
   });
 
-  it("are looked up by id or by name, not by both or neither", async () => {
+  it("are looked up by id, by name in any letter case, and as the default", async () => {
     const w = the();
-    const { id } = await w.organization();
-    expect(await code(w.as(w.owner), `{ organization { id } }`, {})).to.equal("BAD_USER_INPUT");
-    expect(
-      await code(w.as(w.owner), `query($id: UUID) { organization(id: $id, name: "main") { id } }`, { id }),
-    ).to.equal("BAD_USER_INPUT");
-    expect(
-      (await w.as(w.owner).graphql(`{ organization(name: "default") { isDefault } }`)).organization.isDefault,
-    ).to.equal(true);
+    const { id, name } = await w.organization();
+    const find = `query($ref: String!) { organization(organization: $ref) { id isDefault } }`;
+    for (const ref of [id, id.toUpperCase(), name, name.toUpperCase()])
+      expect(await w.as(w.owner).graphql(find, { ref }), ref).to.deep.equal({ organization: { id, isDefault: false } });
+    const { organization } = await w.as(w.owner).graphql(find, { ref: "default" });
+    expect(organization).to.deep.equal({ id: w.defaultOrganization, isDefault: true });
   });
 });
 
@@ -350,6 +353,8 @@ describe("members of organizations", () => {
     const names = people.map(({ username }) => username).sort();
     const page = async (variables: object) => {
       const { organizationMembers } = await w.as(w.owner).graphql(members, { organization, ...variables });
+      const edge = await w.as(w.owner).graphql(membersEdge, { organization, ...variables });
+      expect(edge.organization.members).to.deep.equal(organizationMembers);
       return {
         ...organizationMembers.pageInfo,
         names: organizationMembers.nodes.map((each: { username: string }) => each.username),
@@ -376,6 +381,26 @@ describe("members of organizations", () => {
     const few = `{ organizationMembers(organization: "${organization}", first: 1) { nodes { username roles { name } } } }`;
     const many = few.replace("first: 1", "first: 100");
     for (const document of [few, many]) expect(await w.statements(() => w.as(w.owner).graphql(document))).to.equal(2);
+  });
+
+  it("are read in a fixed number of statements, whatever the number of organizations and users", async () => {
+    const w = the();
+    const [one, other] = [(await w.organization()).id, (await w.organization()).id];
+    const ada = await w.user("ada", [one]);
+    for (const name of ["bob", "cat"]) await w.user(name, [one, other]);
+    const cost = (first: number) =>
+      w.statements(() =>
+        w.as(w.owner).graphql(`{
+          organizations { memberCount members(first: ${first}) { totalCount nodes { username } } }
+          users(first: ${first + 1}) { nodes {
+            organizations { name memberCount members(first: ${first}) { nodes { username } } }
+            groups(first: 1) { totalCount nodes { name organization { description } members(first: 1) { totalCount } } } } } }`),
+      );
+    const alone = `{ user(user: "${ada.id}") { organizations { name } groups { totalCount nodes { name } } } }`;
+    expect(await w.statements(() => w.as(w.owner).graphql(alone))).to.equal(3);
+    const few = await cost(1);
+    expect(few).to.be.below(12);
+    expect(await cost(50)).to.equal(few);
   });
 
   it("join at most 1000 organizations, even concurrently", async () => {

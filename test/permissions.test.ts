@@ -68,7 +68,7 @@ const title = () => `t${newId().slice(-12)}`;
 // prettier-ignore
 const cells: Cell[] = [
   { permission: "user:create", may: "OU", asked: everywhere, tried: change("createUser", () => `email: "${title()}@example.com", username: "${title()}", isServiceAccount: true`) },
-  { permission: "user:read", may: "OTUAotuax", asked: stored("victim"), tried: (s) => `{ user(id: "${s.victim}") { id email } }`, shows: is("victim") },
+  { permission: "user:read", may: "OTUAotuax", asked: stored("victim"), tried: (s) => `{ user(user: "${s.victim}") { id email } }`, shows: is("victim") },
   { permission: "user:update", may: "OU", asked: stored("victim"), tried: change("updateUser", (s) => `user: "${s.victim}", name: "Changed"`) },
   { permission: "user:update", may: "OU", asked: stored("victim"), tried: change("suspendUser", (s) => `user: "${s.victim}"`), about: "suspending" },
   { permission: "user:update", may: "O", asked: stored("holder"), tried: change("updateUser", (s) => `user: "${s.holder}", name: "Changed"`), about: "a holder of a site role" },
@@ -91,7 +91,7 @@ const cells: Cell[] = [
   { permission: "assign_org_role:read", may: "OTUAotuam", asked: there, tried: (s) => `{ assignableRoles(organization: "${s.organization}") { name } }`, shows: () => "ORGANIZATION_ADMIN" },
 
   { permission: "organization:create", may: "O", asked: everywhere, tried: change("createOrganization", () => `name: "${title()}"`) },
-  { permission: "organization:read", may: "OTUAotuam", asked: stored("organization"), tried: (s) => `{ organization(id: "${s.organization}") { id } }`, shows: is("organization") },
+  { permission: "organization:read", may: "OTUAotuam", asked: stored("organization"), tried: (s) => `{ organization(organization: "${s.organization}") { id } }`, shows: is("organization") },
   { permission: "organization:read", may: "OTUAotuam", asked: there, tried: () => "{ organizations { id } }", shows: is("organization"), about: "in the list" },
   { permission: "organization:update", may: "Oo", asked: stored("organization"), tried: change("updateOrganization", (s) => `organization: "${s.organization}", description: "Changed"`) },
   { permission: "organization:delete", may: "O", asked: stored("organization"), tried: change("deleteOrganization", (s) => `organization: "${s.organization}"`) },

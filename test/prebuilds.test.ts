@@ -3,7 +3,7 @@ import { type World, world } from "./support/world.js";
 
 const path = "/api/v2/prebuilds/settings";
 const read = "{ prebuildsSettings { reconciliationPaused } }";
-const update = `mutation($paused: Boolean) { updatePrebuildsSettings(input: { reconciliationPaused: $paused }) {
+const update = `mutation($paused: Boolean!) { updatePrebuildsSettings(input: { reconciliationPaused: $paused }) {
   changed prebuildsSettings { reconciliationPaused } } }`;
 
 const history = async (w: World): Promise<unknown[]> =>

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { ConfigError, readConfig } from "../src/config/config.js";
 import { type Person, type World, world } from "./support/world.js";
 
-const quietHours = `query($user: String) { quietHours(user: $user) { rawSchedule time timezone next userSet userCanSet } }`;
+const quietHours = `query($user: String) { quietHours(user: $user) { schedule time timezone next userSet userCanSet } }`;
 const setQuietHours = `mutation($input: SetQuietHoursInput!) {
-  setQuietHours(input: $input) { quietHours { rawSchedule time timezone next userSet userCanSet } } }`;
+  setQuietHours(input: $input) { quietHours { schedule time timezone next userSet userCanSet } } }`;
 
 const path = (user: string) => `/api/v2/users/${user}/quiet-hours`;
 const inBerlin = "CRON_TZ=Europe/Berlin 30 2 * * *";
@@ -64,9 +64,9 @@ describe("quiet hours", () => {
     const client = w.as(ada!);
     const set = async (input: object) => (await client.graphql(setQuietHours, { input })).setQuietHours.quietHours;
 
-    const chosen = await set({ user: ada!.username, cron: inBerlin });
+    const chosen = await set({ user: ada!.username, schedule: inBerlin });
     expect(chosen).to.include({
-      rawSchedule: inBerlin,
+      schedule: inBerlin,
       time: "02:30",
       timezone: "Europe/Berlin",
       userSet: true,
@@ -75,17 +75,17 @@ describe("quiet hours", () => {
     expect((await client.graphql(quietHours)).quietHours).to.deep.equal(chosen);
     expect((await client.get(path("me"))).body[0]).to.include({ raw_schedule: inBerlin, next: chosen.next });
 
-    for (const cron of [null, "", " "]) {
-      await set({ cron: inBerlin });
-      expect(await set({ cron }), JSON.stringify(cron)).to.include({
-        rawSchedule: "CRON_TZ=UTC 0 0 * * *",
+    for (const schedule of ["", " "]) {
+      await set({ schedule: inBerlin });
+      expect(await set({ schedule }), JSON.stringify(schedule)).to.include({
+        schedule: "CRON_TZ=UTC 0 0 * * *",
         userSet: false,
       });
     }
     const failure = await client.failure(setQuietHours, { input: {} });
     expect(failure.errors[0]!.extensions).to.deep.include({
       code: "BAD_USER_INPUT",
-      validations: [{ field: "input.cron", detail: "Is required." }],
+      validations: [{ field: "input.schedule", detail: "Is required." }],
     });
   });
 
@@ -133,9 +133,9 @@ describe("quiet hours", () => {
       expect(body.validations[0].field, given).to.equal("schedule");
       expect(body.validations[0].detail, given).to.match(rule);
     }
-    const failure = await client.failure(setQuietHours, { input: { cron: "0 24 * * *" } });
+    const failure = await client.failure(setQuietHours, { input: { schedule: "0 24 * * *" } });
     expect(failure.errors[0]!.extensions.validations).to.deep.equal([
-      { field: "input.cron", detail: "The hour must be one number from 0 to 23." },
+      { field: "input.schedule", detail: "The hour must be one number from 0 to 23." },
     ]);
     expect((await client.get(path("me"))).body[0]).to.include({ raw_schedule: inBerlin });
   });
@@ -234,7 +234,7 @@ describe("quiet hours that users cannot set", () => {
       expect(answer).to.include({ status: 403 });
       expect(answer.body.message).to.equal("Users of this deployment cannot set their own quiet hours.");
     }
-    expect((await w.as(ada).failure(setQuietHours, { input: { cron: null } })).code).to.equal("FORBIDDEN");
+    expect((await w.as(ada).failure(setQuietHours, { input: { schedule: "" } })).code).to.equal("FORBIDDEN");
     expect(await history(w, ada)).to.deep.equal([]);
   });
 });

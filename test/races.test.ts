@@ -121,7 +121,7 @@ describe("a change that races the deletion of its object", () => {
     },
     "setUserRoles, deleteUser": ofUser("setUserRoles", "roles: [AUDITOR]"),
     "resetUserPassword, deleteUser": ofUser("resetUserPassword", `password: "${password}-2"`),
-    "setQuietHours, deleteUser": ofUser("setQuietHours", `cron: "0 1 * * *"`, "quietHours { next }"),
+    "setQuietHours, deleteUser": ofUser("setQuietHours", `schedule: "0 1 * * *"`, "quietHours { next }"),
     "createUser, deleteUser": async () => {
       const username = `racer-${++made}`;
       const input = `email: "${username}@example.com", username: "${username}", isServiceAccount: true`;

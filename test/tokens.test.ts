@@ -109,6 +109,13 @@ describe("tokens", () => {
 
       const { apiKeys } = await w.as(ada!).graphql("{ apiKeys(kind: TOKEN) { name user { id } } }");
       expect(apiKeys).to.deep.equal([{ name: "ci", user: { id: ada!.id } }]);
+      for (const current of [token, ada!.token]) {
+        const listed = await w.as({ token: current }).graphql("{ apiKeys { id isCurrent } }");
+        expect(listed.apiKeys.filter(({ isCurrent }: { isCurrent: boolean }) => isCurrent)).to.deep.equal([
+          { id: idOf(current), isCurrent: true },
+        ]);
+        expect(listed.apiKeys).to.have.length(2);
+      }
       const fields = await w.as(ada!).graphql(`{ __type(name: "ApiKey") { fields { name } } }`);
       expect(JSON.stringify(fields)).not.to.match(/secret|hash/i);
     });

@@ -128,7 +128,7 @@ describe("administration of users", () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
     const mayRead = async () =>
-      (await w.as(ada!).post("/graphql", { query: findUser, variables: { id: bob!.id } })).body.errors === undefined;
+      (await w.as(ada!).post("/graphql", { query: findUser, variables: { user: bob!.id } })).body.errors === undefined;
     expect(await mayRead()).to.equal(false);
     await w.grant(ada!, "auditor");
     expect(await mayRead()).to.equal(true);

@@ -29,8 +29,8 @@ describe("the list of users", () => {
     for (const person of [w.owner, auditor!, organizationAdmin!]) expect(await seenBy(person)).to.deep.equal(all);
     expect(await seenBy(organizationAuditor!)).to.deep.equal(all.filter((name) => name !== stranger.username));
     expect(await seenBy(plain!)).to.deep.equal([plain!.username]);
-    expect(await code(w.as(plain!), findUser, { id: stranger.id })).to.equal("NOT_FOUND");
-    expect(await code(w.as(organizationAuditor!), findUser, { id: stranger.id })).to.equal("NOT_FOUND");
+    expect(await code(w.as(plain!), findUser, { user: stranger.id })).to.equal("NOT_FOUND");
+    expect(await code(w.as(organizationAuditor!), findUser, { user: stranger.id })).to.equal("NOT_FOUND");
     expect(await code(w.nobody, listUsers)).to.equal("UNAUTHENTICATED");
     expect(await code(w.nobody, "{ me { id } }")).to.equal("UNAUTHENTICATED");
   });

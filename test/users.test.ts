@@ -49,10 +49,10 @@ describe("users", () => {
     });
     const token = await w.login("ada@example.com", goodPassword);
     expect(await w.as({ token }).graphql("{ me { id username } }")).to.deep.equal({ me: { id, username: "Ada" } });
-    expect(await w.as(w.owner).graphql(findUser, { username: "aDA" })).to.deep.equal({
+    expect(await w.as(w.owner).graphql(findUser, { user: "aDA" })).to.deep.equal({
       user: { id, email: "Ada@Example.com" },
     });
-    expect(await w.as(w.owner).graphql(findUser, { id: id.toUpperCase() })).to.deep.equal({
+    expect(await w.as(w.owner).graphql(findUser, { user: id.toUpperCase() })).to.deep.equal({
       user: { id, email: "Ada@Example.com" },
     });
   });
@@ -254,7 +254,7 @@ describe("users", () => {
       roles: [{ name: "ORGANIZATION_AUDITOR", organizationId: w.defaultOrganization }],
     });
     await isOut(w, ada!);
-    expect(await code(w.as(w.owner), findUser, { id: ada!.id })).to.equal("NOT_FOUND");
+    expect(await code(w.as(w.owner), findUser, { user: ada!.id })).to.equal("NOT_FOUND");
     expect(await code(w.as(w.owner), deleteUser, { input: { user: ada!.id } })).to.equal("NOT_FOUND");
     const left = await w.app.services.database.pool.query(
       "select (select count(*) from api_keys where user_id = $1)::int as keys, (select count(*) from organization_members where user_id = $1)::int as memberships",
@@ -339,7 +339,7 @@ describe("users", () => {
        values ($1, now(), now(), 'machinery@system', 'machinery', 'none', true)`,
       [id],
     );
-    expect((await w.as(w.owner).graphql(findUser, { id })).user.id).to.equal(id);
+    expect((await w.as(w.owner).graphql(findUser, { user: id })).user.id).to.equal(id);
     expect((await w.as(w.owner).graphql(listUsers, { filter: { search: "machinery" } })).users).to.deep.include({
       nodes: [],
       totalCount: 0,

@@ -63,7 +63,7 @@ describe("a registered workspace proxy", () => {
     const seen = await look(id);
     expect(seen).to.deep.include({ path_app_url: standIn.url, version: "1.0.0" });
     expect(seen.status).to.deep.include({ status: "ok", report: { errors: [], warnings: [] } });
-    const { createdAt } = (await owner().graphql(`{ workspaceProxy(idOrName: "life") { createdAt } }`)).workspaceProxy;
+    const { createdAt } = (await owner().graphql(`{ workspaceProxy(workspaceProxy: "life") { createdAt } }`)).workspaceProxy;
     expect(seen.status.checked_at! >= createdAt).to.equal(true);
 
     await standIn.behave("failing");
@@ -219,7 +219,7 @@ describe("a registered workspace proxy", () => {
     const replicas = async () =>
       (
         await owner().graphql(
-          `query($ref: String!) { workspaceProxy(idOrName: $ref) {
+          `query($ref: String!) { workspaceProxy(workspaceProxy: $ref) {
           version replicas { id hostname version } } }`,
           { ref: id },
         )

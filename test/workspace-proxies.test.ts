@@ -5,7 +5,7 @@ import { type Client, type Person, type World, world } from "./support/world.js"
 
 const proxyFields = `id name displayName icon pathAppUrl wildcardHostname derpEnabled derpOnly version healthy deleted
   createdAt updatedAt status { status checkedAt report { errors warnings } }`;
-const proxyQuery = `query($ref: String!) { workspaceProxy(idOrName: $ref) { ${proxyFields} } }`;
+const proxyQuery = `query($ref: String!) { workspaceProxy(workspaceProxy: $ref) { ${proxyFields} } }`;
 const createProxy = `mutation($input: CreateWorkspaceProxyInput!) {
   createWorkspaceProxy(input: $input) { workspaceProxy { ${proxyFields} } proxyToken } }`;
 const updateProxy = `mutation($input: UpdateWorkspaceProxyInput!) {

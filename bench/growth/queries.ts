@@ -218,7 +218,7 @@ export const points = [
   ...point("userSecretUsage", ["member"], { "": me }),
   ...point("userSecrets", ["member"], { "": me }),
   ...point("workspaceProxies", ["owner"], { "": "" }),
-  ...point("workspaceProxy", ["owner"], { "": `idOrName: "proxy-1"` }),
+  ...point("workspaceProxy", ["owner"], { "": `workspaceProxy: "proxy-1"` }),
   ...point("workspaceQuota", ["member"], { "": `organization: "default", ${me}` }),
 ];
 

@@ -59,10 +59,10 @@ export class InboxActionType implements InboxAction {
 @ReadWith("inbox_notification:read", "id")
 @ObjectType("InboxNotification", { simpleResolvers: true, description: "A notification in the inbox of its user." })
 export class InboxNotificationType implements Omit<InboxNotification, "seq"> {
-  @Field(() => UUID, { description: "Unique id." }) id!: string;
-  @Field(() => UUID, { description: "Id of the user whose inbox it is in." }) userId!: string;
-  @Field(() => UUID, { description: "Id of its template." }) templateId!: string;
-  @Field(() => [UUID], { description: "Ids of the objects that it is about." }) targets!: string[];
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => UUID, { description: "ID of the user whose inbox it is in." }) userId!: string;
+  @Field(() => UUID, { description: "ID of its template." }) templateId!: string;
+  @Field(() => [UUID], { description: "IDs of the objects that it is about." }) targets!: string[];
   @Field(() => String, { description: "Markdown, one line." }) title!: string;
   @Field(() => String, { description: "Markdown." }) content!: string;
   @Field(() => String, { description: "A URL, or the name of a built-in icon." }) icon!: string;
@@ -113,9 +113,9 @@ const InboxEventType = createUnionType({
 
 @InputType("InboxFilter", { description: "Selects notifications of an inbox. Absent fields match all." })
 export class InboxFilterInput {
-  @Field(() => [UUID], { nullable: true, description: "Ids that are all among its targets. At most 100." })
+  @Field(() => [UUID], { nullable: true, description: "IDs that are all among its targets. At most 100." })
   targets?: string[];
-  @Field(() => [UUID], { nullable: true, description: "Ids of templates, one of which it has. At most 100." })
+  @Field(() => [UUID], { nullable: true, description: "IDs of templates, one of which it has. At most 100." })
   templates?: string[];
   @Field(() => ReadStatus, { nullable: true, description: "Its read status. Default: ALL." })
   readStatus?: ReadStatus;
@@ -146,7 +146,7 @@ export class MarkInboxNotificationInput {
   @Field(() => Boolean, { description: "True marks it as read, false as unread." }) isRead!: boolean;
 }
 
-@ObjectType({ description: "Result of `sendCustomNotification`." })
+@ObjectType({ description: "Payload of `sendCustomNotification`." })
 export class SendCustomNotificationPayload {
   notificationId!: string | undefined;
 
@@ -160,7 +160,7 @@ export class SendCustomNotificationPayload {
   }
 }
 
-@ObjectType({ description: "Result of `markInboxNotification`." })
+@ObjectType({ description: "Payload of `markInboxNotification`." })
 export class MarkInboxNotificationPayload {
   notificationId!: string;
 
@@ -176,7 +176,7 @@ export class MarkInboxNotificationPayload {
   }
 }
 
-@ObjectType({ description: "Result of `markAllInboxNotificationsRead`." })
+@ObjectType({ description: "Payload of `markAllInboxNotificationsRead`." })
 export class MarkAllInboxNotificationsReadPayload {
   @Needs("inbox_notification:read")
   @Field(() => Int, { description: "Number of unread notifications in the inbox after the change." })
@@ -198,16 +198,16 @@ export class InboxNotificationConnection extends connectionOf("InboxNotification
 @Resolver()
 export class NotificationsResolver {
   @Needs("inbox_notification:read")
-  @Query(() => InboxNotificationType, { nullable: true, description: "One notification of the caller's inbox." })
+  @Query(() => InboxNotificationType, { nullable: true, description: "Returns a notification of the caller's inbox." })
   inboxNotification(
-    @Arg("id", () => UUID, { description: "The notification." }) id: string,
+    @Arg("id", () => UUID, { description: "ID of the notification." }) id: string,
     @Ctx() ctx: Context,
   ): Promise<InboxNotification> {
     return readInboxNotification(ctx, id);
   }
 
   @Needs("inbox_notification:read")
-  @Query(() => InboxNotificationConnection, { description: "The caller's inbox, newest first." })
+  @Query(() => InboxNotificationConnection, { description: "Lists the notifications of the caller's inbox, newest first." })
   inboxNotifications(
     @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects notifications." })
     filter: InboxFilterInput | undefined,
@@ -267,7 +267,7 @@ export class NotificationsResolver {
     _format?: TextFormat,
     @Arg("since", () => String, {
       nullable: true,
-      description: "Cursor or id of a notification: everything after it is sent first.",
+      description: "Cursor or ID of a notification: everything after it is sent first.",
     })
     _since?: string,
   ): InboxEvent {

@@ -15,8 +15,8 @@ import { DateTime } from "./engine/scalars.js";
   description: "The daily time from which on a user's workspaces may be stopped and updated.",
 })
 export class QuietHoursType implements QuietHours {
-  @Field(() => String, { description: "The schedule as cron: `CRON_TZ=Europe/Berlin 30 2 * * *`." })
-  rawSchedule!: string;
+  @Field(() => String, { description: "The schedule as a cron expression, such as `CRON_TZ=Europe/Berlin 30 2 * * *`." })
+  schedule!: string;
   @Field(() => String, { description: "IANA name of the time zone of the schedule." }) timezone!: string;
   @Field(() => String, { description: "Local time of the start as `HH:MM`." }) time!: string;
   @Field(() => DateTime, { description: "Time of the next start." }) next!: string;
@@ -30,17 +30,17 @@ export class QuietHoursType implements QuietHours {
 
 @InputType({ description: "Input of `setQuietHours`." })
 export class SetQuietHoursInput implements SetQuietHours {
-  @Field(() => String, { defaultValue: "me", description: "Id, username or `me`." }) user!: string;
+  @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
   @Required()
   @Field(() => String, {
     nullable: true,
     description:
-      "Minute and hour as cron, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; null and empty restore the default.",
+      "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; empty to restore the default.",
   })
-  cron?: string | null;
+  schedule?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: "Result of `setQuietHours`." })
+@ObjectType({ simpleResolvers: true, description: "Payload of `setQuietHours`." })
 export class SetQuietHoursPayload {
   @Covers()
   @Field(() => QuietHoursType, { description: "The effective quiet hours." })
@@ -50,9 +50,9 @@ export class SetQuietHoursPayload {
 @Resolver()
 export class QuietHoursResolver {
   @Needs("user:read_personal")
-  @Query(() => QuietHoursType, { nullable: true, description: "The quiet hours of a user." })
+  @Query(() => QuietHoursType, { nullable: true, description: "Returns the quiet hours of a user." })
   quietHours(
-    @Arg("user", () => String, { defaultValue: "me", description: "Id, username or `me`." }) user: string,
+    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Ctx() ctx: Context,
   ): Promise<QuietHoursType> {
     return readQuietHours(ctx, user);

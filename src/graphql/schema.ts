@@ -26,12 +26,22 @@ export function createInnerSchema(): GraphQLSchema {
       },
     },
   });
+  describeRoots(schema);
   requireDeclaredScopes(schema);
   resolveTypesByName(schema);
   checkArguments(schema);
   limitTries(schema);
   paceConnections(schema);
   return schema;
+}
+
+/** Describes the root types, for which the builder takes no descriptions. */
+function describeRoots(schema: GraphQLSchema): void {
+  schema.getQueryType()!.description =
+    "Queries read. A query for an object that is missing or unreadable returns null with the error NOT_FOUND; the other queries of the document are unaffected.";
+  schema.getMutationType()!.description =
+    "Mutations change. A document has one mutation, which is one transaction: a response with errors means that nothing was stored.";
+  schema.getSubscriptionType()!.description = "Subscriptions stream events, over a WebSocket.";
 }
 
 function requireValues(schema: GraphQLSchema): void {

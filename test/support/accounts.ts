@@ -15,7 +15,7 @@ export const activateUser = userMutation("activateUser", "user { status }");
 export const deleteUser = userMutation("deleteUser", "user { username organizationIds roles { name organizationId } }");
 export const setUserRoles = userMutation("setUserRoles", "user { roles { name displayName organizationId } }");
 export const resetUserPassword = userMutation("resetUserPassword");
-export const findUser = `query($id: UUID, $username: String) { user(id: $id, username: $username) { id email } }`;
+export const findUser = `query($user: String!) { user(user: $user) { id email } }`;
 export const listUsers = `query($filter: UserFilter, $first: Int, $after: String) {
   users(filter: $filter, first: $first, after: $after) { nodes { id username } pageInfo { hasNextPage endCursor } totalCount } }`;
 

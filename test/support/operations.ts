@@ -78,7 +78,7 @@ const rule = "seven-lamps-beside-the-old-canal";
 // oxfmt-ignore
 {
   operation("me", "signed in", "", "{ me { id email roles { name } } }");
-  operation("user", "user:read", "user:read", ({ user }) => `{ user(id: "${user}") { id email } }`, undefined, { on: everywhere, seen: ["user:read"] });
+  operation("user", "user:read", "user:read", ({ user }) => `{ user(user: "${user}") { id email } }`, undefined, { on: everywhere, seen: ["user:read"] });
   operation("users", "signed in", "user:read", "{ users(first: 1) { nodes { id } } }");
   operation("createUser", "user:create", "user:create", change("createUser", () => `email: "${name()}@example.com", username: "${name()}", isServiceAccount: true`));
   operation("updateUser", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", name: "x"`), undefined, onUser);
@@ -94,7 +94,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("logout", "signed in", "", "mutation { logout { __typename } }", undefined, { kinds: ["session", "token", "oauth", "application"] });
   operation("revokeSessions", "signed in", "api_key:delete", "mutation { revokeSessions { __typename } }", undefined, onSession);
 
-  operation("organization", "organization:read", "organization:read", ({ organization }) => `{ organization(id: "${organization}") { id description } }`, undefined, inOrganization);
+  operation("organization", "organization:read", "organization:read", ({ organization }) => `{ organization(organization: "${organization}") { id description } }`, undefined, inOrganization);
   operation("organizations", "signed in", "organization:read", "{ organizations { id } }");
   operation("organizationMembers", "organization_member:read", "organization_member:read", ({ organization }) => `{ organizationMembers(organization: "${organization}") { nodes { id } } }`, undefined, inOrganization);
   operation("assignableRoles", "assign_role:read", "user:read", "{ assignableRoles { name } }");
@@ -129,7 +129,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("workspaceQuota", "organization:read", "user:read", ({ user, organization }) => `{ workspaceQuota(user: "${user}", organization: "${organization}") { budget } }`, api("GET", ({ user, organization }) => `/organizations/${organization}/members/${user}/workspace-quota`), { on: others, seen: ["user:read", "organization:read"] });
   operation("workspaceQuota in the default organization", "signed in", "user:read", `{ workspaceQuota(user: "${newId()}") { budget } }`, fixed("GET", `/workspace-quota/${newId()}`), { outcome: "NOT_FOUND" });
   operation("quietHours", "user:read_personal", "user:read_personal", ({ user }) => `{ quietHours(user: "${user}") { time } }`, api("GET", ({ user }) => `/users/${user}/quiet-hours`), { on: everywhere, seen: ["user:read"] });
-  operation("setQuietHours", "user:update_personal", "user:update_personal", change("setQuietHours", ({ user }) => `user: "${user}", cron: "0 1 * * *"`), api("PUT", ({ user }) => `/users/${user}/quiet-hours`, { schedule: "0 1 * * *" }), { on: everywhere, seen: ["user:read"] });
+  operation("setQuietHours", "user:update_personal", "user:update_personal", change("setQuietHours", ({ user }) => `user: "${user}", schedule: "0 1 * * *"`), api("PUT", ({ user }) => `/users/${user}/quiet-hours`, { schedule: "0 1 * * *" }), { on: everywhere, seen: ["user:read"] });
 
   const secret = { on: everywhere };
   operation("userSecrets", "user_secret:*", "user_secret:read", ({ user }) => `{ userSecrets(user: "${user}") { id } }`, api("GET", ({ user }) => `/users/${user}/secrets`), secret);
@@ -162,7 +162,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("createApplicationRedirect", "signed in", "all", change("createApplicationRedirect", () => `redirectUri: ""`), fixed("GET", "/applications/auth-redirect"), { kinds: ["session", "token"], outcome: "BAD_USER_INPUT" });
   operation("authCheck", "signed in", "", "{ authCheck(checks: []) { allowed } }", fixed("POST", "/authcheck", { checks: {} }));
   operation("workspaceProxies", "signed in", "workspace_proxy:read", "{ workspaceProxies { id version } }", fixed("GET", "/workspaceproxies"));
-  operation("workspaceProxy", "signed in", "workspace_proxy:read", `{ workspaceProxy(idOrName: "primary") { version } }`, fixed("GET", "/workspaceproxies/primary"));
+  operation("workspaceProxy", "signed in", "workspace_proxy:read", `{ workspaceProxy(workspaceProxy: "primary") { version } }`, fixed("GET", "/workspaceproxies/primary"));
   operation("regions", "signed in", "workspace_proxy:read", "{ regions { id } }");
   operation("createWorkspaceProxy", "workspace_proxy:create", "workspace_proxy:create/workspace_proxy:create workspace_proxy:read", change("createWorkspaceProxy", () => `name: "${name()}"`), (place) => api("POST", () => "/workspaceproxies", { name: name() })(place));
   operation("updateWorkspaceProxy", "workspace_proxy:update", "workspace_proxy:update/workspace_proxy:read workspace_proxy:update", change("updateWorkspaceProxy", () => `workspaceProxy: "primary", displayName: "x"`), fixed("PATCH", "/workspaceproxies/primary", { display_name: "x" }));
@@ -177,9 +177,9 @@ const rule = "seven-lamps-beside-the-old-canal";
 
   operation("authScopes", "signed in", "", "{ authScopes { external } }", fixed("GET", "/auth/scopes"), open);
   operation("serverInfo", "signed in", "", "{ serverInfo { version } }", undefined, open);
-  operation("login", "signed in", "", change("login", () => `email: "x"`), fixed("POST", "/users/login", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("login", "signed in", "", change("login", () => `email: "", password: ""`), fixed("POST", "/users/login", {}), { ...open, outcome: "BAD_USER_INPUT" });
   operation("requestOneTimePasscode", "signed in", "", change("requestOneTimePasscode", () => `email: "x"`), fixed("POST", "/users/otp/request", {}), { ...open, outcome: "BAD_USER_INPUT" });
-  operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x"`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x", oneTimePasscode: "", password: ""`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });
 }
 
 /** The result of a request: `done` or the error code, and the missing scopes. */

@@ -15,8 +15,8 @@ import { authorizeOn, findUser, type FoundUser, lockUser, userTarget } from "../
 
 /** The daily time from which the workspaces of a user may be stopped and updated. */
 export interface QuietHours {
-  /** As cron: `CRON_TZ=Europe/Berlin 30 2 * * *`. */
-  rawSchedule: string;
+  /** A cron expression: `CRON_TZ=Europe/Berlin 30 2 * * *`. */
+  schedule: string;
   timezone: string;
   /** `HH:MM` in that time zone. */
   time: string;
@@ -40,8 +40,8 @@ export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHo
 
 export interface SetQuietHours {
   user: string;
-  /** Null, empty and blank restore the default. */
-  cron?: string | null;
+  /** A cron expression. Empty and blank restore the default. */
+  schedule?: string | null;
 }
 
 const storeSchedule = statement<{ former: string | null }>(`
@@ -54,15 +54,15 @@ const storeSchedule = statement<{ former: string | null }>(`
   select (select schedule from former) as former`);
 
 /** Sets the quiet hours of a user, or restores the default. */
-export async function setQuietHours(ctx: Context, { user: ref, cron }: SetQuietHours): Promise<QuietHours> {
+export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted }: SetQuietHours): Promise<QuietHours> {
   const user = await lockUser(ctx, ref, "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
-  const text = cron?.trim() || undefined;
-  const isReset = cron !== undefined && text === undefined;
+  const text = wanted?.trim() || undefined;
+  const isReset = wanted != null && text === undefined;
   if (!isReset) requireFeature(ctx, "advanced_template_scheduling");
   if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
   const problems = new Problems();
-  problems.add("cron", cron === undefined ? "Is required." : text && scheduleProblem(text));
+  problems.add("schedule", wanted == null ? "Is required." : text && scheduleProblem(text));
   problems.throwIfAny();
 
   const own = text ? scheduleOf(text) : undefined;
@@ -86,7 +86,7 @@ function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
   const chosen = userCanSet ? own : undefined;
   const schedule = chosen ?? config.quietHoursDefault;
   return {
-    rawSchedule: scheduleText(schedule),
+    schedule: scheduleText(schedule),
     timezone: schedule.zone,
     time: timeOfDay(schedule),
     next: new Date(nextStart(schedule, Date.now())).toISOString(),

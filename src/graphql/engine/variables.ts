@@ -35,7 +35,7 @@ export interface Variable {
   readonly name: string;
   readonly type: GraphQLInputType;
   readonly defaultValue: ConstValueNode | undefined;
-  /** The argument path that it fills, such as `input` or `input.cron`; its name if it fills none. */
+  /** The argument path that it fills, such as `input` or `input.name`; its name if it fills none. */
   readonly path: string;
   /** The rule that the argument or input field declares. */
   readonly rule: string | undefined;

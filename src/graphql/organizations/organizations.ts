@@ -12,7 +12,6 @@ import {
   type OrganizationChange,
   updateOrganization,
 } from "../../domain/organizations/administration.js";
-import { onlyReference } from "../../domain/kernel/references.js";
 import { Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
@@ -97,18 +96,16 @@ class DeleteOrganizationPayload {
 export class OrganizationsResolver {
   @Needs("organization:read")
   @Query(() => OrganizationType, { nullable: true,
-    description: "Returns an organization by ID or by name. Exactly one of the arguments is required.",
+    description: "Returns an organization.",
   })
   organization(
-    @Arg("id", () => UUID, { nullable: true, description: "ID of the organization." }) id: string | undefined,
-    @Arg("name", () => String, {
-      nullable: true,
-      description: "Name of the organization, case-insensitive, or `default`.",
+    @Arg("organization", () => String, {
+      description: "The organization: ID, name (case-insensitive), or `default`.",
     })
-    name: string | undefined,
+    organization: string,
     @Ctx() ctx: Context,
   ): Promise<OrganizationRow> {
-    return findOrganization(ctx, onlyReference({ id, name }));
+    return findOrganization(ctx, organization);
   }
 
   @Needs("organization:read")

@@ -19,7 +19,7 @@ registerEnumType(ProviderName, {
 
 @InputType({ description: "A change of the caller's login to a provider." })
 export class ConvertLoginInput implements ConvertLogin {
-  @Field(() => String, { description: "The caller: id, username or `me`." }) user!: string;
+  @Field(() => String, { description: "The caller: ID, username, or `me`." }) user!: string;
   @Required()
   @Field(() => ProviderName, { nullable: true, description: "The provider." }) toType?: ProviderName;
   @Required()

@@ -16,7 +16,6 @@ import type { Role } from "../../domain/authorization/roles.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
-import { onlyReference } from "../../domain/kernel/references.js";
 import {
   findUser,
   LoginType,
@@ -199,16 +198,13 @@ export class UsersResolver {
 
   @Needs("user:read")
   @Query(() => UserType, { nullable: true,
-    description: "Returns a user by ID or by username. Exactly one of the arguments is required.",
+    description: "Returns a user.",
   })
   user(
-    @Arg("id", () => UUID, { nullable: true, description: "ID of the user." }) id: string | undefined,
-    @Arg("username", () => String, { nullable: true, description: "Username, case-insensitive." }) username:
-      | string
-      | undefined,
+    @Arg("user", () => String, { description: "The user: ID, username (case-insensitive), or `me`." }) user: string,
     @Ctx() ctx: Context,
   ): Promise<UserRow> {
-    return findUser(ctx, onlyReference({ id, username }));
+    return findUser(ctx, user);
   }
 
   @Needs("user:read")

@@ -135,7 +135,8 @@ class RegionType implements Pick<
   wildcardHostname!: string;
 }
 
-const idOrName = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
+/** Description of arguments that name a workspace proxy. */
+const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `primary`.";
 
 @InputType({ description: "Input of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyInput implements ProxyFields {
@@ -156,7 +157,7 @@ class CreateWorkspaceProxyInput implements ProxyFields {
 
 @InputType({ description: "Input of `updateWorkspaceProxy`. Omitted fields keep their value." })
 class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
-  @Field(() => String, { description: `${idOrName} The primary proxy cannot be renamed and has no token.` })
+  @Field(() => String, { description: `${proxyReference} The primary proxy cannot be renamed and has no token.` })
   workspaceProxy!: string;
   @Field(() => UUID, { nullable: true, description: "If given, must be the ID of the proxy." }) id?: string;
   @Field(() => String, {
@@ -180,7 +181,7 @@ class UpdateWorkspaceProxyInput implements UpdateWorkspaceProxy {
 
 @InputType({ description: "Input of `deleteWorkspaceProxy`." })
 class DeleteWorkspaceProxyInput {
-  @Field(() => String, { description: idOrName }) workspaceProxy!: string;
+  @Field(() => String, { description: proxyReference }) workspaceProxy!: string;
 }
 
 /** Payload of mutations of a workspace proxy. Holds its ID; the proxy is read in the mutation's transaction. */
@@ -227,10 +228,10 @@ export class WorkspaceProxiesResolver {
   @Needs("workspace_proxy:read")
   @Query(() => WorkspaceProxyType, { nullable: true, description: "Returns a workspace proxy. Deleted proxies are found by ID." })
   workspaceProxy(
-    @Arg("idOrName", () => String, { description: idOrName }) ref: string,
+    @Arg("workspaceProxy", () => String, { description: proxyReference }) workspaceProxy: string,
     @Ctx() ctx: Context,
   ): Promise<WorkspaceProxyRow> {
-    return findWorkspaceProxy(ctx, ref);
+    return findWorkspaceProxy(ctx, workspaceProxy);
   }
 
   @Needs("workspace_proxy:read")
