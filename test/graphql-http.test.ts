@@ -4,6 +4,7 @@ import { serverAudits } from "graphql-http";
 import { getIntrospectionQuery } from "graphql";
 import { newId } from "../src/domain/kernel/ids.js";
 import { startServer } from "./support/app.js";
+import { browse } from "./support/browse.js";
 import { Client, world } from "./support/world.js";
 
 interface Failure {
@@ -65,16 +66,29 @@ describe("GraphQL over HTTP", () => {
       });
     }
 
-    it("accepts queries by GET, with a header that forms cannot send, and by HEAD", async () => {
+    it("accepts queries by GET and HEAD, with a credential in a header", async () => {
       const path = `/graphql?query=${encodeURIComponent("{ me { username } }")}`;
-      const answer = await owner().get(path, { "Apollo-Require-Preflight": "1" });
+      const answer = await owner().get(path);
       expect(answer).to.include({ status: 200 });
       expect(answer.body.data.me.username).to.equal("owner");
-      expect(await owner().get(path)).to.include({ status: 400 });
-      expect(await owner().request("HEAD", path, undefined, { "Apollo-Require-Preflight": "1" })).to.include({
-        status: 200,
-        body: "",
-      });
+      const bearer = { Authorization: `Bearer ${w().owner.token}` };
+      expect((await w().nobody.get(path, bearer)).body).to.deep.equal(answer.body);
+      expect(await owner().request("HEAD", path)).to.include({ status: 200, body: "" });
+    });
+
+    it("accepts other queries by GET only with a header that pages of other sites cannot send", async () => {
+      const preflighted = { "Apollo-Require-Preflight": "1" };
+      const open = `/graphql?query=${encodeURIComponent("{ serverInfo { version } }")}`;
+      expect(await w().nobody.get(open)).to.include({ status: 400 });
+      expect(await w().nobody.get(open, preflighted)).to.include({ status: 200 });
+      const closed = `/graphql?query=${encodeURIComponent("{ me { username } }")}`;
+      const Cookie = `service_session_token=${w().owner.token}`;
+      const read = (site: string, headers = {}) =>
+        browse(w().url, closed, { Cookie, "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "cors", ...headers });
+      expect(await read("same-origin")).to.include({ status: 400 });
+      expect(await read("cross-site")).to.include({ status: 400 });
+      expect(JSON.parse((await read("same-origin", preflighted)).body).data.me.username).to.equal("owner");
+      expect(JSON.parse((await read("cross-site", preflighted)).body).data).to.equal(null);
     });
 
     it("runs no mutation by GET", async () => {
@@ -102,12 +116,11 @@ describe("GraphQL over HTTP", () => {
     it("rejects what a page of another site could send without a type, even for a known operation", async () => {
       const query = "{ me { username name } }";
       for (let time = 0; time < 3; time++) expect(await ask({ query })).to.include({ status: 200 });
-      const headers = { "Service-Session-Token": w().owner.token };
       const body = new TextEncoder().encode(JSON.stringify({ query }));
-      const send = (more = {}) =>
-        fetch(`${w().url}/graphql`, { method: "POST", headers: { ...headers, ...more }, body });
+      const send = (headers = {}) => fetch(`${w().url}/graphql`, { method: "POST", headers, body });
       expect(await send()).to.include({ status: 400 });
       expect(await send({ "Apollo-Require-Preflight": "1" })).to.include({ status: 200 });
+      expect(await send({ "Service-Session-Token": w().owner.token })).to.include({ status: 200 });
     });
 
     it("says where to run subscriptions", async () => {

@@ -6,6 +6,7 @@ import { forbidden } from "../domain/kernel/errors.js";
 import { cookieOf } from "./cookies.js";
 
 export const sessionHeader = "service-session-token";
+const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
 
 type Surface = "api" | "page";
@@ -40,6 +41,12 @@ const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>
 const cookieOfNavigation: Reader["read"] = (request) =>
   isNavigation(request) ? cookieOf(request, sessionCookie) : undefined;
 
+/**
+ * Headers that carry credentials. Pages of other sites cannot send them without a preflight. Browsers themselves add
+ * `Authorization` only for schemes that are not read here, such as Basic.
+ */
+export const credentialHeaders: readonly string[] = [sessionHeader, "authorization", proxyHeader];
+
 const all: readonly Surface[] = ["api", "page"];
 
 /** In order of precedence: the first credential decides. If it is not valid, no later one is tried. */
@@ -48,7 +55,7 @@ const readers: readonly Reader[] = [
   { read: bearer, by: "authenticate", surfaces: all },
   { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
   { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
-  { read: header("service-proxy-token"), by: "authenticateProxy", surfaces: all },
+  { read: header(proxyHeader), by: "authenticateProxy", surfaces: all },
 ];
 
 /** The caller behind a request, synchronously if its credential is cached. Throws UNAUTHENTICATED for an invalid one. */

@@ -13,6 +13,7 @@ import {
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { json, TransportError } from "../../http/responses.js";
+import { credentialHeaders } from "../../http/credentials.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
 import { readBody, refuseEmpty } from "../../http/body.js";
 import { joined, jsonPieces, type Pieces } from "../../http/pieces.js";
@@ -47,6 +48,8 @@ export class GraphqlOverHttp {
       validationRules: rulesFor(services.config),
       parseOptions: { maxTokens: tokens },
       persistedQueries: false,
+      // Required unless the Content-Type rules out a request that browsers send without a preflight.
+      csrfPrevention: { requestHeaders: [...credentialHeaders, "apollo-require-preflight", "x-apollo-operation-name"] },
       stringifyResult: async (result) => (await jsonOf(result)).toString(),
       formatError: oneCode,
       logger: services.log,
