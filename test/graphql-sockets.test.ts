@@ -1,8 +1,4 @@
 // GraphQL over WebSocket: who may connect and for how long, and many operations on one socket.
-import { ApolloClient, gql, HttpLink, InMemoryCache } from "@apollo/client";
-import { ApolloLink } from "@apollo/client/link";
-import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
-import { OperationTypeNode } from "graphql";
 import { expect } from "chai";
 import { type Client as SocketClient, createClient, type ExecutionResult } from "graphql-ws";
 import { WebSocket } from "ws";
@@ -317,68 +313,5 @@ describe("GraphQL over WebSocket", () => {
     await app.close();
     await eventually(() => closed !== 0, "the socket is closed");
     expect(closed).to.equal(1012);
-  });
-
-  it("serves Apollo Client: a query, a mutation, and a subscription", async () => {
-    const [ada] = await w().users("ada");
-    const http = new HttpLink({ uri: `${w().url}/graphql`, headers: { "Service-Session-Token": ada!.token } });
-    const link = ApolloLink.split(
-      ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
-      new GraphQLWsLink(connect(ada!)),
-      http,
-    );
-    const apollo = new ApolloClient({ link, cache: new InMemoryCache() });
-    endings.push(() => apollo.stop());
-
-    const me = await apollo.query<{ me: { username: string } }>({
-      query: gql`
-        query {
-          me {
-            id
-            username
-          }
-        }
-      `,
-    });
-    expect(me.data!.me.username).to.equal(ada!.username);
-
-    const told: string[] = [];
-    let begun = false;
-    const events = apollo.subscribe<{ inboxEvents: { notification?: { title: string } } }>({
-      query: gql`
-        subscription {
-          inboxEvents {
-            __typename
-            ... on InboxNotificationAdded {
-              notification {
-                id
-                title
-              }
-            }
-          }
-        }
-      `,
-    });
-    const subscription = events.subscribe(({ data }) => {
-      begun = true;
-      if (data?.inboxEvents.notification) told.push(data.inboxEvents.notification.title);
-    });
-    endings.push(() => subscription.unsubscribe());
-    await eventually(() => begun, "the subscription has begun");
-    await apollo.mutate({
-      mutation: gql`
-        mutation {
-          sendCustomNotification(input: { content: { title: "Tea" } }) {
-            notification {
-              id
-            }
-          }
-        }
-      `,
-    });
-    await eventually(() => told.length === 1, "the first event arrives");
-    await deliver(w().app, ada!.id, ["Cake"]);
-    await eventually(() => told.length === 2, "the second event arrives");
-    expect(told).to.deep.equal(["Tea", "Cake"]);
   });
 });

@@ -8,7 +8,7 @@ let close: () => Promise<void>;
 
 export async function mochaGlobalSetup(): Promise<void> {
   // Processes under test must run the current sources; concurrent builds would overwrite each other's output.
-  execFileSync(process.execPath, ["tools/prepare.mjs"], { stdio: "inherit" });
+  execFileSync(process.execPath, ["tools/prepare.mjs", "--tools"], { stdio: "inherit" });
   close = await openPostgres();
   await makeTemplate();
 }
