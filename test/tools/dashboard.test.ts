@@ -18,6 +18,7 @@ interface Dashboard {
   listUsers(
     apollo: ApolloClient,
     filter: object,
+    orderBy: object,
     first: number,
   ): { list: ObservableQuery<{ users: UserPage }>; more: () => Promise<unknown> };
   createGroup(
@@ -99,23 +100,27 @@ describe("the dashboard of docs/clients.md", () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it("pages through users", async () => {
+  it("pages through users, sorted", async () => {
     const usernames = ["page-1", "page-2", "page-3", "page-4", "page-5"];
     for (const username of usernames) await createServiceAccount(username);
-    const { list, more } = dashboard.listUsers(connect(w().owner.token), { search: "page-" }, 2);
-    let names: string[] = [];
-    const subscription = list.subscribe(({ data, dataState }) => {
-      if (dataState === "complete") names = data.users.edges.map(({ node }) => node.username);
-    });
-    endings.push(() => subscription.unsubscribe());
-    await eventually(() => names.length === 2, "the first page");
-    await more();
-    await eventually(() => names.length === 4, "the second page");
-    await more();
-    await eventually(() => names.length === 5, "the third page");
-    expect(names).to.deep.equal(usernames);
-    const { data } = list.getCurrentResult();
-    expect(data?.users?.pageInfo).to.include({ hasNextPage: false });
+    for (const [orderBy, expected] of [
+      [{ field: "CREATED_AT", direction: "DESC" }, usernames.toReversed()],
+      [{ field: "USERNAME", direction: "ASC" }, usernames],
+    ] as const) {
+      const { list, more } = dashboard.listUsers(connect(w().owner.token), { search: "page-" }, orderBy, 2);
+      let names: string[] = [];
+      const subscription = list.subscribe(({ data, dataState }) => {
+        if (dataState === "complete") names = data.users.edges.map(({ node }) => node.username);
+      });
+      endings.push(() => subscription.unsubscribe());
+      await eventually(() => names.length === 2, "the first page");
+      await more();
+      await eventually(() => names.length === 4, "the second page");
+      await more();
+      await eventually(() => names.length === 5, "the third page");
+      expect(names).to.deep.equal(expected);
+      expect(list.getCurrentResult().data?.users?.pageInfo).to.include({ hasNextPage: false });
+    }
   });
 
   it("creates groups and shows errors by field", async () => {
