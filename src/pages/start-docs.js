@@ -12,6 +12,8 @@ const show = (description) =>
     spec: { ...description, servers: [{ url: location.origin }] },
     dom_id: "#root",
     deepLinking: true,
+    // The list of schemas is long: it opens with a click.
+    defaultModelsExpandDepth: 0,
     validatorUrl: null,
     requestInterceptor(request) {
       if (csrfToken) request.headers["X-CSRF-Token"] = csrfToken;
