@@ -6,5 +6,8 @@ import { readFileSync } from "node:fs";
  */
 export const programFile = (path: string): URL => new URL(path, import.meta.url);
 
-/** The version of this program. */
-export const { version } = JSON.parse(readFileSync(programFile("../package.json"), "utf8")) as { version: string };
+/** The version of this program, and the SPDX identifier of its license. */
+export const { version, license } = JSON.parse(readFileSync(programFile("../package.json"), "utf8")) as {
+  version: string;
+  license: string;
+};

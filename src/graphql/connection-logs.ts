@@ -97,7 +97,7 @@ class ConnectionLogType implements Pick<
 @ObjectType("ConnectionLogConnection", { description: "A page of connection log entries." })
 class ConnectionLogConnection extends connectionOf("ConnectionLog", () => ConnectionLogType) {
   @Field(() => Int, {
-    description: "Limit up to which `totalCount` counts. A `totalCount` of one more means that there are more entries.",
+    description: "Largest exact total. A total of one more means that there are more entries.",
   })
   countCap(): number {
     return countCap;

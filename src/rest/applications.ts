@@ -1,6 +1,6 @@
 import { area } from "./engine/area.js";
 
-export default area("applications", [
+export default area("applications", "Access to the applications that workspaces serve.", [
   ["GET", "/api/v2/applications/host", "ApplicationsHost", 200, { under: "host" }],
   ["GET", "/api/v2/applications/auth-redirect", "CreateApplicationRedirect", 307, { redirects: true }],
 ]);

@@ -1,11 +1,10 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import { version } from "../program-files.js";
 import { json } from "../http/responses.js";
 import { send, type ContextOf } from "../http/exchange.js";
 import type { Area } from "./engine/area.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
-import { type DescribedArea, openApiOf } from "./engine/openapi.js";
+import { type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
 import { Endpoint, respondWith } from "./engine/respond.js";
 import type { Handler, Routes } from "../http/routes.js";
 import { streamWith } from "./engine/stream.js";
@@ -25,8 +24,8 @@ import workspaceProxies from "./workspace-proxies.js";
 
 /** All areas of the REST contract. */
 export const areas: readonly Area[] = [
-  authorization,
   signIn,
+  authorization,
   appearance,
   connectionLogs,
   groups,
@@ -43,7 +42,7 @@ export const areas: readonly Area[] = [
 export function routeRows(routes: Routes, services: Services, schema: GraphQLSchema, contextOf: ContextOf): void {
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
-  for (const { name, rows } of areas) {
+  for (const { name, description, rows } of areas) {
     const operations = storedOperations(schema, `rest/${name}`);
     const unused = new Set(operations.keys());
     const endpoints: Endpoint[] = [];
@@ -60,10 +59,10 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
       routes.register(path, [method], handlerOf(services, endpoint));
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
-    described.push({ name, endpoints });
+    described.push({ name, description, endpoints });
   }
-  const description = JSON.stringify(openApiOf(described, version, services.config.accessUrl));
-  routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body: description }));
+  const body = JSON.stringify(openApiOf(described, services.config.accessUrl));
+  routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body }));
 }
 
 /** Returns the handler of a row: stream, redirect, or a single response. */

@@ -1,6 +1,8 @@
-import { area } from "./engine/area.js";
+import { area, type RowOptions } from "./engine/area.js";
 
-export default area("prebuilds", [
+const paused: RowOptions = { example: { reconciliation_paused: true } };
+
+export default area("prebuilds", "Settings of prebuilt workspaces.", [
   ["GET", "/api/v2/prebuilds/settings", "GetPrebuildsSettings", 200],
-  ["PUT", "/api/v2/prebuilds/settings", "UpdatePrebuildsSettings", 200],
+  ["PUT", "/api/v2/prebuilds/settings", "UpdatePrebuildsSettings", 200, paused],
 ]);

@@ -2,6 +2,7 @@ import {
   type ConstValueNode,
   type DocumentNode,
   getNamedType,
+  type GraphQLArgument,
   type GraphQLEnumType,
   GraphQLError,
   type GraphQLInputField,
@@ -26,7 +27,7 @@ import {
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
 import { textProblem } from "../../domain/kernel/text.js";
-import { entryKeyOf, ruleOf } from "./access.js";
+import { entryKeyOf, isRequired, ruleOf } from "./access.js";
 
 export type Variables = Record<string, unknown>;
 
@@ -39,6 +40,10 @@ export interface Variable {
   readonly path: string;
   /** The rule that the argument or input field declares. */
   readonly rule: string | undefined;
+  /** Whether it may not be absent, although its type permits it: the domain reports it. */
+  readonly isRequired: boolean;
+  /** The description of the variable itself, or else of what it fills. */
+  readonly description: string | undefined;
 }
 
 /** The variables of an operation. `document` is the operation with its fragments. */
@@ -48,29 +53,40 @@ export function variablesOf(
   document: DocumentNode,
 ): Variable[] {
   const filled = filledIn(schema, document);
-  return variableDefinitions.map(({ variable, type, defaultValue }) => {
+  return variableDefinitions.map(({ variable, type, defaultValue, description: own }) => {
     const name = variable.name.value;
     const declared = typeFromAST(schema, type) as GraphQLInputType;
-    return { name, type: declared, defaultValue, path: name, rule: undefined, ...filled.get(name) };
+    const place = filled.get(name) ?? nowhere(name);
+    return { name, type: declared, defaultValue, ...place, description: own?.value ?? place.description };
   });
 }
 
+type Target = GraphQLArgument | GraphQLInputField;
+
+/** What a variable fills. */
+type Place = Pick<Variable, "path" | "rule" | "isRequired" | "description">;
+
+/** The place of a variable that only a directive uses. */
+const nowhere = (name: string): Place => ({ path: name, rule: undefined, isRequired: false, description: undefined });
+
 /** What the variables of a document fill: arguments, input fields, and items of lists. */
-function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pick<Variable, "path" | "rule">> {
-  const filled = new Map<string, Pick<Variable, "path" | "rule">>();
+function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Place> {
+  const filled = new Map<string, Place>();
   const types = new TypeInfo(schema);
 
-  function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, rule?: string): void {
+  function note(value: ValueNode, path: string, type: GraphQLInputType | undefined, target?: Target): void {
     if (value.kind === Kind.VARIABLE) {
       const name = value.name.value;
-      filled.set(name, { path, rule: rule ?? filled.get(name)?.rule });
+      const rule = (target && ruleOf(target)) ?? filled.get(name)?.rule;
+      const description = target?.description ?? undefined;
+      filled.set(name, { path, rule, isRequired: target !== undefined && isRequired(target), description });
     } else if (value.kind === Kind.LIST) {
       for (const [index, each] of value.values.entries()) note(each, `${path}[${index}]`, type);
     } else if (value.kind === Kind.OBJECT) {
       const object = getNamedType(type);
       for (const { name, value: content } of value.fields) {
         const field = isInputObjectType(object) ? object.getFields()[name.value] : undefined;
-        note(content, `${path}.${name.value}`, field?.type, field && ruleOf(field));
+        note(content, `${path}.${name.value}`, field?.type, field);
       }
     }
   }
@@ -80,7 +96,7 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pi
     visitWithTypeInfo(types, {
       Argument({ name, value }) {
         const argument = types.getArgument()!;
-        note(value, name.value, argument.type, ruleOf(argument));
+        note(value, name.value, argument.type, argument);
       },
       Directive: () => false,
     }),

@@ -18,6 +18,10 @@ export interface RowOptions {
   redirects?: boolean;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
+  /** For the API description: a body that is accepted, for rows that read one. */
+  example?: Record<string, unknown>;
+  /** For the API description: when the row responds with statuses that do not follow from its form, such as 409. */
+  failures?: Record<number, string>;
 }
 
 /** How the events of a subscription are encoded. */
@@ -42,7 +46,9 @@ export type Row = readonly [
 /** The rows of one area; the operations are in the `.graphql` file of the same name. */
 export interface Area {
   readonly name: string;
+  /** What the rows are about, for the API description. */
+  readonly description: string;
   readonly rows: readonly Row[];
 }
 
-export const area = (name: string, rows: readonly Row[]): Area => ({ name, rows });
+export const area = (name: string, description: string, rows: readonly Row[]): Area => ({ name, description, rows });

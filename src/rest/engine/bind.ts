@@ -1,7 +1,17 @@
-import { getNamedType, getNullableType, type GraphQLInputType, isInputObjectType, isListType } from "graphql";
+import {
+  getNamedType,
+  getNullableType,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isRequiredInputField,
+  valueFromASTUntyped,
+} from "graphql";
 import { Problems } from "../../domain/kernel/errors.js";
 import { truthOf } from "../../domain/kernel/text.js";
-import { entryKeyOf } from "../../graphql/engine/access.js";
+import { entryKeyOf, isRequired, ruleOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
 import type { Row } from "./area.js";
@@ -27,13 +37,21 @@ export interface Binding {
   wireField(field: string, variables: Variables): string;
 }
 
-/** A value of a request: a variable, or a field of the variable `$input`. */
-export interface Parameter {
-  in: "path" | "header" | "query" | "body";
+/** A value of a request, as the API description states it. */
+export interface Given {
   /** Its name on the wire. */
   name: string;
   type: GraphQLInputType;
-  description?: string | null;
+  isRequired: boolean;
+  /** The value that stands for an absent one. */
+  otherwise: unknown;
+  rule: string | undefined;
+  description: string | undefined;
+}
+
+/** A variable, or a field of the variable `$input`. */
+export interface Parameter extends Given {
+  in: "path" | "header" | "query" | "body";
 }
 
 /** Reads a variable from a request, and notes faults by the part of the request that they are in. */
@@ -88,28 +106,46 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
-function fromPath({ name, type }: Variable, read: Reader): Source {
+/** A variable as a parameter. */
+const parameterOf = (place: Parameter["in"], { defaultValue, ...variable }: Variable): Parameter => ({
+  ...variable,
+  in: place,
+  isRequired: variable.isRequired || (isNonNullType(variable.type) && !defaultValue),
+  otherwise: defaultValue && valueFromASTUntyped(defaultValue),
+});
+
+/** A field of an input object as it is on the wire. */
+export const fieldOnTheWire = (field: GraphQLInputField): Given => ({
+  name: snakeCase(field.name),
+  type: field.type,
+  isRequired: isRequired(field) || isRequiredInputField(field),
+  otherwise: field.defaultValue,
+  rule: ruleOf(field),
+  description: field.description ?? undefined,
+});
+
+function fromPath(variable: Variable, read: Reader): Source {
+  const { name, type } = variable;
   const convert = converter(type);
   const take: Take = ({ path }, { body }) => read(convert(path[name]!), name, body);
-  return { parameters: [{ in: "path", name, type }], take };
+  return { parameters: [parameterOf("path", variable)], take };
 }
 
-const fromHeader = (name: string, { type }: Variable, read: Reader): Source => ({
-  parameters: [{ in: "header", name, type }],
+const fromHeader = (name: string, variable: Variable, read: Reader): Source => ({
+  parameters: [{ ...parameterOf("header", variable), name }],
   take: ({ headers }, { body }) => read(headers[name], name, body),
 });
 
-const fromBody = ({ name, type }: Variable, read: Reader): Source => ({
-  parameters: [{ in: "body", name, type }],
-  take: ({ body: content }, { body }) => read(content[name], name, body),
+const fromBody = (variable: Variable, read: Reader): Source => ({
+  parameters: [parameterOf("body", variable)],
+  take: ({ body: content }, { body }) => read(content[variable.name], variable.name, body),
 });
 
 /** The input object of an operation: each field is a parameter of its own. */
 function fromAll(inPath: readonly string[], { type }: Variable, read: Reader): Source {
-  const parameters = fieldsOf(type).map((field): Parameter => {
-    const name = snakeCase(field.name);
-    return { in: inPath.includes(name) ? "path" : "body", name, type: field.type, description: field.description };
-  });
+  const parameters = fieldsOf(type)
+    .map(fieldOnTheWire)
+    .map((field): Parameter => ({ ...field, in: inPath.includes(field.name) ? "path" : "body" }));
   const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
   const take: Take = ({ path, body: content }, { body }) =>
     read({ ...content, ...Object.fromEntries(names.map((name) => [name, path[name]])) }, "", body);
@@ -117,7 +153,8 @@ function fromAll(inPath: readonly string[], { type }: Variable, read: Reader): S
 }
 
 /** A query parameter: empty is absent, twice is a fault unless it is a list, text becomes what the type reads. */
-function fromQuery({ name, type }: Variable, read: Reader): Source {
+function fromQuery(variable: Variable, read: Reader): Source {
+  const { name, type } = variable;
   const isList = isListType(getNullableType(type));
   const convert = converter(type);
   const take: Take = ({ query }, { query: problems }) => {
@@ -126,7 +163,7 @@ function fromQuery({ name, type }: Variable, read: Reader): Source {
     if (isList) return read(given.join().split(",").filter(Boolean), name, problems);
     return given.length > 1 ? problems.add(name, "Must be given once.") : read(convert(given[0]!), name, problems);
   };
-  return { parameters: [{ in: "query", name, type }], take };
+  return { parameters: [parameterOf("query", variable)], take };
 }
 
 /** Reads text as a value of the type. Numbers have one spelling each: in a path, they are names. */

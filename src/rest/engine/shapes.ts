@@ -2,6 +2,8 @@ import {
   type FieldNode,
   getNamedType,
   getNullableType,
+  type GraphQLEnumType,
+  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -24,10 +26,23 @@ import type { RowOptions } from "./area.js";
 /** How the result of an operation is written: read off its selection at boot. */
 export type Shape =
   | { kind: "text" | "plain" | "json"; scalar: string }
-  | { kind: "enum"; values: ReadonlyMap<string, string> }
+  | { kind: "enum"; type: GraphQLEnumType; values: ReadonlyMap<string, string> }
   | ListShape
   | { kind: "map"; key: string; item: Shape }
-  | { kind: "object"; fields: readonly Field[] };
+  | ObjectShape;
+
+export interface ObjectShape {
+  kind: "object";
+  fields: readonly Field[];
+  /** What the API description calls it; nothing for what a row puts around the body. */
+  label?: Label;
+}
+
+/** An object is called after the fragment that alone selects it, else after its type. */
+export interface Label {
+  name: string;
+  description: string | undefined;
+}
 
 /** A list, or a connection of which just the nodes are selected. */
 export interface ListShape {
@@ -41,11 +56,13 @@ export interface Field {
   from: readonly string[];
   /** Its name in JSON. */
   name: string;
-  /** Whether it is always present, as the API description states. */
+  /** Whether it is always present, as the API description states: missing lists and maps are sent empty. */
   sure: boolean;
   shape: Shape;
   /** The text that is sent where the value is missing. */
   otherwise?: string;
+  description?: string;
+  isDeprecated?: boolean;
 }
 
 /** Where the body stands in the result of an operation, and its shape. */
@@ -92,15 +109,18 @@ function withMessage(message: string | undefined, body: Body | undefined): Body 
   if (message === undefined) return body;
   // No field of a result has an empty name.
   const shape: Shape = { kind: "text", scalar: "String" };
-  const constant: Field = { from: [""], name: "message", sure: true, shape, otherwise: message };
+  const description = `The text \`${message}\``;
+  const constant: Field = { from: [""], name: "message", sure: true, shape, otherwise: message, description };
   const { from, shape: rest } = body ?? { from: [], shape: undefined };
-  return { from, shape: { kind: "object", fields: [constant, ...(rest?.kind === "object" ? rest.fields : [])] } };
+  const { fields = [], label }: Partial<ObjectShape> = rest?.kind === "object" ? rest : {};
+  return { from, shape: { kind: "object", fields: [constant, ...fields], label } };
 }
 
 /** A selected field. */
 interface Selected {
   /** Its name in the result. */
   key: string;
+  field: GraphQLField<unknown, unknown>;
   type: GraphQLOutputType;
   set: SelectionSetNode | undefined;
   /** Whether it always has a value where its parent has one. */
@@ -146,7 +166,9 @@ class Selections {
     return new Map(
       members.map((member) => {
         const fields = this.#fields(member, set!).flatMap((field) => this.#written(field));
-        return [member.name, { kind: "object", fields: fields.filter(({ name }) => name !== without) }];
+        const { name, description } = member;
+        const label = { name, description: description ?? undefined };
+        return [name, { kind: "object", fields: fields.filter((each) => each.name !== without), label }];
       }),
     );
   }
@@ -155,12 +177,27 @@ class Selections {
     const declared = getNullableType(type);
     if (isListType(declared)) return this.#list({ type: declared.ofType, set });
     if (isEnumType(declared))
-      return { kind: "enum", values: new Map(declared.getValues().map((each) => [each.name, String(each.value)])) };
+      return {
+        kind: "enum",
+        type: declared,
+        values: new Map(declared.getValues().map((each) => [each.name, String(each.value)])),
+      };
     if (isScalarType(declared)) return { kind: writtenAs[declared.name] ?? "text", scalar: declared.name };
-    const fields = this.#fields(declared as GraphQLObjectType, set!);
+    const object = declared as GraphQLObjectType;
+    const fields = this.#fields(object, set!);
     if (fields.length === 1 && fields[0]!.key === "nodes")
       return { ...(this.shape(fields[0]!) as ListShape), nodes: true };
-    return { kind: "object", fields: fields.flatMap((field) => this.#written(field)) };
+    const label = this.#labelOf(object, set!);
+    return { kind: "object", fields: fields.flatMap((field) => this.#written(field)), label };
+  }
+
+  #labelOf({ name, description }: GraphQLObjectType, { selections: [only, ...others] }: SelectionSetNode): Label {
+    const isSpread = only?.kind === Kind.FRAGMENT_SPREAD && others.length === 0;
+    const fragment = isSpread ? this.#fragments.get(only.name.value) : undefined;
+    return {
+      name: fragment?.name.value ?? name,
+      description: fragment?.description?.value ?? description ?? undefined,
+    };
   }
 
   #list(item: Pick<Selected, "type" | "set">): Shape {
@@ -168,22 +205,32 @@ class Selections {
     const key = entryKeyOf(item.type);
     if (!key || shape.kind !== "object") return { kind: "list", item: shape, nodes: false };
     const rest = shape.fields.filter((field) => field.name !== key);
-    return { kind: "map", key, item: rest.length === 1 ? rest[0]!.shape : { kind: "object", fields: rest } };
+    return { kind: "map", key, item: rest.length === 1 ? rest[0]!.shape : { ...shape, fields: rest } };
   }
 
   /** Fields in JSON order; those of an alias ending in `_` lie flat in the parent, under just their names for `_` alone. */
-  #written({ key, sure, ...selected }: Selected): Field[] {
+  #written({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
     const shape = this.shape(selected);
     if (key.endsWith("_") && shape.kind === "object")
       return shape.fields.map((field) => ({
         ...field,
         from: [key, ...field.from],
         name: (key === "_" ? "" : key) + field.name,
-        sure: (sure && field.sure) || field.otherwise !== undefined,
+        description: key === "_" ? field.description : `${description} ${field.description}`,
+        sure: (sure && field.sure) || isNeverMissing(field),
       }));
     if (/[A-Z]/.test(key)) throw new Error(`${this.operation.name}: "${key}" is no wire name; give it an alias.`);
-    const otherwise = this.withheld[key];
-    return [{ from: [key], name: key, sure: sure || otherwise !== undefined, shape, otherwise }];
+    const written = { shape, otherwise: this.withheld[key] };
+    return [
+      {
+        ...written,
+        from: [key],
+        name: key,
+        sure: sure || isNeverMissing(written),
+        description: description ?? undefined,
+        isDeprecated: deprecationReason != null,
+      },
+    ];
   }
 
   /** The fields of a selection with those of its fragments, each key once. */
@@ -191,8 +238,8 @@ class Selections {
     const found = new Map<string, Selected>();
     for (const { node, sure } of this.#nodes(parent, set, true)) {
       const key = node.alias?.value ?? node.name.value;
-      const { type } = parent.getFields()[node.name.value]!;
-      found.set(key, { key, type, set: node.selectionSet, sure: sure && isNonNullType(type) });
+      const field = parent.getFields()[node.name.value]!;
+      found.set(key, { key, field, type: field.type, set: node.selectionSet, sure: sure && isNonNullType(field.type) });
     }
     return [...found.values()];
   }
@@ -216,6 +263,10 @@ class Selections {
     }
   }
 }
+
+/** Whether something is sent where the value is missing. */
+const isNeverMissing = ({ shape: { kind }, otherwise }: Pick<Field, "shape" | "otherwise">): boolean =>
+  otherwise !== undefined || kind === "list" || kind === "map";
 
 /** How scalars are written: text that needs no escaping, or as JSON does; all others as text. */
 const writtenAs: Record<string, "plain" | "json"> = {

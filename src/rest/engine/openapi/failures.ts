@@ -1,0 +1,143 @@
+import type { Endpoint } from "../respond.js";
+import type { Json } from "./schemas.js";
+
+/** A failure of requests: the name of its response, when it happens, an example, and headers. */
+interface Failure {
+  name: string;
+  description: string;
+  example: Json;
+  headers?: Json;
+}
+
+const retryAfter = {
+  "Retry-After": { description: "Seconds to wait before a retry.", schema: { type: "integer", minimum: 1 } },
+};
+const challenge = {
+  "WWW-Authenticate": {
+    description: "The credential that is needed (RFC 6750), and where to read about it (RFC 9728).",
+    schema: { type: "string" },
+  },
+};
+
+const failures: Record<number, Failure> = {
+  400: {
+    name: "BadRequest",
+    description: "The request is malformed or breaks a rule. `validations` has every fault.",
+    example: { message: "Validation failed.", validations: [{ field: "name", detail: "Is required." }] },
+  },
+  401: {
+    name: "Unauthorized",
+    description: "No valid credential was sent.",
+    headers: challenge,
+    example: {
+      message: "You are signed out or your session has expired. Sign in again to continue.",
+      detail: "No credential was sent.",
+    },
+  },
+  403: {
+    name: "Forbidden",
+    description: "The caller, the scopes of its credential, or the license of the deployment do not permit it.",
+    example: { message: "Forbidden." },
+  },
+  404: {
+    name: "NotFound",
+    description: "An object that the path names is missing, or the caller may not read it.",
+    example: { message: "Resource not found or you do not have access to it." },
+  },
+  409: {
+    name: "Conflict",
+    description: "The request conflicts with what is stored.",
+    example: {
+      message: "A group of this name already exists in the organization.",
+      validations: [{ field: "name", detail: "Is the name of another group of the organization." }],
+    },
+  },
+  413: {
+    name: "ContentTooLarge",
+    description: "The body is larger than the server accepts.",
+    example: { message: "Request body too large.", detail: "At most 1048576 bytes are read." },
+  },
+  415: {
+    name: "UnsupportedMediaType",
+    description: "The body is not JSON in UTF-8, or has a Content-Encoding.",
+    example: { message: "Unsupported media type." },
+  },
+  429: {
+    name: "TooManyRequests",
+    description: "The caller, the address, or the account has sent too many requests.",
+    headers: retryAfter,
+    example: { message: "Too many requests." },
+  },
+  500: {
+    name: "InternalServerError",
+    description: "The server has a defect. `detail` has the id under which it was logged.",
+    example: { message: "An internal error occurred.", detail: "Request id 0198c1d2-7b1e-7a52-9c55-3f0a2f6d8e11" },
+  },
+  503: {
+    name: "ServiceUnavailable",
+    description: "The server is overloaded, restarting, or without its database.",
+    headers: retryAfter,
+    example: { message: "The service is temporarily unavailable." },
+  },
+};
+
+export const failureSchema: Json = {
+  type: "object",
+  description: "Why a request failed.",
+  required: ["message"],
+  properties: {
+    message: { type: "string", description: "What went wrong, in a sentence." },
+    detail: { type: "string", description: "More about it." },
+    validations: {
+      type: "array",
+      description: "Every fault of the request, in the order of its fields.",
+      items: { $ref: "#/components/schemas/Validation" },
+    },
+  },
+};
+
+export const validationSchema: Json = {
+  type: "object",
+  description: "A fault of one field.",
+  required: ["field", "detail"],
+  properties: {
+    field: { type: "string", description: "Path of the field, such as `add_users[2]` or the name of a parameter." },
+    detail: { type: "string", description: "The rule that the value breaks, in a sentence." },
+  },
+};
+
+/** The responses to failed requests, by name. */
+export const failureResponses: Json = Object.fromEntries(
+  Object.values(failures).map(({ name, description, headers, example }) => [
+    name,
+    {
+      description,
+      ...(headers && { headers }),
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Failure" }, example } },
+    },
+  ]),
+);
+
+/** The failures that an operation can respond with, by status. Those that its row lists are described there. */
+export function failuresOf({ row, operation, binding }: Endpoint): Json {
+  const listed: Record<number, string> = row[4]?.failures ?? {};
+  const statuses = [
+    ...(binding.parameters.length > 0 ? [400] : []),
+    ...(operation.open ? [] : [401, 403]),
+    ...(binding.parameters.some((each) => each.in === "path") ? [404] : []),
+    ...(binding.readsBody ? [413, 415] : []),
+    429,
+    500,
+    503,
+    ...Object.keys(listed).map(Number),
+  ];
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const description = listed[status];
+      return [
+        status,
+        { $ref: `#/components/responses/${failures[status]!.name}`, ...(description && { description }) },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,155 @@
+import { scopesOf } from "../../../domain/authorization/authorization.js";
+import { license, version } from "../../../program-files.js";
+import type { Endpoint } from "../respond.js";
+import type { Shape } from "../shapes.js";
+import { failureResponses, failureSchema, failuresOf, validationSchema } from "./failures.js";
+import { bodyOf, parametersOf } from "./requests.js";
+import { schemaOf } from "./results.js";
+import { type Json, NamedSchemas } from "./schemas.js";
+
+/** An area with its rows, ready to serve requests. */
+export interface DescribedArea {
+  name: string;
+  description: string;
+  endpoints: readonly Endpoint[];
+}
+
+const introduction = `Administration API of a remote-development workspace platform.
+
+Send a token with each request: as \`Service-Session-Token\`, or as \`Authorization: Bearer\`. \`POST /api/v2/users/login\`
+returns one. Tokens may be restricted to scopes; an operation lists those that it requires.
+
+Bodies are JSON objects. In requests, null is the same as absent, and unknown fields are ignored. In responses, what has
+no value, which descriptions call null, is left out. IDs are UUIDs unless an operation says otherwise; times are RFC 3339 in UTC. Failures have the schema
+\`Failure\`.
+
+The same operations are available as GraphQL at \`/graphql\`.`;
+
+const securitySchemes = {
+  session: {
+    type: "apiKey",
+    in: "header",
+    name: "Service-Session-Token",
+    description: "A session token from `POST /api/v2/users/login`, or an API key.",
+  },
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "A session token, an API key, or an OAuth2 access token, sent as `Authorization: Bearer`.",
+  },
+};
+
+/** The OpenAPI 3.1 description of the rows, derived from the operations that they run. */
+export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): Json {
+  const schemas = new NamedSchemas();
+  schemas.named("Failure", failureSchema);
+  schemas.named("Validation", validationSchema);
+  const paths: Record<string, Json> = {};
+  for (const area of areas) {
+    for (const endpoint of area.endpoints) {
+      const [method, path] = endpoint.row;
+      const place = (paths[templateOf(path)] ??= {});
+      place[method.toLowerCase()] = operationOf(titleOf(area), endpoint, schemas);
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Steward",
+      version,
+      description: introduction,
+      contact: { name: "The administrators of this deployment", url: accessUrl },
+      license: { name: license, identifier: license },
+    },
+    servers: [{ url: accessUrl, description: "This deployment" }],
+    tags: areas.map((area) => ({ name: titleOf(area), description: area.description })),
+    paths,
+    components: { schemas: schemas.all, responses: failureResponses, securitySchemes },
+  };
+}
+
+/** `/groups/:group` → `/groups/{group}`. */
+const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");
+
+/** `connection-logs` → `Connection logs`. */
+const titleOf = ({ name }: DescribedArea) => capitalized(name.replaceAll("-", " "));
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `GetGroupAiBudget` → `Get group AI budget`. */
+const summaryOf = (name: string) =>
+  capitalized(name.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bai\b/g, "AI"));
+
+function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Json {
+  const { row, operation, binding, result } = endpoint;
+  const [, , name, status, options] = row;
+  const scopes = scopesOf(operation.needs);
+  const parameters = parametersOf(endpoint, schemas);
+  return {
+    operationId: name,
+    ...textsOf(endpoint, scopes),
+    tags: [tag],
+    ...(options?.successor && { deprecated: true }),
+    security: operation.open ? [] : [{ session: [] }, { bearer: [] }],
+    // Scopes are part of `security` only where OAuth2 flows list them.
+    ...(!operation.open && { "x-required-scopes": scopes }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(binding.readsBody && { requestBody: bodyOf(endpoint, schemas) }),
+    responses: {
+      [status]: successOf(endpoint, schemas),
+      ...(result.isUnmodified && { 304: { description: "Nothing changed." } }),
+      ...failuresOf(endpoint),
+      ...(options?.redirects && { default: page }),
+    },
+  };
+}
+
+const page: Json = {
+  description:
+    "The sign-in page or a failure, as a page, for browsers. Their session cookie is accepted as a credential.",
+  content: { "text/html": { schema: { type: "string" } } },
+};
+
+/**
+ * The summary and the description of an operation: the first paragraph of its own description and the others, else its
+ * name and the description of its root field.
+ */
+function textsOf({ row: [, , name, , options], operation }: Endpoint, scopes: readonly string[]): Json {
+  const [summary = summaryOf(name), ...own] = operation.definition.description?.value.split("\n\n") ?? [];
+  const named = scopes.map((scope) => `\`${scope}\``).join(", ");
+  const paragraphs = [
+    ...(own.length > 0 ? own : [operation.description]),
+    options?.successor && `Deprecated: use \`${templateOf(options.successor)}\`.`,
+    named && `Scopes: ${named}.`,
+  ];
+  return { summary, description: paragraphs.filter(Boolean).join("\n\n") };
+}
+
+function successOf({ row, result }: Endpoint, schemas: NamedSchemas): Json {
+  const { redirects, oneElementArray, stream } = row[4] ?? {};
+  if (result.events.size > 0) return streamOf(result.events, stream?.events ?? {}, schemas);
+  if (!result.body) return { description: "The request succeeded. The response has no body." };
+  const content = schemaOf(result.body.shape, schemas);
+  if (redirects)
+    return { description: "A redirect.", headers: { Location: { description: "Where to go.", schema: content } } };
+  const body = oneElementArray ? { type: "array", items: content, minItems: 1, maxItems: 1 } : content;
+  return { description: "The request succeeded.", content: { "application/json": { schema: body } } };
+}
+
+/** A stream of items; `extras` names the events that are sent as server-sent events only. */
+function streamOf(
+  events: ReadonlyMap<string, Shape>,
+  extras: Readonly<Record<string, string>>,
+  schemas: NamedSchemas,
+): Json {
+  const all = [...events].map(([type, shape]) => ({ name: extras[type], schema: schemaOf(shape, schemas) }));
+  const [item] = all.filter(({ name }) => name === undefined).map(({ schema }) => schema);
+  const named = all.flatMap(({ name }) => (name === undefined ? [] : `\`${name}\``));
+  return {
+    description: `A stream of items: text frames after an upgrade to WebSocket, server-sent events, or lines of JSON. Server-sent events also come with the names ${named.join(" and ")}.`,
+    content: {
+      "application/x-ndjson": { schema: item },
+      "text/event-stream": { schema: { anyOf: all.map(({ schema }) => schema) } },
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import {
+  getNamedType,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from "graphql";
+import { entryKeyOf } from "../../../graphql/engine/access.js";
+import { fieldsOf } from "../../../graphql/engine/variables.js";
+import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
+import type { Endpoint } from "../respond.js";
+import { limitsOf } from "./limits.js";
+import { type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
+
+/** The parameters of an operation outside of its body. */
+export function parametersOf({ row, binding }: Endpoint, schemas: NamedSchemas): Json[] {
+  const resume = row[4]?.stream?.resume;
+  const declared = binding.parameters.filter((each) => each.in !== "body").map((each) => parameterOf(each, schemas));
+  return resume === undefined ? declared : [...declared, lastEventId(resume)];
+}
+
+const parameterOf = (parameter: Parameter, schemas: NamedSchemas): Json => ({
+  name: parameter.in === "header" ? headerCase(parameter.name) : parameter.name,
+  in: parameter.in,
+  required: parameter.in === "path" || parameter.isRequired,
+  ...(isList(parameter.type) && { style: "form", explode: false }),
+  // A path always has a value.
+  schema: givenSchema(parameter.in === "path" ? { ...parameter, otherwise: undefined } : parameter, schemas),
+  description: onTheWire(parameter.description),
+});
+
+const isList = (type: GraphQLInputType): boolean => isListType(isNonNullType(type) ? type.ofType : type);
+
+/** `idempotency-key` → `Idempotency-Key`. */
+const headerCase = (name: string) => name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+
+const lastEventId = (replaced: string): Json => ({
+  name: "Last-Event-ID",
+  in: "header",
+  required: false,
+  schema: { type: "string" },
+  description: `The id of the last event received, which browsers send when they reconnect. Takes precedence over \`${replaced}\`.`,
+});
+
+/** The body that an operation reads. */
+export function bodyOf({ row, operation, binding }: Endpoint, schemas: NamedSchemas): Json {
+  const fields = binding.parameters.filter((each) => each.in === "body");
+  const { name, variables } = operation;
+  const description = variables.find((variable) => variable.name === "input")?.description;
+  const schema = schemas.named(`${name}Request`, { ...propertiesOf(fields, schemas), description });
+  return { required: true, content: { "application/json": { schema, example: row[4]?.example } } };
+}
+
+const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>
+  objectOf(
+    fields.map((field) => [
+      field.name,
+      { ...givenSchema(field, schemas), description: onTheWire(field.description) },
+      field.isRequired,
+    ]),
+  );
+
+const givenSchema = (given: Given, schemas: NamedSchemas): Json => ({
+  ...inputSchema(given.type, schemas),
+  ...limitsOf(given),
+  ...(given.otherwise !== undefined && { default: given.otherwise }),
+});
+
+/** The schema of an input on the wire. Input types do not contain themselves. */
+function inputSchema(type: GraphQLInputType, schemas: NamedSchemas): Json {
+  if (isNonNullType(type)) return inputSchema(type.ofType, schemas);
+  if (isListType(type)) {
+    const key = entryKeyOf(type);
+    return key ? mapSchema(type, key, schemas) : { type: "array", items: inputSchema(type.ofType, schemas) };
+  }
+  if (isEnumType(type)) return schemas.enumeration(type);
+  return isInputObjectType(type) ? inputObject(type, fieldsOf(type), schemas) : scalar(type.name);
+}
+
+/** `[{key, …}]` on the wire: `{"<key>": {…}}`, or `{"<key>": value}` for entries of one more field. */
+function mapSchema(type: GraphQLInputType, keyName: string, schemas: NamedSchemas): Json {
+  const key = fieldsOf(type).find((field) => field.name === keyName)!;
+  const rest = fieldsOf(type).filter((field) => field !== key);
+  const entry =
+    rest.length === 1 ? givenSchema(fieldOnTheWire(rest[0]!), schemas) : inputObject(getNamedType(type), rest, schemas);
+  return { type: "object", propertyNames: limitsOf(fieldOnTheWire(key)), additionalProperties: entry };
+}
+
+const inputObject = (
+  { name, description }: GraphQLNamedType,
+  fields: readonly GraphQLInputField[],
+  schemas: NamedSchemas,
+): Json => schemas.named(name, { ...propertiesOf(fields.map(fieldOnTheWire), schemas), description });

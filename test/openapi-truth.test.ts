@@ -1,0 +1,196 @@
+// Holds the OpenAPI description against the server: its examples, required fields, and limits, and real responses.
+import { expect } from "chai";
+import { newId } from "../src/domain/kernel/ids.js";
+import { contract } from "./contract/contract.js";
+import { examples } from "./contract/examples.js";
+import { Description, type Described, type Schema } from "./support/openapi.js";
+import { makeProxy } from "./support/proxies.js";
+import { type Answer, type World, world } from "./support/world.js";
+
+describe("the OpenAPI description tells the truth", () => {
+  const w = world();
+  let described: Description;
+  let withBody: Described[];
+  before(async () => {
+    described = await Description.of(w());
+    withBody = described.operations.filter(({ operation }) => operation.requestBody);
+    expect(withBody.length).to.be.greaterThan(10);
+  });
+
+  /** Values of path parameters that name real objects of the owner. */
+  const real: Record<string, (w: World) => string | Promise<string>> = {
+    user: () => "me",
+    organization: () => "default",
+    group: async (the) => (await the.group()).id,
+    workspaceproxy: async (the) => (await makeProxy(the, `proxy-${newId().slice(-8)}`)).id,
+    name: async (the) => {
+      const name = `secret-${newId().slice(-8)}`;
+      await the.as(the.owner).post("/api/v2/users/me/secrets", { name, value: "hush" });
+      return name;
+    },
+    id: async (the) => {
+      await the.as(the.owner).post("/api/v2/notifications/custom", { content: { title: "Tea" } });
+      return (await the.as(the.owner).get("/api/v2/notifications/inbox")).body.notifications[0].id;
+    },
+  };
+
+  /** Sends a body to an operation, with path parameters that name real objects. */
+  async function send({ method, path, operation }: Described, body: unknown, caller = w().owner): Promise<Answer> {
+    let target = path;
+    for (const parameter of operation.parameters ?? [])
+      if (parameter.in === "path")
+        target = target.replace(`{${parameter.name}}`, encodeURIComponent(await real[parameter.name]!(w())));
+    return w().as(caller).request(method, target, body);
+  }
+
+  const exampleOf = ({ operation }: Described) => operation.requestBody!.content["application/json"].example!;
+
+  /** Creates a user with the email and password of an example. */
+  async function account(email: string, password: string) {
+    const { createUser } = await w()
+      .as(w().owner)
+      .graphql(`mutation($input: CreateUserInput!) { createUser(input: $input) { user { id username } } }`, {
+        input: { email, username: `user-${newId().slice(-8)}`, password, loginType: "PASSWORD" },
+      });
+    return createUser.user as { id: string; username: string };
+  }
+
+  /** What the examples of some operations take for granted, and the caller that sends them. */
+  const prerequisites: Record<string, (example: Record<string, string>) => Promise<World["owner"] | void>> = {
+    Login: async ({ email, password }) => void (await account(email!, password!)),
+    ConvertLogin: async ({ password }) => {
+      const user = await account("converted@example.com", password!);
+      const token = await w().login("converted@example.com", password!);
+      return { ...user, email: "converted@example.com", token };
+    },
+    ChangePasswordWithPasscode: async ({ email, one_time_passcode: code }) => {
+      await w().app.services.database.pool.query(
+        `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)
+         select id, sha256(convert_to($2, 'UTF8')), now() + interval '1 minute', '{now}' from users where email = $1
+         on conflict (user_id) do update set code_hash = excluded.code_hash`,
+        [email, code],
+      );
+    },
+  };
+
+  it("has an accepted example of each body", async () => {
+    for (const each of withBody) {
+      const example = exampleOf(each);
+      const accepts = described.validator(each.operation.requestBody!.content["application/json"].schema);
+      expect(accepts(example), `${each.name}: ${JSON.stringify(accepts.errors)}`).to.equal(true);
+      const caller =
+        (await prerequisites[each.operation.operationId]?.(example as Record<string, string>)) ?? undefined;
+      const { status, body } = await send(each, example, caller);
+      expect(status, `${each.name}: ${JSON.stringify(body)}`).to.equal(contract.get(each.name)!.status);
+    }
+  });
+
+  it("requires the fields that the server requires", async () => {
+    for (const each of withBody) {
+      const { status, body } = await send(each, {});
+      const missing = ((body.validations ?? []) as Array<{ field: string }>).map(({ field }) => field);
+      const { required = [] } = described.bodyOf(each.operation)!;
+      expect(missing, each.name).to.have.members(required);
+      if (required.length > 0) expect(status, each.name).to.equal(400);
+    }
+  });
+
+  it("requires the query parameters that the server requires", async () => {
+    const withQuery = described.operations.filter(({ method, operation }) => method === "GET" && operation.parameters);
+    for (const each of withQuery) {
+      const required = each.operation.parameters!.filter(({ in: place, required: is }) => place === "query" && is);
+      if (required.length === 0) continue;
+      const { status, body } = await send(each, undefined);
+      expect(status, each.name).to.equal(400);
+      const fields = (body.validations as Array<{ field: string }>).map(({ field }) => field);
+      expect(fields, each.name).to.have.members(required.map(({ name }) => name));
+    }
+  });
+
+  /** Values of a schema that are just beyond its limits. */
+  function beyond(given: Schema): unknown[] {
+    const schema = described.resolved(given);
+    const item = () => (described.resolved(schema.items ?? {}).format === "uuid" ? newId() : {});
+    return [
+      ...(given.maxLength === undefined ? [] : ["a".repeat(given.maxLength + 1)]),
+      ...(given.minimum === undefined ? [] : [given.minimum - 1]),
+      ...(given.maximum === undefined ? [] : [given.maximum + 1]),
+      ...(given.maxItems === undefined ? [] : [Array.from({ length: given.maxItems + 1 }, item)]),
+      ...(given.maxProperties === undefined ? [] : [entries(given.maxProperties + 1, (index) => `check-${index}`)]),
+      ...(given.propertyNames?.maxLength === undefined
+        ? []
+        : [entries(1, () => "a".repeat(given.propertyNames!.maxLength! + 1))]),
+    ];
+  }
+  const check = { action: "read", object: { resource_type: "group" } };
+  const entries = (count: number, name: (index: number) => string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), check]));
+
+  /** Replaced values of a body that are beyond limits, by the path of their field. */
+  const excesses = (
+    schema: Schema,
+    path = "",
+  ): Array<{ field: string; value: unknown; put: (value: unknown) => object }> =>
+    Object.entries(described.resolved(schema).properties ?? {}).flatMap(([name, each]) => [
+      ...beyond(each).map((value) => ({ field: path + name, value, put: (inner: unknown) => ({ [name]: inner }) })),
+      ...(each.$ref && described.resolved(each).properties
+        ? excesses(each, `${path}${name}.`).map((inner) => ({
+            ...inner,
+            put: (value: unknown) => ({ [name]: inner.put(value) }),
+          }))
+        : []),
+    ]);
+
+  it("states limits of bodies that the server enforces", async () => {
+    let count = 0;
+    for (const each of withBody) {
+      const schema = described.bodyOf(each.operation)!;
+      const required = Object.entries(exampleOf(each)).filter(([name]) => schema.required?.includes(name));
+      for (const { field, value, put } of excesses(schema)) {
+        const { status, body } = await send(each, { ...Object.fromEntries(required), ...put(value) });
+        expect(status, `${each.name} ${field} ${String(value).slice(0, 40)}`).to.equal(400);
+        const faulty = (body.validations as Array<{ field: string }>).map((fault) => fault.field);
+        expect(faulty.join(), `${each.name} ${field}`).to.match(new RegExp(`(^|,)${field}`));
+        count++;
+      }
+    }
+    expect(count).to.be.greaterThan(15);
+  });
+
+  it("states limits of query parameters that the server enforces", async () => {
+    for (const { path, name, operation } of described.operations) {
+      for (const parameter of operation.parameters ?? []) {
+        if (parameter.in !== "query" || operation.operationId === "WatchInbox") continue;
+        for (const value of beyond(parameter.schema)) {
+          const query = new URLSearchParams({ limit: "1", [parameter.name]: String(value) });
+          const group = path.includes("{group") ? await w().group() : undefined;
+          const target = path.replace("{organization}", "default").replace(/\{group\w*\}/, group?.name ?? "");
+          const { status, body } = await w().as(w().owner).get(`${target}?${query.toString()}`);
+          expect(status, `${name} ${parameter.name}`).to.equal(400);
+          expect(body.validations[0].field, name).to.equal(parameter.name);
+        }
+      }
+    }
+  });
+
+  it("describes every field and status of the responses", async () => {
+    for (const { name, operation } of described.operations) {
+      const { status, headers, body } = await examples[name]!(w());
+      const response = operation.responses[status];
+      expect(response, `${name} ${status}`).to.be.an("object");
+      if (!response?.content) continue;
+      const type = headers.get("content-type")!.split(";")[0]!;
+      const accepts = described.validator(response.content[type]!.schema);
+      expect(accepts(body), `${name}: ${JSON.stringify([accepts.errors, body])}`).to.equal(true);
+    }
+  });
+
+  it("describes failures", async () => {
+    const isFailure = described.validator({ $ref: "#/components/schemas/Failure" });
+    for (const { name, method, path, operation } of described.operations) {
+      const { status, body } = await w().nobody.request(method, path.replace(/\{\w+\}/g, newId()));
+      expect(operation.responses, name).to.include.keys(String(status));
+      if (status >= 400) expect(isFailure(body), `${name}: ${JSON.stringify(isFailure.errors)}`).to.equal(true);
+    }
+  });
+});
