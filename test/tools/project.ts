@@ -36,8 +36,8 @@ export class Project {
   /** Runs a program of a package in the project and returns its output; throws with the output if it fails. */
   run = (program: string, ...args: string[]): Promise<string> => this.#execute(join(packages, ".bin", program), args);
 
-  /** Compiles the TypeScript files of the project, as strictly as possible. */
-  compile = (): Promise<string> => {
+  /** Compiles the TypeScript files of the project, as strictly as possible except for the changed options. */
+  compile = (changes: object = {}): Promise<string> => {
     const options = {
       strict: true,
       noUncheckedIndexedAccess: true,
@@ -49,6 +49,7 @@ export class Project {
       types: [],
       verbatimModuleSyntax: true,
       skipLibCheck: true,
+      ...changes,
     };
     this.write("tsconfig.json", JSON.stringify({ compilerOptions: options }));
     return this.#execute(join(root, "node_modules/.bin/tsc"), ["-p", this.path("tsconfig.json")]);
