@@ -33,7 +33,9 @@ describe("sessions that an agent reports", () => {
     expect(await reported(w, workspace.agent, began)).to.deep.equal({ recorded: 1, skipped: 0 });
 
     const [row] = await connectionsOf(w, workspace);
-    const { organization } = await w.as(ada).graphql('{ organization(organization: "default") { id name displayName icon } }');
+    const { organization } = await w
+      .as(ada)
+      .graphql('{ organization(organization: "default") { id name displayName icon } }');
     const expected = {
       id: row.id,
       agent_name: "main",

@@ -40,7 +40,12 @@ describe("GraphQL over HTTP", () => {
     for (const run of ["first", "second", "third"]) {
       const { status, body } = await owner().post("/graphql", { query, variables: { missing: newId() } });
       expect(status, run).to.equal(200);
-      expect(body.data, run).to.deep.equal({ found: { name }, missing: null, quietHours: null, me: { username: "owner" } });
+      expect(body.data, run).to.deep.equal({
+        found: { name },
+        missing: null,
+        quietHours: null,
+        me: { username: "owner" },
+      });
       const errors = body.errors.map(({ path, extensions }: Failure) => [path, extensions.code]);
       expect(errors, run).to.have.deep.members([
         [["missing"], "NOT_FOUND"],

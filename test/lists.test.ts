@@ -287,11 +287,16 @@ describe("lists", () => {
         users(first: 50) { nodes { id organizationIds organizations { id } groups(first: 20) { ${groups} } } }
         organizations { id memberCount members(first: 50) { ${members} } } }`);
       const queries = [
-        ...users.nodes.map(({ id }: { id: string }) => `groups(first: 20, filter: { hasMember: "${id}" }) { ${groups} }`),
+        ...users.nodes.map(
+          ({ id }: { id: string }) => `groups(first: 20, filter: { hasMember: "${id}" }) { ${groups} }`,
+        ),
         ...ids(organizations).map((id) => `organizationMembers(organization: "${id}", first: 50) { ${members} }`),
       ].map((query, n) => `q${n}: ${query}`);
       const roots = Object.values(await client.graphql(`{ ${queries.join(" ")} }`));
-      const edges = [...users.nodes.map((user: Edges) => user.groups), ...organizations.map((each: Edges) => each.members)];
+      const edges = [
+        ...users.nodes.map((user: Edges) => user.groups),
+        ...organizations.map((each: Edges) => each.members),
+      ];
       expect(edges, name).to.deep.equal(roots);
       for (const user of users.nodes) {
         const readable = user.organizationIds.filter((id: string) => ids(organizations).includes(id));

@@ -55,12 +55,16 @@ describe("organizations", () => {
       description: "Builds it.",
       icon: "",
     });
-    expect(await owner.graphql(`{ organization(organization: "Platform-2") { id } }`)).to.deep.equal({ organization: { id } });
+    expect(await owner.graphql(`{ organization(organization: "Platform-2") { id } }`)).to.deep.equal({
+      organization: { id },
+    });
 
     const deleted = await owner.graphql(deleteOrganization, { organization: id.toUpperCase() });
     expect(deleted.deleteOrganization.organization).to.deep.equal({ id, name: "platform-2" });
     expect(await code(owner, deleteOrganization, { organization: id })).to.equal("NOT_FOUND");
-    expect(await code(owner, `query($id: String!) { organization(organization: $id) { id } }`, { id })).to.equal("NOT_FOUND");
+    expect(await code(owner, `query($id: String!) { organization(organization: $id) { id } }`, { id })).to.equal(
+      "NOT_FOUND",
+    );
 
     const { auditEvents } = await owner.graphql(
       `query($id: String!) { auditEvents(filter: { resourceType: "organization", resourceId: $id }) { nodes { action diff } } }`,

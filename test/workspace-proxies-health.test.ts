@@ -63,7 +63,8 @@ describe("a registered workspace proxy", () => {
     const seen = await look(id);
     expect(seen).to.deep.include({ path_app_url: standIn.url, version: "1.0.0" });
     expect(seen.status).to.deep.include({ status: "ok", report: { errors: [], warnings: [] } });
-    const { createdAt } = (await owner().graphql(`{ workspaceProxy(workspaceProxy: "life") { createdAt } }`)).workspaceProxy;
+    const { createdAt } = (await owner().graphql(`{ workspaceProxy(workspaceProxy: "life") { createdAt } }`))
+      .workspaceProxy;
     expect(seen.status.checked_at! >= createdAt).to.equal(true);
 
     await standIn.behave("failing");

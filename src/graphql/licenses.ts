@@ -28,8 +28,7 @@ export class LicenseType implements License {
   expiresAt!: string | null;
   @Field(() => DateTime, {
     nullable: true,
-    description:
-      "When the license stops working, after its grace period; null if the license does not state it.",
+    description: "When the license stops working, after its grace period; null if the license does not state it.",
   })
   gracePeriodEndsAt!: string | null;
   @Field(() => JSONObject, { description: "Claims of the license, unchanged." }) claims!: Record<string, unknown>;

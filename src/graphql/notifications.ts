@@ -207,7 +207,9 @@ export class NotificationsResolver {
   }
 
   @Needs("inbox_notification:read")
-  @Query(() => InboxNotificationConnection, { description: "Lists the notifications of the caller's inbox, newest first." })
+  @Query(() => InboxNotificationConnection, {
+    description: "Lists the notifications of the caller's inbox, newest first.",
+  })
   inboxNotifications(
     @Arg("filter", () => InboxFilterInput, { nullable: true, description: "Selects notifications." })
     filter: InboxFilterInput | undefined,

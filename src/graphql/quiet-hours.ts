@@ -15,7 +15,9 @@ import { DateTime } from "./engine/scalars.js";
   description: "The daily time from which on a user's workspaces may be stopped and updated.",
 })
 export class QuietHoursType implements QuietHours {
-  @Field(() => String, { description: "The schedule as a cron expression, such as `CRON_TZ=Europe/Berlin 30 2 * * *`." })
+  @Field(() => String, {
+    description: "The schedule as a cron expression, such as `CRON_TZ=Europe/Berlin 30 2 * * *`.",
+  })
   schedule!: string;
   @Field(() => String, { description: "IANA name of the time zone of the schedule." }) timezone!: string;
   @Field(() => String, { description: "Local time of the start as `HH:MM`." }) time!: string;

@@ -131,7 +131,8 @@ export class UserSecretsResolver {
   }
 
   @Needs("user_secret:read")
-  @Query(() => UserSecretUsageType, { nullable: true,
+  @Query(() => UserSecretUsageType, {
+    nullable: true,
     description: "Returns the storage used by the caller's secrets, and its limits.",
   })
   userSecretUsage(

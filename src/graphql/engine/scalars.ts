@@ -65,8 +65,12 @@ export const Url = form(
   whenText((text) => text),
 );
 
-export const JSONObject = form("JSONObject", "rfc8259#section-4", "A JSON object with any fields.", "Must be an object.", (value) =>
-  isPlainObject(value) ? value : undefined,
+export const JSONObject = form(
+  "JSONObject",
+  "rfc8259#section-4",
+  "A JSON object with any fields.",
+  "Must be an object.",
+  (value) => (isPlainObject(value) ? value : undefined),
 );
 
 export const BigInt = form(

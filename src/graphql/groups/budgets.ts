@@ -108,9 +108,8 @@ export class RecordAiUsageInput {
   })
   organization!: string;
   @Required()
-  @Field(() => [AiUsageEntryInput], { nullable: true, description: "The entries, at most 1000." }) entries?:
-    | AiUsageEntryInput[]
-    | null;
+  @Field(() => [AiUsageEntryInput], { nullable: true, description: "The entries, at most 1000." })
+  entries?: AiUsageEntryInput[] | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })
@@ -182,7 +181,8 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("group_ai_budget:read")
-  @Query(() => AiSpendType, { nullable: true,
+  @Query(() => AiSpendType, {
+    nullable: true,
     description: "Returns the AI spending of a user. Requires being that user or permission to read AI budgets.",
   })
   aiSpend(
@@ -198,7 +198,10 @@ export class GroupBudgetsResolver {
   }
 
   @Needs("user:read")
-  @Query(() => WorkspaceQuotaType, { nullable: true, description: "Returns the workspace quota of a user in an organization." })
+  @Query(() => WorkspaceQuotaType, {
+    nullable: true,
+    description: "Returns the workspace quota of a user in an organization.",
+  })
   workspaceQuota(
     @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Arg("organization", () => String, {

@@ -208,7 +208,10 @@ export class GroupsResolver {
   }
 
   @Needs("group:read")
-  @Query(() => GroupType, { nullable: true, description: "Returns a group of an organization by name, including `Everyone`." })
+  @Query(() => GroupType, {
+    nullable: true,
+    description: "Returns a group of an organization by name, including `Everyone`.",
+  })
   groupByName(
     @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
     organization: string,

@@ -95,9 +95,7 @@ class DeleteOrganizationPayload {
 @Resolver()
 export class OrganizationsResolver {
   @Needs("organization:read")
-  @Query(() => OrganizationType, { nullable: true,
-    description: "Returns an organization.",
-  })
+  @Query(() => OrganizationType, { nullable: true, description: "Returns an organization." })
   organization(
     @Arg("organization", () => String, {
       description: "The organization: ID, name (case-insensitive), or `default`.",

@@ -21,9 +21,11 @@ registerEnumType(ProviderName, {
 export class ConvertLoginInput implements ConvertLogin {
   @Field(() => String, { description: "The caller: ID, username, or `me`." }) user!: string;
   @Required()
-  @Field(() => ProviderName, { nullable: true, description: "The provider." }) toType?: ProviderName;
+  @Field(() => ProviderName, { nullable: true, description: "The provider." })
+  toType?: ProviderName;
   @Required()
-  @Field(() => String, { nullable: true, description: "The current password." }) password?: string;
+  @Field(() => String, { nullable: true, description: "The current password." })
+  password?: string;
 }
 
 @ObjectType({ description: "A conversion that the provider has to confirm." })

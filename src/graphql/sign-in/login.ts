@@ -12,13 +12,15 @@ export class LoginInput implements Login {
   @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
   email?: string;
   @Required()
-  @Field(() => String, { nullable: true, description: "The password." }) password?: string;
+  @Field(() => String, { nullable: true, description: "The password." })
+  password?: string;
 }
 
 @InputType({ description: "A new password for the caller." })
 export class ChangePasswordInput implements ChangePassword {
   @Required()
-  @Field(() => String, { nullable: true, description: "The current password." }) currentPassword?: string;
+  @Field(() => String, { nullable: true, description: "The current password." })
+  currentPassword?: string;
   @Required()
   @Field(() => String, { nullable: true, description: "Hard to guess, at most 1024 bytes." })
   newPassword?: string;

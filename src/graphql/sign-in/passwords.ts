@@ -7,7 +7,8 @@ import { AnyScope, RateLimit, Required } from "../engine/access.js";
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
   @Required()
-  @Field(() => String, { nullable: true, description: "The password." }) password?: string;
+  @Field(() => String, { nullable: true, description: "The password." })
+  password?: string;
 }
 
 @ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })

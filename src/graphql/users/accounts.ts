@@ -26,8 +26,7 @@ class CreateUserInput implements CreateUser {
   @Required()
   @Field(() => String, {
     nullable: true,
-    description:
-      "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
+    description: "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
   username?: string;
   @Field(() => String, { nullable: true, description: "Real name, at most 128 characters. Default: empty." })

@@ -197,9 +197,7 @@ export class UsersResolver {
   }
 
   @Needs("user:read")
-  @Query(() => UserType, { nullable: true,
-    description: "Returns a user.",
-  })
+  @Query(() => UserType, { nullable: true, description: "Returns a user." })
   user(
     @Arg("user", () => String, { description: "The user: ID, username (case-insensitive), or `me`." }) user: string,
     @Ctx() ctx: Context,

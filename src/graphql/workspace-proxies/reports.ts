@@ -163,7 +163,8 @@ export class ProxyReportsResolver {
   }
 
   @OpenTo("proxy")
-  @Query(() => ApplicationTargetType, { nullable: true,
+  @Query(() => ApplicationTargetType, {
+    nullable: true,
     description:
       "Resolves a workspace application for the calling workspace proxy, and whether the visitor may open it.",
   })

@@ -226,7 +226,10 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("workspace_proxy:read")
-  @Query(() => WorkspaceProxyType, { nullable: true, description: "Returns a workspace proxy. Deleted proxies are found by ID." })
+  @Query(() => WorkspaceProxyType, {
+    nullable: true,
+    description: "Returns a workspace proxy. Deleted proxies are found by ID.",
+  })
   workspaceProxy(
     @Arg("workspaceProxy", () => String, { description: proxyReference }) workspaceProxy: string,
     @Ctx() ctx: Context,
