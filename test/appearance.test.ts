@@ -177,7 +177,8 @@ describe("the appearance", () => {
       "application_name",
       "logo_url",
     ]);
-    const failure = await w.as(w.owner).failure(update, { input: camelCase(body) });
+    const announcement_banners = body.announcement_banners.map((banner) => ({ background_color: "", ...banner }));
+    const failure = await w.as(w.owner).failure(update, { input: camelCase({ ...body, announcement_banners }) });
     expect(failure.code).to.equal("BAD_USER_INPUT");
     expect(failure.errors[0]!.extensions.validations[0].field).to.equal("input.announcementBanners[1].backgroundColor");
 

@@ -257,9 +257,12 @@ describe("GraphQL over HTTP", () => {
       const nobody = await w().nobody.post("/graphql", { query: "{ me { id } }" });
       expect(nobody).to.include({ status: 200 });
       expect(nobody.body.errors[0].extensions).to.include({ code: "UNAUTHENTICATED" });
-      const missing = await refusal({ query: '{ group(group: "no-such-group") { id } }' });
-      expect(missing).to.include({ status: 200, message: "Resource not found or you do not have access to it." });
-      expect(missing.extensions.code).to.equal("NOT_FOUND");
+      const missing = await ask({ query: '{ group(group: "no-such-group") { id } }' });
+      expect(missing).to.include({ status: 200 });
+      expect(missing.body.data).to.deep.equal({ group: null });
+      const [{ message, extensions }] = missing.body.errors as [Required<GraphqlAnswer["body"]>["errors"][number]];
+      expect(message).to.equal("Resource not found or you do not have access to it.");
+      expect(extensions.code).to.equal("NOT_FOUND");
     });
 
     it("are 401 for an invalid credential, whatever the operation", async () => {

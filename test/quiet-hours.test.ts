@@ -167,9 +167,9 @@ describe("quiet hours", () => {
       const answer = await w.as(person).put(path(user.id), { schedule: "nonsense" });
       expect(answer, person.username).to.include({ status });
       if (status === 404) expect(answer.body).to.deep.equal(missing.body);
-      expect((await w.as(person).failure(setQuietHours, { input: { user: user.id } })).code).to.equal(
-        status === 404 ? "NOT_FOUND" : "FORBIDDEN",
-      );
+      expect(
+        (await w.as(person).failure(setQuietHours, { input: { user: user.id, schedule: "nonsense" } })).code,
+      ).to.equal(status === 404 ? "NOT_FOUND" : "FORBIDDEN");
     }
     expect(await w.as(bob).get(path(ada.id))).to.include({ status: 404 });
     expect(await w.as(auditor).get(path(ada.id))).to.include({ status: 403 });

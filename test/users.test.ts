@@ -85,7 +85,8 @@ describe("users", () => {
       "input.password",
       "input.organizationIds",
     ]);
-    expect(fields(await owner.failure(createUser, { input: {} }))).to.deep.equal([
+    expect(fields(await owner.failure(createUser, { input: {} }))).to.deep.equal(["input.email", "input.username"]);
+    expect(fields(await owner.failure(createUser, { input: { email: "", username: "" } }))).to.deep.equal([
       "input.email",
       "input.username",
       "input.password",

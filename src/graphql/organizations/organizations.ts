@@ -12,7 +12,7 @@ import {
   type OrganizationChange,
   updateOrganization,
 } from "../../domain/organizations/administration.js";
-import { Covers, Needs, ReadWith, Required } from "../engine/access.js";
+import { CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 @ReadWith("organization:read", "id", "name", "displayName", "icon")
@@ -107,6 +107,7 @@ export class OrganizationsResolver {
   }
 
   @Needs("organization:read")
+  @CountsAs(100)
   @Query(() => [OrganizationType], { description: "Lists all organizations that the caller may read, by name." })
   organizations(@Ctx() ctx: Context): Promise<OrganizationRow[]> {
     return listOrganizations(ctx);
