@@ -102,7 +102,7 @@ describe("the process", function () {
     it("is compiled completely: it serves the schema, its pages, and work in threads", async () => {
       const server = await start({ STEWARD_DATABASE_URL: empty.url });
       const client = new Client(server.url, await signIn(server));
-      const { body } = await client.post("/graphql", { query: getIntrospectionQuery() });
+      const { body } = await client.post("/graphql", { query: getIntrospectionQuery({ specifiedByUrl: true }) });
       const served = printSchema(lexicographicSortSchema(buildClientSchema(body.data as IntrospectionQuery)));
       const published = await readFile("schema.graphql", "utf8");
       expect(served).to.equal(printSchema(lexicographicSortSchema(buildSchema(published))));
