@@ -1,6 +1,7 @@
 // The REST routes; whole conversions are in sign-in.test.ts.
 import { expect } from "chai";
 import { eventually } from "./support/watchers.js";
+import { Description } from "./support/openapi.js";
 import { type Person, world } from "./support/world.js";
 
 const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
@@ -57,9 +58,9 @@ describe("a login conversion", () => {
     }
     const unknown = await convert({ to_type: "none", password: passwordOf(ada) });
     expect(unknown.body.validations[0].detail).to.equal('Must be one of: "oidc", "github".');
-    const { paths } = (await w.nobody.get("/openapi.json")).body;
-    const { content } = paths["/api/v2/users/{user}/convert-login"].post.requestBody;
-    expect(content["application/json"].schema.properties.to_type.enum).to.deep.equal(["oidc", "github"]);
+    const { document, bodyOf, resolved } = await Description.of(w);
+    const { properties } = bodyOf(document.paths["/api/v2/users/{user}/convert-login"]!.post!)!;
+    expect(resolved(properties!.to_type!).enum).to.deep.equal(["oidc", "github"]);
     const both = await convert({});
     expect(both.body.validations.map(({ field }: { field: string }) => field)).to.deep.equal(["to_type", "password"]);
     const wrong = await convert({ to_type: "github", password: "wrong" });
