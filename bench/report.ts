@@ -64,13 +64,24 @@ const columns: Array<[title: string, cell: (row: Row) => string | undefined]> = 
   ["Verdict", (row) => row.verdict],
 ];
 
-/** A Markdown table whose columns also line up as plain text. */
+const linesOf = (rows: readonly Row[]): string[][] => [
+  columns.map(([title]) => title),
+  ...rows.map((row) => columns.map(([, cell]) => cell(row) ?? "")),
+];
+
+/** A table whose columns line up as plain text. */
 export function table(rows: readonly Row[]): string {
-  const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => cell(row) ?? ""))];
+  const cells = linesOf(rows);
   const widths = columns.map((_, nr) => Math.max(...cells.map((line) => line[nr]!.length)));
   const lines = cells.map((line) => `| ${line.map((text, nr) => text.padEnd(widths[nr]!)).join(" | ")} |`);
   const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
   return [lines[0], rule, ...lines.slice(1)].join("\n");
+}
+
+/** The same table in Markdown, without padding: files stay small, and a new measurement changes only its own lines. */
+function markdownTable(rows: readonly Row[]): string {
+  const [titles, ...lines] = linesOf(rows).map((line) => `| ${line.join(" | ")} |`);
+  return [titles, `|${columns.map(() => "---").join("|")}|`, ...lines].join("\n");
 }
 
 export interface Circumstances {
@@ -86,7 +97,7 @@ export function markdown(rows: readonly Row[], { postgres, method }: Circumstanc
 
 ${new Date().toISOString().slice(0, 10)} · ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${memory} · ${type()} ${release()} · Node ${process.versions.node} · Postgres ${postgres}
 
-${table(rows)}
+${markdownTable(rows)}
 
 ${method}
 `;
