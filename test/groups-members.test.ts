@@ -406,6 +406,30 @@ describe("group members", () => {
     }
   });
 
+  it("have their whole account where it is selected, by any path and beside any profile", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group("one", { members: [ada!] });
+    const account = { email: ada!.email, loginType: "PASSWORD" };
+    const full = "{ account { email loginType } }";
+    const client = w().as(w().owner);
+    for (const [byNode, byEdge] of [
+      [full, "{ user { username } }"],
+      ["{ user { username } }", full],
+      [full, full],
+    ]) {
+      const pages = `profiles: members(first: 1) { nodes { user { username name } } }
+        members(first: 1) { nodes ${byNode} edges { node ${byEdge} } }`;
+      const one = (await client.graphql(`{ group(group: "${group.id}") { ${pages} } }`)).group;
+      const listed = `{ groups(filter: { ids: ["${group.id}"] }) { nodes { ${pages} } edges { node { ${pages} } } } }`;
+      const { nodes, edges } = (await client.graphql(listed)).groups;
+      for (const { profiles, members } of [one, nodes[0], edges[0].node]) {
+        expect(profiles.nodes).to.deep.equal([{ user: { username: ada!.username, name: "" } }]);
+        if (byNode === full) expect(members.nodes).to.deep.equal([{ account }]);
+        if (byEdge === full) expect(members.edges).to.deep.equal([{ node: { account } }]);
+      }
+    }
+  });
+
   it("take a fixed number of statements, whatever their number", async () => {
     const [ada] = await w().users("ada");
     const [few, many] = [await w().group("few", { members: [ada!] }), await w().group("many")];

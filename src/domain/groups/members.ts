@@ -1,4 +1,6 @@
+import { User } from "../../entities/users.js";
 import { userIdOf } from "../kernel/actor.js";
+import { columnsOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { may, reach } from "../authorization/authorization.js";
 import { Problems } from "../kernel/errors.js";
@@ -22,10 +24,14 @@ import { isReadable } from "../users/readable.js";
 import { memberships } from "./memberships.js";
 import { type MemberSearch, memberSearch } from "./member-search.js";
 
+type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
+
+const profileColumns = columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]);
+
 /** A user in a group. */
 export interface GroupMemberRow {
-  user: UserRow;
-  /** The same user: callers who may read a member may read its whole account. */
+  user: Profile;
+  /** The same user: callers who may read a member may read its whole account. Just the profile, if only that was read. */
   account: UserRow;
   /** When the user was added. Null in Everyone. */
   addedAt: string | null;
@@ -59,6 +65,8 @@ export interface MembersQuery extends PageArguments {
   /** By default ascending. */
   orderBy?: OrderBy<GroupMemberOrderField> | null;
   filter?: GroupMemberFilter | null;
+  /** Reads only the profiles of the members. */
+  profilesOnly?: boolean;
 }
 
 /** Maximum number of members in a complete list: of a single group, and of each group in a list. */
@@ -69,12 +77,14 @@ interface Selection {
   range: Range;
   isDescending: boolean;
   search: MemberSearch | undefined;
+  /** The columns of the users. */
+  columns: string;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
 
 function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
-  const { filter, complete, orderBy, ...page } = query;
+  const { filter, complete, orderBy, profilesOnly, ...page } = query;
   const problems = new Problems();
   const range = complete
     ? { limit: atOnce, offset: 0, backward: false }
@@ -82,7 +92,9 @@ function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): S
   problems.throwIfAny(invalidQuery);
   const isDescending = orderBy?.direction === OrderDirection.DESC;
   const search = filter?.search ?? undefined;
-  return { range, isDescending, search: memberSearch(search), key: JSON.stringify([range, isDescending, search]) };
+  const columns = profilesOnly ? profileColumns : userColumns;
+  const key = JSON.stringify([range, isDescending, search]);
+  return { range, isDescending, search: memberSearch(search), columns, key };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
@@ -144,13 +156,12 @@ const byName = (ctx: Context, isDescending = false): Order => ({
 });
 
 // Only the rows of the page become JSON.
-const memberFields = sql`${raw(jsonOf(userColumns))} as "user", ${raw(timeText("u.added_at"))} as "addedAt"`;
-
-const asJson = (rows: Sql): Sql =>
-  sql`select coalesce(json_agg(r), '[]') from (select ${memberFields} from (${rows}) u) r`;
+const asJson = (rows: Sql, columns: string): Sql => sql`
+  select coalesce(json_agg(r), '[]')
+  from (select ${raw(jsonOf(columns))} as "user", ${raw(timeText("u.added_at"))} as "addedAt" from (${rows}) u) r`;
 
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, isDescending, search }: Selection): Sql {
+function readPage(ctx: Context, { range, isDescending, search, columns }: Selection): Sql {
   const order = byName(ctx, isDescending);
   const read = (source: Sql) =>
     asJson(
@@ -159,11 +170,12 @@ function readPage(ctx: Context, { range, isDescending, search }: Selection): Sql
         order,
         (beyond) => sql`select u.*, m.added_at from ${source} and ${allOf(search?.matches, beyond)}`,
       ),
+      columns,
     );
   if (!search) return fromReadable(ctx, read);
   const found = matchesIn(range, order, amongUsers(search));
   const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember})`;
-  return fromReadable(ctx, read, asJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`));
+  return fromReadable(ctx, read, asJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`, columns));
 }
 
 /** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */
@@ -192,7 +204,7 @@ export async function membersOf(
 ): Promise<Page<GroupMemberRow>> {
   const selection = readQuery(query, group.membersAtOnce);
   const rows = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
-  for (const row of rows) row.account = row.user;
+  for (const row of rows) row.account = row.user as UserRow;
   return pageOf(selection.range, rows, {
     cursor: ({ user }: GroupMemberRow) => cursor(user.id, { username: folded(user.username) }),
     count: () => countMembers(ctx, { group, selection }),

@@ -5,13 +5,18 @@ import type { MembersQuery } from "../../domain/groups/members.js";
 import { type Fields, selectedArguments, selectsOnly } from "../engine/selection.js";
 
 /** The queries of members below the group that is being resolved. */
-export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => selectedArguments(info, "members");
+export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, []);
 
 /** The queries of members below each group of a page. */
-export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] => [
-  ...selectedArguments(info, "nodes", "members"),
-  ...selectedArguments(info, "edges", "node", "members"),
-];
+export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] =>
+  membersBelow(info, ["nodes"], ["edges", "node"]);
+
+/** The queries of members below the groups at some paths. Only if none selects an account, profiles suffice for all. */
+function membersBelow(info: GraphQLResolveInfo, ...groups: readonly string[][]): MembersQuery[] {
+  const below = (...path: string[]) => groups.flatMap((group) => selectedArguments(info, ...group, "members", ...path));
+  const profilesOnly = below("nodes", "account").length === 0 && below("edges", "node", "account").length === 0;
+  return below().map((query) => ({ ...query, profilesOnly }));
+}
 
 const names: Fields = { id: true, name: true, displayName: true };
 
