@@ -1,8 +1,8 @@
 import { siteRoles } from "../authorization/authorization.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import type { Search } from "../kernel/list.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
 import { allOf, anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
+import { listedUsers, type Narrowing } from "../users/search.js";
 
 const keys = {
   name: anyText,
@@ -20,11 +20,8 @@ const username = raw(foldedSql("u.username"));
 const email = raw(foldedSql("u.email"));
 const name = sql`lower(u.name) collate "C"`;
 
-/** A condition on members `u`. `candidates` selects all users that match, by an index if the search has a text. */
-export type MemberSearch = Pick<Search, "matches" | "candidates">;
-
 /** Parses a member search. Throws BAD_USER_INPUT. */
-export function memberSearch(text: string | null | undefined): MemberSearch | undefined {
+export function memberSearch(text: string | null | undefined): Narrowing | undefined {
   const { words, terms } = parseSearch(text ?? "", keys, "Invalid member search query.");
   const conditions = [
     ...words.map((term) => term.map(folded)).map((term) => anyOf(contains(username, term), contains(email, term))),
@@ -38,12 +35,7 @@ export function memberSearch(text: string | null | undefined): MemberSearch | un
     ...terms.last_seen_after.map((term) => sql`u.last_seen_at >= ${earliest(term)}`),
     ...terms.last_seen_before.map((term) => sql`u.last_seen_at <= ${latest(term)}`),
   ];
-  if (conditions.length === 0) return undefined;
-  const matches = allOf(...conditions);
-  return {
-    matches,
-    candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
-  };
+  return conditions.length > 0 ? listedUsers(allOf(...conditions)) : undefined;
 }
 
 /** Whether a text contains any of the parts, once folded. Only the condition of a single part can use an index. */

@@ -22,7 +22,8 @@ import { allOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
 import { memberships } from "./memberships.js";
-import { type MemberSearch, memberSearch } from "./member-search.js";
+import type { Narrowing } from "../users/search.js";
+import { memberSearch } from "./member-search.js";
 
 type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
 
@@ -76,7 +77,7 @@ export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 interface Selection {
   range: Range;
   isDescending: boolean;
-  search: MemberSearch | undefined;
+  search: Narrowing | undefined;
   /** The columns of the users. */
   columns: string;
   /** Equal for equal queries, regardless of the group. */
@@ -114,7 +115,7 @@ const sources = {
 };
 
 /** Searches the users for members of the group `g`. */
-const amongUsers = ({ matches, candidates }: MemberSearch): Search => ({
+const amongUsers = ({ matches, candidates }: Narrowing): Search => ({
   columns: sql`u.*`,
   from: (more) => sql`from users u where u.deleted_at is null and not u.is_system and ${allOf(more)}`,
   // For `exists`, Postgres would first read all members.
