@@ -6,7 +6,7 @@ import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { lookup, statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
-import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { type GroupOfMembers, membersAtOnce, type MembersQuery, pagesColumn } from "./members.js";
 import { memberships } from "./memberships.js";
@@ -55,6 +55,18 @@ export function isReadableGroup({ actor }: Context): Sql | undefined {
 /** The condition that a user is in the group `g`. Evaluates the groups of the user once. */
 export const isIn = (userId: string | Sql | undefined): Sql =>
   sql`g.id = any(array(select group_id from ${raw(memberships)} m where user_id = ${userId ?? null}))`;
+
+/**
+ * The condition that the caller may read the membership of a user, given by an id or in SQL, in the group `g`; absent if
+ * it always holds.
+ */
+export function isReadableMembership({ actor }: Context, userId: string | Sql): Sql | undefined {
+  const { everywhere, organizations } = reach(actor, "group_member:read");
+  const ownId = userIdOf(actor);
+  if (everywhere || userId === ownId) return undefined;
+  const isTheirs = sql`g.organization_id = any(${organizations}::uuid[])`;
+  return typeof userId === "string" ? isTheirs : anyOf(sql`${userId} = ${ownId ?? null}`, isTheirs);
+}
 
 /** Selects groups that the caller may read, with pages of members. */
 const select = (ctx: Context, members: readonly MembersQuery[], condition: Sql): Sql => sql`

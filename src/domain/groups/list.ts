@@ -1,6 +1,6 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { reach, sight } from "../authorization/authorization.js";
+import { sight } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
 import { descends, type Order, rowsIn } from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
@@ -10,6 +10,7 @@ import {
   invalidQuery,
   type OrderBy,
   OrderDirection,
+  type OrderKeys,
   type PageArguments,
   pageOf,
   type Place,
@@ -26,6 +27,7 @@ import {
   type GroupSource,
   isIn,
   isReadableGroup,
+  isReadableMembership,
 } from "./groups.js";
 import { membersAtOnce, type MembersQuery, pagesColumn } from "./members.js";
 
@@ -58,6 +60,15 @@ const mostIds = 200;
 /** Maximum number of groups in a complete list. */
 const mostGroups = 1_000_000;
 
+/** The columns of the groups `g` of a list, each with fewer members read in the same statement. */
+export const listedColumns = raw(`${groupColumns}, ${membersAtOnce.listed} as "membersAtOnce"`);
+
+/** The keys of the order by name in cursors. */
+export const nameKeys = { organization: "text", name: "text" } as const satisfies OrderKeys;
+
+export const nameCursor = ({ id, organizationName, name }: GroupRow): string =>
+  cursor(id, { organization: organizationName, name } satisfies Record<keyof typeof nameKeys, string>);
+
 /** Lists the groups that the caller may read, by name of their organization, name and id. */
 export async function listGroups(
   ctx: Context,
@@ -68,13 +79,10 @@ export async function listGroups(
   const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
   const inOrganization = given(organization, (id) => sql`g.organization_id = ${id}`);
   const matches = await matching(ctx, filter ?? {}, problems);
-  const range = complete
-    ? { limit: mostGroups, offset: 0, backward: false }
-    : readRange(page, { organization: "text", name: "text" }, problems);
+  const range = complete ? { limit: mostGroups, offset: 0, backward: false } : readRange(page, nameKeys, problems);
   problems.throwIfAny(invalidQuery);
   const order = byName(ctx, orderBy?.direction === OrderDirection.DESC);
-  const { listed } = membersAtOnce;
-  const pages = pagesColumn(ctx, members, listed);
+  const pages = pagesColumn(ctx, members, membersAtOnce.listed);
   const { organization: _, ...narrowing } = filter ?? {};
   const isSorted = complete || Object.values(narrowing).some(Boolean) || !readsOrganizations(ctx);
   const from = (condition: Sql) =>
@@ -82,9 +90,9 @@ export async function listGroups(
       ? sql`${raw(groupsWithOrganization)} where ${allOf(inOrganization, condition)}`
       : byOrganization(ctx, organization, range, order, condition);
   const select = (beyond?: Sql) => sql`
-    select ${raw(groupColumns)}, ${raw(String(listed))} as "membersAtOnce"${pages} from ${from(allOf(matches, beyond))}`;
+    select ${listedColumns}${pages} from ${from(allOf(matches, beyond))}`;
   return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, order, select)), {
-    cursor: ({ id, organizationName, name }) => cursor(id, { organization: organizationName, name }),
+    cursor: nameCursor,
     count: () => ctx.count(sql`select count(*) from groups g where ${allOf(inOrganization, matches)}`),
   });
 }
@@ -173,12 +181,6 @@ async function matching(ctx: Context, filter: GroupFilter, problems: Problems): 
         sql`(lower(g.name) like lower(${containing(part)}) or lower(g.display_name) like lower(${containing(part)}))`,
     ),
   );
-}
-
-/** The condition that the caller may read the membership of a user in the group `g`; absent if it always holds. */
-function isReadableMembership({ actor }: Context, userId: string): Sql | undefined {
-  const { everywhere, organizations } = reach(actor, "group_member:read");
-  return everywhere || userId === userIdOf(actor) ? undefined : sql`g.organization_id = any(${organizations}::uuid[])`;
 }
 
 /** Returns the id of the object that a filter names. Adds a problem for a name that the caller cannot see. */

@@ -27,10 +27,9 @@ import { Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
-import { membersOfGroup, membersOfNodes, organizationOfGroup } from "./parts.js";
+import { membersOfGroup, membersOfNodes, membersOfPayload, organizationOfGroup } from "./parts.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
-import { selectedArguments } from "../engine/selection.js";
 
 /** Description of arguments that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
@@ -289,6 +288,6 @@ export class GroupsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<DeleteGroupPayload> {
-    return { group: await deleteGroup(ctx, group, selectedArguments(info, "group", "members")) };
+    return { group: await deleteGroup(ctx, group, membersOfPayload(info)) };
   }
 }

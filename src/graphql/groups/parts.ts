@@ -11,11 +11,16 @@ export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => memb
 export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] =>
   membersBelow(info, ["nodes"], ["edges", "node"]);
 
+/** The queries of members below the group of a payload. */
+export const membersOfPayload = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, ["group"]);
+
 /** The queries of members below the groups at some paths. Only if none selects an account, profiles suffice for all. */
 function membersBelow(info: GraphQLResolveInfo, ...groups: readonly string[][]): MembersQuery[] {
   const below = (...path: string[]) => groups.flatMap((group) => selectedArguments(info, ...group, "members", ...path));
+  const queries = below();
+  if (queries.length === 0) return queries;
   const profilesOnly = below("nodes", "account").length === 0 && below("edges", "node", "account").length === 0;
-  return below().map((query) => ({ ...query, profilesOnly }));
+  return queries.map((query) => ({ ...query, profilesOnly }));
 }
 
 const names: Fields = { id: true, name: true, displayName: true };
