@@ -42,7 +42,7 @@ export const areas: readonly Area[] = [
 export function routeRows(routes: Routes, services: Services, schema: GraphQLSchema, contextOf: ContextOf): void {
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
-  for (const { name, description, rows } of areas) {
+  for (const { name, description, rows, dialect } of areas) {
     const operations = storedOperations(schema, `rest/${name}`);
     const unused = new Set(operations.keys());
     const endpoints: Endpoint[] = [];
@@ -54,7 +54,7 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
       if (taken.has(place)) throw new Error(`${method} ${path} is declared twice.`);
       taken.add(place);
       unused.delete(operationName);
-      const endpoint = new Endpoint(services, schema, contextOf, row, operation);
+      const endpoint = new Endpoint(services, schema, contextOf, row, operation, dialect);
       endpoints.push(endpoint);
       routes.register(path, [method], handlerOf(services, endpoint));
     }

@@ -1,3 +1,5 @@
+import { apiDialect, type Dialect } from "./dialects.js";
+
 /** Options of a row. Never logic. */
 export interface RowOptions {
   /** Request headers, in lower case, and the variables they fill. */
@@ -49,6 +51,12 @@ export interface Area {
   /** What the rows are about, for the API description. */
   readonly description: string;
   readonly rows: readonly Row[];
+  readonly dialect: Dialect;
 }
 
-export const area = (name: string, description: string, rows: readonly Row[]): Area => ({ name, description, rows });
+export const area = (name: string, description: string, rows: readonly Row[], dialect = apiDialect): Area => ({
+  name,
+  description,
+  rows,
+  dialect,
+});

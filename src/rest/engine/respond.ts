@@ -2,16 +2,16 @@ import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { type Actor, anonymous } from "../../domain/kernel/actor.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
-import { type HttpResponse, json, TransportError, transportFailure } from "../../http/responses.js";
+import { type HttpResponse, TransportError } from "../../http/responses.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
-import { readBody, refuseEmpty } from "../../http/body.js";
+import { refuseEmpty } from "../../http/body.js";
 import { joined } from "../../http/pieces.js";
 import type { Variables } from "../../graphql/engine/variables.js";
 import { report, translate } from "../../graphql/engine/errors.js";
 import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
 import { actorOf, sentCredential } from "../../http/credentials.js";
-import { apiFailure } from "./dialects.js";
+import type { Dialect } from "./dialects.js";
 import type { Admitted } from "../../graphql/engine/execute.js";
 import type { Result } from "../../graphql/engine/result.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
@@ -37,6 +37,7 @@ export class Endpoint {
     private readonly contextOf: ContextOf,
     readonly row: Row,
     readonly operation: StoredOperation,
+    readonly dialect: Dialect,
   ) {
     this.binding = bindingOf(row, operation);
     this.result = resultOf(schema, operation, row[4]);
@@ -46,19 +47,23 @@ export class Endpoint {
   /** Admits a request and reads it, in the order of the contract: limits, credential, scope, path, query, body. */
   async admit(http: Http): Promise<Received> {
     const { operation, binding, services } = this;
-    if (operation.triesSecrets) {
+    if (operation.triesSecrets === "passwords")
       services.passwords.requireRoom(operation.open ? "stranger" : "signedIn");
-      await services.limits.countAddress(http.state.details);
-    }
+    if (operation.triesSecrets) await services.limits.countAddress(http.state.details);
     const found = this.#callerOf(http);
     const ctx = found instanceof Promise ? await found : found;
     const admitted = operation.admit(ctx, operation.triesSecrets ? undefined : this.#countCaller);
-    const sent = binding.readsBody ? await readBody(http.req, services.config.bodyLimit) : {};
+    const sent = binding.readsBody ? await this.#readBody(http) : {};
     if (!sent && !this.row[4]?.bodyNotShown) refuseEmpty();
     const query = new URLSearchParams(http.querystring);
     const { params: path } = http.state;
     const variables = binding.variables({ path, query, headers: http.headers, body: sent ?? {} });
     return { ctx, operation: admitted, variables };
+  }
+
+  #readBody({ req }: Http): Promise<Record<string, unknown> | undefined> {
+    const { dialect, services } = this;
+    return dialect.readBody(req, dialect.bodyLimit ?? services.config.bodyLimit);
   }
 
   #countCaller = (ctx: Context) => this.services.limits.countCaller(ctx);
@@ -98,11 +103,11 @@ export class Endpoint {
 
   /** Spells a failure as the row's surface does. */
   failure(http: Http, error: unknown, variables: Variables = {}): HttpResponse {
-    if (error instanceof TransportError) return transportFailure(error);
+    if (error instanceof TransportError) return this.dialect.transportFailure(error);
     const { log, config } = this.services;
     const failure = translate(error);
     report({ log, request: http.state.details }, failure, error);
-    return apiFailure(failure, {
+    return this.dialect.failure(failure, {
       requestId: http.state.details.id,
       accessUrl: config.accessUrl,
       scopes: this.#scopes,
@@ -116,6 +121,7 @@ export class Endpoint {
 export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
   const [, , , status, options] = endpoint.row;
   const { body: shape, isUnmodified } = endpoint.result;
+  const { headers } = endpoint.dialect;
   const write = shape && writerOf(shape, options?.oneElementArray);
 
   return (http) =>
@@ -124,8 +130,8 @@ export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
       if (options?.successor) deprecate(http, options.successor);
       if (!write) return send(http, { status, headers: {}, body: "" });
       const body = joined(write(data));
-      if (typeof body === "string") return send(http, { status, headers: json, body });
-      return body.then((large) => send(http, { status, headers: json, body: large }));
+      if (typeof body === "string") return send(http, { status, headers, body });
+      return body.then((large) => send(http, { status, headers, body: large }));
     });
 }
 
