@@ -277,7 +277,7 @@ describe("transactions", () => {
       expect(await fault(work)).to.equal("none");
       expect(await keys("kept")).to.equal(1);
       const line = logged.find(({ requestId }) => requestId === ctx.request.id);
-      expect(line).to.deep.include({ msg: "an action after the commit failed" });
+      expect(line).to.deep.include({ msg: "an action after the end of a transaction failed" });
     });
 
     it("end before their after-commit actions run", async () => {

@@ -50,6 +50,7 @@ const first = <Row>(rows: Row[]): Row | undefined => rows[0];
 export class Context {
   private transaction: Transaction | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
+  private readonly failed: Array<() => Promise<void>> = [];
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
 
   constructor(
@@ -105,6 +106,15 @@ export class Context {
     this.committed.push(action);
   }
 
+  /**
+   * Runs `action` between the rollback of a failed mutation and its response, in a transaction of its own: for what has
+   * to be stored although the request fails. Its failure is logged and changes nothing else.
+   */
+  afterRollback(action: (ctx: Context) => Promise<void>): void {
+    const ctx = this.afresh();
+    this.failed.push(() => ctx.transactional(() => action(ctx)));
+  }
+
   publish(...hints: Hint[]): void {
     this.afterCommit(() => this.services.events.publish(...hints));
   }
@@ -136,6 +146,7 @@ export class Context {
     const result = await this.committing(transaction, work);
     this.transaction = undefined;
     this.forgetLoaded();
+    this.failed.length = 0;
     await Promise.all(this.committed.splice(0).map((action) => this.afterwards(action)));
     return result;
   }
@@ -153,6 +164,7 @@ export class Context {
       this.forgetLoaded();
       this.committed.length = 0;
       await transaction.rollback();
+      await Promise.all(this.failed.splice(0).map((action) => this.afterwards(action)));
       throw error;
     }
   }
@@ -161,7 +173,7 @@ export class Context {
     try {
       await action();
     } catch (error) {
-      this.log.error({ err: error, requestId: this.request.id }, "an action after the commit failed");
+      this.log.error({ err: error, requestId: this.request.id }, "an action after the end of a transaction failed");
     }
   }
 }

@@ -69,12 +69,15 @@ export const Covers = (...covers: string[]) => Extensions({ covers });
 /** Returns the account whose secret a root field checks, from its arguments: an email address or an id. */
 export type AccountOf<Args> = (args: Args, actor: Actor) => string | null | undefined;
 
+/** What the secrets of a field are: passwords, whose hashing is slow and queued, or random texts. */
+export type Secrets = "passwords" | "tokens";
+
 /**
  * Counts the uses of a root field by address, and by address and account, on every surface, so that secrets cannot be
  * guessed. Fields without it count by their caller.
  */
-export const RateLimit = <Args>(limit: "credential", accountOf: AccountOf<Args>) =>
-  Extensions({ rateLimit: { limit, accountOf } });
+export const LimitTries = <Args>(secrets: Secrets, accountOf: AccountOf<Args>) =>
+  Extensions({ tries: { secrets, accountOf } });
 
 /**
  * Sets how many objects a list without pages counts as in the cost of a document: a number, or the length of an argument.
@@ -167,6 +170,6 @@ export function countedAs({ extensions }: GraphQLField<unknown, unknown>, args: 
   return Array.isArray(given) ? given.length : 1;
 }
 
-/** How to name the account that a field of class `credential` tries; nothing for other fields. */
-export const accountTriedBy = (field: Field): AccountOf<unknown> | undefined =>
-  (field.extensions.rateLimit as { accountOf: AccountOf<unknown> } | undefined)?.accountOf;
+/** Which secrets a field tries, and how to name their account; nothing for fields that try none. */
+export const triesOf = ({ extensions }: Field): { secrets: Secrets; accountOf: AccountOf<unknown> } | undefined =>
+  extensions.tries as ReturnType<typeof triesOf>;

@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { accountTriedBy, isOpen, requireKind, takes } from "./access.js";
+import { isOpen, requireKind, type Secrets, takes, triesOf } from "./access.js";
 import type { Selection } from "./needs.js";
 
 /** Which callers may run an operation, decided by its root fields and by what it selects below them. */
@@ -11,15 +11,16 @@ export class Admission {
   readonly needs: readonly Need[];
   /** Whether it runs without a credential. */
   readonly open: boolean;
-  /** Whether it could be used to guess secrets. Such operations are counted by address and account, not by caller. */
-  readonly triesSecrets: boolean;
+  /** The secrets that it could be used to guess. Such operations are counted by address and account, not by caller. */
+  readonly triesSecrets: Secrets | undefined;
   readonly #closed: ReadonlyArray<GraphQLField<unknown, unknown>>;
 
   constructor({ roots, needs }: Selection) {
     this.needs = needs;
     this.#closed = [...roots].filter((field) => !isOpen(field));
     this.open = this.#closed.length === 0;
-    this.triesSecrets = [...roots].some(accountTriedBy);
+    const tries = [...roots].flatMap((field) => triesOf(field) ?? []);
+    this.triesSecrets = (tries.find(({ secrets }) => secrets === "passwords") ?? tries[0])?.secrets;
   }
 
   /**

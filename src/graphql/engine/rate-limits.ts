@@ -1,22 +1,23 @@
 import type { GraphQLSchema } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { accountTriedBy } from "./access.js";
+import { triesOf } from "./access.js";
 import { rootFields } from "./needs.js";
 
 /**
- * Counts root fields of class `credential` before they resolve and before their transaction begins. Wraps their
+ * Counts root fields that try secrets before they resolve and before their transaction begins. Wraps their
  * resolvers, so that it applies on every surface, messages on open sockets included. While the queue of the password
  * hashes is full, requests are rejected before they count.
  */
 export function limitTries(schema: GraphQLSchema): void {
   for (const field of rootFields(schema)) {
     const { resolve } = field;
-    const accountOf = accountTriedBy(field);
-    if (!resolve || !accountOf) continue;
+    const tries = triesOf(field);
+    if (!resolve || !tries) continue;
     field.resolve = async (root, args, context, info) => {
       const ctx = context as Context;
-      ctx.services.passwords.requireRoom(ctx.actor.kind === "anonymous" ? "stranger" : "signedIn");
-      await ctx.services.limits.countTry(ctx, accountOf(args, ctx.actor) ?? "");
+      if (tries.secrets === "passwords")
+        ctx.services.passwords.requireRoom(ctx.actor.kind === "anonymous" ? "stranger" : "signedIn");
+      await ctx.services.limits.countTry(ctx, tries.accountOf(args, ctx.actor) ?? "");
       return resolve(root, args, ctx, info);
     };
   }

@@ -4,7 +4,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
-import { Covers, Needs, OpenTo, RateLimit, Required } from "../engine/access.js";
+import { Covers, Needs, OpenTo, LimitTries, Required } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
@@ -54,7 +54,7 @@ export class LoginConversionsResolver {
   })
   @Needs("user:update_personal")
   @OpenTo("session")
-  @RateLimit("credential", (_, actor) => userIdOf(actor))
+  @LimitTries("passwords", (_, actor) => userIdOf(actor))
   convertLogin(
     @Arg("input", () => ConvertLoginInput, { description: "The user, the provider and the password." })
     input: ConvertLoginInput,

@@ -3,7 +3,7 @@ import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
-import { Covers, Needs, Open, OpenTo, RateLimit, Required } from "../engine/access.js";
+import { Covers, Needs, Open, OpenTo, LimitTries, Required } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
@@ -56,7 +56,7 @@ export class ChangePasswordPayload {
 export class LoginResolver {
   @Mutation(() => LoginPayload, { description: "Signs in with email and password." })
   @Open()
-  @RateLimit<{ input: LoginInput }>("credential", ({ input }) => input.email)
+  @LimitTries<{ input: LoginInput }>("passwords", ({ input }) => input.email)
   login(
     @Arg("input", () => LoginInput, { description: "Email and password." }) input: LoginInput,
     @Ctx() ctx: Context,
@@ -69,7 +69,7 @@ export class LoginResolver {
   })
   @Needs("user:update_personal")
   @OpenTo("session")
-  @RateLimit("credential", (_, actor) => userIdOf(actor))
+  @LimitTries("passwords", (_, actor) => userIdOf(actor))
   async changePassword(
     @Arg("input", () => ChangePasswordInput, { description: "The current and the new password." })
     input: ChangePasswordInput,

@@ -6,7 +6,7 @@ import {
   requestOneTimePasscode,
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
-import { Open, RateLimit, Required } from "../engine/access.js";
+import { Open, LimitTries, Required } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
@@ -47,7 +47,7 @@ export class OneTimePasscodesResolver {
     description: "Sends a one-time passcode to the email, if it belongs to an account with a password.",
   })
   @Open()
-  @RateLimit<{ input: RequestOneTimePasscodeInput }>("credential", ({ input }) => input.email)
+  @LimitTries<{ input: RequestOneTimePasscodeInput }>("passwords", ({ input }) => input.email)
   async requestOneTimePasscode(
     @Arg("input", () => RequestOneTimePasscodeInput, { description: "The email." }) input: RequestOneTimePasscodeInput,
     @Ctx() ctx: Context,
@@ -59,7 +59,7 @@ export class OneTimePasscodesResolver {
     description: "Changes a password with a one-time passcode. All sessions and tokens of the user end.",
   })
   @Open()
-  @RateLimit<{ input: ChangePasswordWithPasscodeInput }>("credential", ({ input }) => input.email)
+  @LimitTries<{ input: ChangePasswordWithPasscodeInput }>("passwords", ({ input }) => input.email)
   async changePasswordWithPasscode(
     @Arg("input", () => ChangePasswordWithPasscodeInput, { description: "Email, passcode and password." })
     input: ChangePasswordWithPasscodeInput,
