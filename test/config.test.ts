@@ -257,7 +257,7 @@ describe("configuration", () => {
     const { unread: _fixed, ...settings } = readConfig({});
     expect(manual).to.have.length(Object.keys(settings).length);
     for (const { name, defaultText, rule, meaning } of manual) {
-      expect(name).to.match(/^STEWARD_[A-Z_]+(, [A-Z_]+)*$/);
+      expect(name).to.match(/^STEWARD_[A-Z0-9_]+(, [A-Z_]+)*$/);
       expect(defaultText).to.not.equal("");
       expect(rule).to.not.equal("");
       expect(meaning).to.match(/^[A-Z/].*\.$/);

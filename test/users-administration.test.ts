@@ -223,12 +223,13 @@ describe("administration of users", () => {
     ).to.equal(3);
     // Each reads the user's roles once more after taking the lock.
     expect(await cost(updateUser, { user, name: "Bob" })).to.equal(5);
-    expect(await cost(suspendUser, { user })).to.equal(5);
-    expect(await cost(activateUser, { user })).to.equal(5);
+    // One more: the grants of the user end with its keys.
+    expect(await cost(suspendUser, { user })).to.equal(6);
+    expect(await cost(activateUser, { user })).to.equal(6);
     expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.equal(5);
-    // One more: the user is read before hashing, which happens outside the transaction.
-    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(6);
-    // Two more: memberships and groups are locked in one order.
-    expect(await cost(deleteUser, { user })).to.equal(6);
+    // Two more: grants end, and the user is read before hashing, which happens outside the transaction.
+    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(7);
+    // Three more: grants end, and memberships and groups are locked in one order.
+    expect(await cost(deleteUser, { user })).to.equal(7);
   });
 });

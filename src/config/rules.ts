@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { isScope } from "../domain/authorization/authorization.js";
 import { folded } from "../domain/kernel/folding.js";
 import { truthOf } from "../domain/kernel/text.js";
 import { isLocal, wildcardOf, wildcardRule } from "../domain/workspace-proxies/sites.js";
@@ -69,6 +70,15 @@ export const retention: Rule<number> = {
 export const dailySchedule: Rule<DailySchedule> = {
   read: (given) => (scheduleProblem(given) === undefined ? scheduleOf(given) : undefined),
   rule: "a cron expression with minute, hour, and an IANA time zone, such as CRON_TZ=Europe/Berlin 30 2 * * *",
+};
+
+/** Scopes, separated by spaces. */
+export const scopes: Rule<string[]> = {
+  read: (given) => {
+    const names = given.split(" ").filter(Boolean);
+    return names.every(isScope) ? names : undefined;
+  },
+  rule: "scopes separated by spaces, such as user:read workspace:*",
 };
 
 /** An origin: scheme, host, and port. */

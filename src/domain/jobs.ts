@@ -5,6 +5,7 @@ import { auditPurge } from "./audit/log.js";
 import { connectionLogPurge } from "./connection-logs/list.js";
 import { minute } from "./kernel/purge.js";
 import { idempotencyKeyPurge } from "./notifications/custom.js";
+import { grantPurge } from "./oauth2/grants.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/failures.js";
@@ -23,6 +24,7 @@ interface Job {
 const jobs: readonly Job[] = [
   auditPurge,
   connectionLogPurge,
+  grantPurge,
   conversionPurge,
   idempotencyKeyPurge,
   keyPurge,

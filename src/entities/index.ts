@@ -6,6 +6,15 @@ import { EncryptionKey } from "./encryption.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
 import { License } from "./licenses.js";
 import { IdempotencyKey, InboxCursor, InboxEpoch, InboxNotification } from "./notifications.js";
+import {
+  OAuth2Client,
+  OAuth2ClientSecret,
+  OAuth2Code,
+  OAuth2DeviceCode,
+  OAuth2Grant,
+  OAuth2RefreshToken,
+  OAuth2Resource,
+} from "./oauth2.js";
 import { Organization, OrganizationMember } from "./organizations.js";
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
@@ -36,6 +45,13 @@ export const entities = [
   License,
   LoginAddress,
   LoginConversion,
+  OAuth2Client,
+  OAuth2ClientSecret,
+  OAuth2Code,
+  OAuth2DeviceCode,
+  OAuth2Grant,
+  OAuth2RefreshToken,
+  OAuth2Resource,
   OneTimePasscode,
   Organization,
   OrganizationMember,

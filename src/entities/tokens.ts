@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
+import { OAuth2Grant } from "./oauth2.js";
 import { User } from "./users.js";
 
 /** Sessions and API keys of users. A token is `stw_<kind>_<id>-<secret>`; only the SHA-256 of the secret is stored. */
@@ -18,6 +19,10 @@ const ApiKeySchema = defineEntity({
       name: "api_keys_parent_index",
       expression: "create index api_keys_parent_index on api_keys (parent_id) where parent_id is not null",
     },
+    {
+      name: "api_keys_grant_index",
+      expression: "create index api_keys_grant_index on api_keys (grant_id) where grant_id is not null",
+    },
   ],
   properties: {
     id: p.string().length(10).primary(),
@@ -26,8 +31,10 @@ const ApiKeySchema = defineEntity({
     kind: p.enum(["session", "token", "oauth", "application"]),
     name: p.string().length(64).default(""),
     scopes: p.array(),
-    /** Resource that an OAuth2 access token is issued for (RFC 8707). */
-    audience: p.text().nullable(),
+    /** The grant of an OAuth2 access token, which ends with it. */
+    grant: () => p.manyToOne(OAuth2Grant).ref().nullable().deleteRule("cascade").index(false),
+    /** Resources that an OAuth2 access token is issued for (RFC 8707). Empty: the whole of this server. */
+    audiences: p.array().default([]),
     /** The key that requested this one. Both end together. */
     parent: () => p.manyToOne(ApiKey).ref().nullable().deleteRule("cascade").index(false),
     createdAt: moment(),

@@ -54,11 +54,11 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
   @Field(() => String, { description: "Name given by the user; empty unless the key is an API token." }) name!: string;
   @Field(() => [String], { description: "Scopes that the key is restricted to; `all` means unrestricted." })
   scopes!: string[];
-  @Field(() => String, {
-    nullable: true,
-    description: "Resource that an OAuth2 access token is issued for; null for other kinds.",
+  @Field(() => [String], {
+    description:
+      "Resources that an OAuth2 access token is issued for; empty for the whole of this server and other kinds.",
   })
-  audience!: string | null;
+  audiences!: string[];
   @Field(() => DateTime, { description: "When the key was created." }) createdAt!: string;
   @Field(() => DateTime, {
     nullable: true,

@@ -23,6 +23,8 @@ interface Reader {
   read: (request: IncomingMessage, accessUrl: string) => string | undefined;
   /** The method of `Credentials` that authenticates it. */
   by: "authenticate" | "authenticateUser" | "authenticateProxy";
+  /** Whether OAuth2 access tokens for the URL of the request are accepted. */
+  takesAccessTokens?: true;
   surfaces: readonly Surface[];
   /** Browsers send it by themselves: unsafe requests need the CSRF token of the session. */
   needsCsrfToken?: true;
@@ -52,7 +54,7 @@ const all: readonly Surface[] = ["api", "page"];
 /** In order of precedence: the first credential decides. If it is not valid, no later one is tried. */
 const readers: readonly Reader[] = [
   { read: header(sessionHeader), by: "authenticate", surfaces: all },
-  { read: bearer, by: "authenticate", surfaces: all },
+  { read: bearer, by: "authenticate", surfaces: all, takesAccessTokens: true },
   { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
   { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
   { read: header(proxyHeader), by: "authenticateProxy", surfaces: all },
@@ -64,14 +66,17 @@ export function actorOf(
   request: IncomingMessage,
   { surface, csrfToken }: Entry = { surface: "api" },
 ): Actor | Promise<Actor> {
-  for (const { read, by, surfaces, needsCsrfToken } of readers) {
+  for (const { read, by, surfaces, needsCsrfToken, takesAccessTokens } of readers) {
     const text = surfaces.includes(surface) ? read(request, config.accessUrl) : undefined;
     if (text === undefined) continue;
     if (needsCsrfToken) checkCsrf(request, text, csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
+    if (takesAccessTokens) return credentials.authenticate(text, config.accessUrl + pathOf(request));
     return credentials[by](text);
   }
   return anonymous;
 }
+
+const pathOf = ({ url = "" }: IncomingMessage) => url.split("?", 1)[0]!;
 
 /** Whether a request to the API carries a credential. */
 export const sentCredential = (request: IncomingMessage, accessUrl: string): boolean =>

@@ -2,15 +2,18 @@ import type { IncomingMessage } from "node:http";
 import { readBytes } from "./body.js";
 import { TransportError } from "./responses.js";
 
-/** The largest form in bytes. Ours have a few short fields. */
-const limit = 16 * 1024;
+/** Maximum size of the forms of our pages in bytes: they have a few short fields. */
+const pageLimit = 16 * 1024;
 
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-/** Reads the fields of a form that a browser sends. */
-export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
-  const { "content-type": type = "", "content-encoding": encoding } = request.headers;
-  if (encoding !== undefined || !formType.test(type)) throw new TransportError(415, "Unsupported media type.");
+/** Whether the body of a request is a form. */
+export const isForm = ({ headers }: IncomingMessage): boolean => formType.test(headers["content-type"] ?? "");
+
+/** Reads the fields of a form of at most `limit` bytes. */
+export async function readForm(request: IncomingMessage, limit = pageLimit): Promise<URLSearchParams> {
+  if (request.headers["content-encoding"] !== undefined || !isForm(request))
+    throw new TransportError(415, "Unsupported media type.");
   const incomplete = new TransportError(400, "Validation failed.", "The form ended early.");
   return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
 }

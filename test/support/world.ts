@@ -41,6 +41,10 @@ export class GraphqlFailure extends Error {
   }
 }
 
+/** OAuth2 access tokens are accepted as bearer tokens only. */
+const credentialHeader = (token: string): Record<string, string> =>
+  token.startsWith("stw_oa_") ? { Authorization: `Bearer ${token}` } : { "Service-Session-Token": token };
+
 /** A client with one credential, or an anonymous one. */
 export class Client {
   constructor(
@@ -60,7 +64,7 @@ export class Client {
       method,
       redirect: "manual",
       headers: {
-        ...(this.token && { "Service-Session-Token": this.token }),
+        ...(this.token && credentialHeader(this.token)),
         ...(body !== undefined && { "Content-Type": "application/json" }),
         ...headers,
       },

@@ -27,6 +27,16 @@ export interface Credential {
   readonly expiresAt: string;
   /** The key that created this one, if any. This key ends with it. */
   readonly parentId: string | null;
+  /** The OAuth2 application and the resources of an access token; absent for other kinds. */
+  readonly oauth?: OAuthAccess;
+}
+
+/** What an OAuth2 access token is issued for. */
+export interface OAuthAccess {
+  readonly clientId: string;
+  readonly grantId: string;
+  /** URIs of resources (RFC 8707). Empty: the whole of this server. */
+  readonly audiences: readonly string[];
 }
 
 /** A component of the platform, authenticated by its own token. Machines have no roles and no scopes. */

@@ -27,6 +27,8 @@ export interface ErrorDetails {
   feature?: string;
   /** Whether another service failed: an application of an agent, a Git or identity provider. */
   upstream?: boolean;
+  /** The error code of a failure of the OAuth2 protocol, such as `invalid_grant` (RFC 6749 §5.2). */
+  oauthError?: string;
   cause?: unknown;
 }
 

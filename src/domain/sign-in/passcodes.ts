@@ -10,6 +10,7 @@ import { foldedSql } from "../kernel/folding.js";
 import { passwordProblem } from "./passwords.js";
 import { emailProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
+import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 
 export interface RequestOneTimePasscode {
@@ -187,6 +188,7 @@ async function spend(ctx: Context, { id, codeHash }: Passcode, password: string)
   const hash = await passwords.hash(password, "stranger");
   await ctx.rows(lockUser, id);
   if (!(await ctx.row(changePassword, id, codeHash, account.passwordHash, hash))) throw wrongCode();
+  await revokeGrantsOfUser(ctx, id, "password_reset");
   const diff = { password: { old: "***", new: "***" } };
   ctx.audit({ action: "update", actorId: id, ...identified(account), diff });
   ctx.publish(userHint(id));

@@ -24,6 +24,9 @@ export const keyHint = (id: string) => ({ topic: "auth", id: `k:${id}` }) as con
 /** The hint that the roles, the status or the keys of a user changed. */
 export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` }) as const;
 
+/** The hint that an OAuth2 application lost all of its tokens. */
+export const clientHint = (clientId: string) => ({ topic: "auth", id: `c:${clientId}` }) as const;
+
 /** Authenticates tokens, and ends streams whose token has ended. One per replica. */
 export class Credentials {
   readonly #snapshots: Recent<Snapshot>;
@@ -48,20 +51,22 @@ export class Credentials {
 
   /**
    * Returns the holder of a token: a user, or the agent of a workspace. Synchronous if the token is cached, for up to a
-   * second. Throws or rejects with UNAUTHENTICATED.
+   * second. OAuth2 access tokens are only valid for a `resource`: the URL of the request. Throws or rejects with
+   * UNAUTHENTICATED.
    */
-  authenticate(text: string): UserActor | AgentActor | Promise<UserActor | AgentActor> {
-    return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text);
+  authenticate(text: string, resource?: string): UserActor | AgentActor | Promise<UserActor | AgentActor> {
+    return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text, resource);
   }
 
   /** Authenticates a token of a user, as in cookies; rejects all others with UNAUTHENTICATED. */
-  authenticateUser(text: string): UserActor | Promise<UserActor> {
+  authenticateUser(text: string, resource?: string): UserActor | Promise<UserActor> {
     const token = parseToken(text);
     if (!token) throw unauthenticated("The token is malformed.");
+    if (token.kind === "oauth" && resource === undefined) throw notValid();
     const recent = this.#snapshots.at(token.id);
     return recent
-      ? this.#admit(token, recent)
-      : this.#snapshots.read(token.id).then((read) => this.#admit(token, read));
+      ? this.#admit(token, recent, resource)
+      : this.#snapshots.read(token.id).then((read) => this.#admit(token, read, resource));
   }
 
   /** Authenticates a token of a workspace proxy; rejects all others with UNAUTHENTICATED. */
@@ -96,14 +101,16 @@ export class Credentials {
     await this.#activity.flush();
   }
 
-  #admit(token: Token, snapshot: Snapshot | undefined): UserActor {
+  #admit(token: Token, snapshot: Snapshot | undefined, resource = ""): UserActor {
     const isGenuine = snapshot?.actor.credential.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
-    if (!snapshot || !isGenuine) throw unauthenticated("The token is not valid.");
+    if (!snapshot || !isGenuine) throw notValid();
     const now = Date.now();
     if (snapshot.expiresAt <= now) {
       throw unauthenticated(`API key expired at "${new Date(snapshot.expiresAt).toISOString()}".`);
     }
     if (snapshot.isSuspended) throw unauthenticated("The account is suspended.");
+    if (!isIssuedFor(snapshot.actor.credential.oauth?.audiences ?? [], resource))
+      throw unauthenticated("The token is issued for another resource.");
     this.#activity.note(snapshot, now);
     return snapshot.actor;
   }
@@ -117,6 +124,9 @@ export class Credentials {
       // Keys that were created with this one end with it.
       this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
       this.#watches.checkKey(id);
+    } else if (hint.startsWith("c:")) {
+      this.#snapshots.dropWhere(({ actor: { credential } }) => credential.oauth?.clientId === id);
+      this.#watches.checkAll();
     } else {
       this.#snapshots.dropWhere(({ actor }) => actor.userId === id);
       this.#watches.checkHolder(id);
@@ -130,3 +140,9 @@ export class Credentials {
     this.#proxies.missedChanges();
   }
 }
+
+const notValid = () => unauthenticated("The token is not valid.");
+
+/** Whether a token may be used for a URL: one of its resources is the URL or a prefix of its path (RFC 8707 §2). */
+const isIssuedFor = (audiences: readonly string[], url: string): boolean =>
+  audiences.length === 0 || audiences.some((audience) => url === audience || url.startsWith(`${audience}/`));

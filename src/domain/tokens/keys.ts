@@ -15,7 +15,7 @@ export interface ApiKeyRow {
   kind: TokenKind;
   name: string;
   scopes: string[];
-  audience: string | null;
+  audiences: string[];
   createdAt: string;
   lastUsedAt: string | null;
   expiresAt: string;
@@ -38,7 +38,7 @@ export interface UpdateApiKey {
   name?: string | null;
 }
 
-const keyColumns = `id, user_id as "userId", kind, name, scopes, audience, created_at as "createdAt",
+const keyColumns = `id, user_id as "userId", kind, name, scopes, audiences, created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", ip, user_agent as "userAgent"`;
 
 const keysOfUser = statement<ApiKeyRow>(`

@@ -1,4 +1,4 @@
-import type { UserActor } from "../kernel/actor.js";
+import type { OAuthAccess, UserActor } from "../kernel/actor.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
 import { type Database, lookup, statement } from "../kernel/database.js";
 import { Recent } from "./recent.js";
@@ -24,6 +24,7 @@ interface KeyRow {
   expiresAt: string;
   lastUsedAt: string | null;
   parentId: string | null;
+  oauth: OAuthAccess | null;
   userId: string;
   status: "active" | "suspended";
   siteRoles: SiteRole[];
@@ -32,7 +33,11 @@ interface KeyRow {
 
 const keyWithUser = lookup<KeyRow>(`
   select k.secret_hash as "secretHash", k.kind, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
-    k.last_used_at as "lastUsedAt", k.parent_id as "parentId", u.id as "userId", u.status, u.site_roles as "siteRoles",
+    k.last_used_at as "lastUsedAt", k.parent_id as "parentId",
+    case when k.grant_id is not null then (
+      select json_build_object('clientId', g.client_id, 'grantId', g.id, 'audiences', k.audiences)
+      from oauth2_grants g where g.id = k.grant_id
+    ) end as oauth, u.id as "userId", u.status, u.site_roles as "siteRoles",
     (select coalesce(json_object_agg(m.organization_id, m.roles), '{}')
        from organization_members m join organizations o on o.id = m.organization_id
       where m.user_id = u.id and o.deleted_at is null) as organizations
@@ -60,7 +65,7 @@ export const snapshots = (database: Database, entersWorkspaces: boolean): Recent
   });
 
 function describe(id: string, row: KeyRow, entersWorkspaces: boolean): Snapshot {
-  const { kind, expiresAt, parentId, userId, siteRoles, scopes } = row;
+  const { kind, expiresAt, parentId, oauth, userId, siteRoles, scopes } = row;
   return {
     secretHash: row.secretHash,
     isSuspended: row.status === "suspended",
@@ -74,7 +79,7 @@ function describe(id: string, row: KeyRow, entersWorkspaces: boolean): Snapshot 
       organizations: new Map(Object.entries(row.organizations)),
       scopes,
       entersWorkspaces,
-      credential: { id, kind, expiresAt, parentId },
+      credential: { id, kind, expiresAt, parentId, ...(oauth && { oauth }) },
     },
   };
 }

@@ -6,6 +6,7 @@ import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
+import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
@@ -201,12 +202,13 @@ export async function suspendUser(ctx: Context, ref: string): Promise<string> {
   await requireAnotherOwner(ctx, user);
 
   await ctx.row(suspend, user.id);
+  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "suspended" }) });
   ctx.publish(userHint(user.id));
   return user.id;
 }
 
-// Deletes keys, too: one that a concurrent sign-in created during the suspension must not become valid again.
+// Deletes keys, too: what a concurrent sign-in or consent created during the suspension must not become valid again.
 const activate = statement(`
   with ended as (delete from api_keys where user_id = $1)
   update users set status = 'active', updated_at = now() where id = $1`);
@@ -218,6 +220,7 @@ export async function activateUser(ctx: Context, ref: string): Promise<string> {
   if (user.status === "active") return user.id;
 
   await ctx.row(activate, user.id);
+  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "active" }) });
   ctx.publish(userHint(user.id));
   return user.id;
@@ -244,6 +247,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
 
   await lockMemberships(ctx, { userId: user.id });
   await ctx.row(markDeleted, user.id);
+  await revokeGrantsOfUser(ctx, user.id, "user_deleted");
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
   return user;
@@ -264,6 +268,7 @@ export async function resetUserPassword(
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 
   await ctx.row(replacePassword, user.id, hash);
+  await revokeGrantsOfUser(ctx, user.id, "password_reset");
   ctx.audit({ action: "update", ...identified(user), diff: { password: { old: "***", new: "***" } } });
   ctx.publish(userHint(user.id));
   return user.id;

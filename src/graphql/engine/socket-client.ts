@@ -19,6 +19,7 @@ import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, report, translate } from "./errors.js";
 import type { Admitted } from "./execute.js";
 import { checkSize, tokens } from "./limits.js";
+import { graphqlPath } from "./server.js";
 import type { Result } from "./result.js";
 import type { Connection } from "./socket-transport.js";
 import type { Variables } from "./variables.js";
@@ -121,7 +122,8 @@ export class SocketClient {
     const details = { ...this.#details };
     const lifetime = () => life;
     if (this.#token === undefined) return contextOf(this.request, { details, lifetime });
-    return new Context(services, await services.credentials.authenticate(this.#token), details, lifetime);
+    const resource = services.config.accessUrl + graphqlPath;
+    return new Context(services, await services.credentials.authenticate(this.#token, resource), details, lifetime);
   }
 }
 

@@ -8,7 +8,7 @@ import { statusOf } from "../../http/statuses.js";
 export interface FailureDetails extends ChallengeDetails {
   requestId: string;
   /** Spells a field as the caller wrote it. */
-  wireField(field: string): string;
+  wireField: (field: string) => string;
 }
 
 /** How the rows of an area read bodies and spell responses. */

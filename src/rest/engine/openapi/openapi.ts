@@ -71,8 +71,8 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
 /** `/groups/:group` → `/groups/{group}`. */
 const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
-/** `connection-logs` → `Connection logs`. */
-const titleOf = ({ name }: DescribedArea) => capitalized(name.replaceAll("-", " "));
+/** `connection-logs` → `Connection logs`, `oauth2/apps` → `OAuth2 apps`. */
+const titleOf = ({ name }: DescribedArea) => capitalized(name.replace(/[-/]/g, " ").replace(/^oauth2\b/, "OAuth2"));
 
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 

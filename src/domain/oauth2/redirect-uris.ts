@@ -1,0 +1,70 @@
+/** Maximum number of redirect URIs of an application, and bytes of each. */
+const mostUris = 32;
+const longestUri = 2048;
+
+/** Schemes that browsers run, open locally, or hand to other programs than the application. */
+const refusedSchemes = new Set([
+  "javascript",
+  "data",
+  "file",
+  "ftp",
+  "blob",
+  "about",
+  "vbscript",
+  "mailto",
+  "tel",
+  "sms",
+  "urn",
+]);
+
+const loopbackHosts = new Set(["127.0.0.1", "[::1]", "localhost"]);
+
+/** Who registers redirect URIs: administrators may use http with any host, others only with loopback hosts. */
+export type Registrant = "administrator" | "anybody";
+
+/** The violated rule of a redirect URI as a sentence; `undefined` for a valid one. */
+export function redirectUriProblem(text: string, registrant: Registrant): string | undefined {
+  if (Buffer.byteLength(text) > longestUri) return `Must be at most ${longestUri} bytes long.`;
+  if (!/^[\x21-\x7e]+$/.test(text) || text.includes("\\") || text.includes("*"))
+    return "Must be printable ASCII without spaces, backslashes and wildcards.";
+  const url = URL.parse(text);
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
+  if (!url || scheme === undefined) return "Must be an absolute URI.";
+  if (text.includes("#")) return "Must not have a fragment.";
+  if (refusedSchemes.has(scheme)) return `Must not have the scheme ${scheme}.`;
+  if (scheme !== "http" && scheme !== "https") return undefined;
+  if (!/^https?:\/\/[^/]/i.test(text)) return "Must be an absolute URI.";
+  if (/^https?:\/\/[^/?]*@/i.test(text)) return "Must not have user information.";
+  if (scheme === "http" && registrant === "anybody" && !loopbackHosts.has(url.hostname))
+    return "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost.";
+  return undefined;
+}
+
+/** The problems of a list of redirect URIs, by the index of each; one without an index is about the list. */
+export function redirectUrisProblems(uris: readonly string[], registrant: Registrant): Map<number | undefined, string> {
+  const problems = new Map<number | undefined, string>();
+  if (uris.length > mostUris) problems.set(undefined, `Must be at most ${mostUris} URIs.`);
+  for (const [index, uri] of uris.slice(0, mostUris).entries()) {
+    const problem = redirectUriProblem(uri, registrant);
+    if (problem !== undefined) problems.set(index, problem);
+  }
+  return problems;
+}
+
+/** Whether a redirect URI is meant for a program on the machine of the user (RFC 8252 §7.3). */
+export const isLoopback = (uri: string): boolean => {
+  const url = URL.parse(uri);
+  return url?.protocol === "http:" && loopbackHosts.has(url.hostname);
+};
+
+/** Removes the port, which programs on loopback addresses choose when they start. */
+const withoutPort = (uri: string) =>
+  uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d{0,5}(?=[/?]|$)/i, "$1");
+
+/**
+ * Whether a redirect URI is registered: equal to one, byte by byte, except for the port of http on a loopback host
+ * (RFC 8252 §7.3, RFC 9700 §2.1).
+ */
+export const isRegistered = (registered: readonly string[], uri: string): boolean =>
+  registered.includes(uri) ||
+  (isLoopback(uri) && registered.some((each) => isLoopback(each) && withoutPort(each) === withoutPort(uri)));

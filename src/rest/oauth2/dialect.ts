@@ -1,0 +1,111 @@
+import type { IncomingMessage } from "node:http";
+import { oauthFailure } from "../../domain/oauth2/failures.js";
+import { DomainError, type ErrorCode } from "../../domain/kernel/errors.js";
+import { readBody } from "../../http/body.js";
+import { failureHeaders } from "../../http/challenge.js";
+import { isForm, readForm } from "../../http/form.js";
+import { type HttpResponse, json, type TransportError } from "../../http/responses.js";
+import { statusOf } from "../../http/statuses.js";
+import type { Dialect, FailureDetails } from "../engine/dialects.js";
+
+/** RFC 6749 §5.1: responses may contain tokens. */
+const headers = { ...json, "Cache-Control": "no-store", Pragma: "no-cache" };
+
+/**
+ * The dialect of `/oauth2` (RFC 6749): parameters as a form or as JSON, the application's credentials in the body or in
+ * `Authorization: Basic`, and failures as `{error, error_description}`.
+ */
+export const oauthDialect: Dialect = {
+  headers,
+  bodyLimit: 64 * 1024,
+
+  async readBody(request, limit) {
+    const sent = isForm(request) ? fromForm(await readForm(request, limit)) : await readBody(request, limit);
+    return withClient(request, withoutEmpty(sent ?? {}));
+  },
+
+  failure(failure, details) {
+    const { status, error, description } = spelled(failure, details);
+    return {
+      status,
+      headers: { ...headers, ...failureHeaders(failure, details), ...(error === "invalid_client" && basicChallenge) },
+      body: JSON.stringify({ error, error_description: description }),
+    };
+  },
+
+  transportFailure: ({ status, message, detail, headers: own }: TransportError): HttpResponse => ({
+    status,
+    headers: { ...headers, ...own },
+    body: JSON.stringify({ error: "invalid_request", error_description: [message, detail].filter(Boolean).join(" ") }),
+  }),
+};
+
+const basicChallenge = { "WWW-Authenticate": 'Basic realm="steward"' };
+
+/** The error codes of failures that are not specific to the protocol. */
+const errors: Record<ErrorCode, string> = {
+  BAD_USER_INPUT: "invalid_request",
+  UNAUTHENTICATED: "invalid_token",
+  FORBIDDEN: "access_denied",
+  NOT_FOUND: "invalid_request",
+  CONFLICT: "invalid_request",
+  RATE_LIMITED: "temporarily_unavailable",
+  UNAVAILABLE: "temporarily_unavailable",
+  INTERNAL_SERVER_ERROR: "server_error",
+};
+
+function spelled(failure: DomainError, { requestId, wireField }: FailureDetails) {
+  const { code, message, details } = failure;
+  const { oauthError, requiredScopes, validations, detail } = details;
+  const error = oauthError ?? (requiredScopes ? "insufficient_scope" : errors[code]);
+  // RFC 6749 §5.2: only failed authentication has a status of its own.
+  const status = error === "unauthorized_client" ? 400 : statusOf(failure);
+  const faults = validations?.map(({ field, detail: rule }) => `${wireField(field)}: ${rule}`) ?? [];
+  const parts = code === "INTERNAL_SERVER_ERROR" ? [message, `Request id ${requestId}`] : [message, detail, ...faults];
+  return { status, error, description: asDescription(parts.filter(Boolean).join(" ")) };
+}
+
+/** RFC 6749 §5.2: printable ASCII without quotation marks and backslashes. */
+const asDescription = (text: string) => text.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "?");
+
+/** Parameters may not be repeated (RFC 6749 §3.2), except for `resource` (RFC 8707 §2). */
+function fromForm(form: URLSearchParams): Record<string, unknown> {
+  const sent: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of form) {
+    if (value === "") continue;
+    if (name === "resource") sent[name] = [...((sent[name] as string[] | undefined) ?? []), value];
+    else if (name in sent) throw oauthFailure("invalid_request", `The parameter ${name.slice(0, 64)} is repeated.`);
+    else sent[name] = value;
+  }
+  return sent;
+}
+
+/** Parameters without a value count as absent (RFC 6749 §3.2). */
+function withoutEmpty(sent: Record<string, unknown>): Record<string, unknown> {
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== ""));
+  return typeof given.resource === "string" ? { ...given, resource: [given.resource] } : given;
+}
+
+/** Adds the credentials of the application, and how they were sent, as `client_auth_method` (RFC 6749 §2.3.1). */
+function withClient({ headers: { authorization = "" } }: IncomingMessage, sent: Record<string, unknown>) {
+  const { client_auth_method: _, ...given } = sent;
+  const encoded = /^basic +(.*)$/i.exec(authorization)?.[1];
+  if (encoded === undefined)
+    return { ...given, ...("client_secret" in given && { client_auth_method: "client_secret_post" }) };
+  const [id, secret] = basicCredentials(encoded);
+  if ((given.client_id ?? id) !== id || (given.client_secret ?? secret) !== secret)
+    throw oauthFailure("invalid_request", "The credentials in the header and in the body differ.");
+  return { ...given, client_id: id, client_secret: secret, client_auth_method: "client_secret_basic" };
+}
+
+/** Decodes id and secret, each of which is form-encoded before base64. */
+function basicCredentials(encoded: string): [id: string, secret: string] {
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  try {
+    return [formDecoded(id!), formDecoded(secret!)];
+  } catch {
+    throw oauthFailure("invalid_client", "The Authorization header is malformed.");
+  }
+}
+
+const formDecoded = (text: string) => decodeURIComponent(text.replaceAll("+", " "));
