@@ -21,8 +21,8 @@ const email = raw(foldedSql("u.email"));
 const name = sql`lower(u.name) collate "C"`;
 
 /** Parses a member search. Throws BAD_USER_INPUT. */
-export function memberSearch(text: string | null | undefined): Narrowing | undefined {
-  const { words, terms } = parseSearch(text ?? "", keys, "Invalid member search query.");
+export function memberSearch(text: string): Narrowing | undefined {
+  const { words, terms } = parseSearch(text, keys, "Invalid member search query.");
   const conditions = [
     ...words.map((term) => term.map(folded)).map((term) => anyOf(contains(username, term), contains(email, term))),
     ...terms.name.map((term) => contains(name, term, (pattern) => sql`lower(${pattern})`)),

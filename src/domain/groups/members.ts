@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { may, reach } from "../authorization/authorization.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { jsonOf, timeText } from "../kernel/json.js";
+import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
 import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
@@ -18,7 +18,7 @@ import {
   type Range,
   readRange,
 } from "../kernel/paging.js";
-import { allOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
 import { memberships } from "./memberships.js";
@@ -27,7 +27,9 @@ import { memberSearch } from "./member-search.js";
 
 type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
 
-const profileColumns = columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]);
+const asJson = (columns: string) => raw(jsonOf(`${columns}, u.added_at as "addedAt"`));
+const profiles = asJson(columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]));
+const accounts = asJson(userColumns);
 
 /** A user in a group. */
 export interface GroupMemberRow {
@@ -47,7 +49,7 @@ export interface GroupOfMembers {
   /** Maximum number of members in a complete list. Default: the limit of a single group. */
   membersAtOnce?: number;
   /** Pages that were read with the group, by the keys of their queries. */
-  pages?: Readonly<Record<string, GroupMemberRow[]>>;
+  pages?: Readonly<Record<string, JsonRows>>;
 }
 
 /** Filters of members. An absent filter does not narrow. */
@@ -78,8 +80,8 @@ interface Selection {
   range: Range;
   isDescending: boolean;
   search: Narrowing | undefined;
-  /** The columns of the users. */
-  columns: string;
+  /** Reads members, users `u`, as JSON. */
+  json: Sql;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
@@ -92,10 +94,10 @@ function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): S
     : readRange(page, { username: "text" }, problems);
   problems.throwIfAny(invalidQuery);
   const isDescending = orderBy?.direction === OrderDirection.DESC;
-  const search = filter?.search ?? undefined;
-  const columns = profilesOnly ? profileColumns : userColumns;
+  const search = filter?.search || undefined;
+  const json = profilesOnly ? profiles : accounts;
   const key = JSON.stringify([range, isDescending, search]);
-  return { range, isDescending, search: memberSearch(search), columns, key };
+  return { range, isDescending, search: given(search, memberSearch), json, key };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
@@ -156,27 +158,19 @@ const byName = (ctx: Context, isDescending = false): Order => ({
   isDescending,
 });
 
-// Only the rows of the page become JSON.
-const asJson = (rows: Sql, columns: string): Sql => sql`
-  select coalesce(json_agg(r), '[]')
-  from (select ${raw(jsonOf(columns))} as "user", ${raw(timeText("u.added_at"))} as "addedAt" from (${rows}) u) r`;
-
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, isDescending, search, columns }: Selection): Sql {
+function readPage(ctx: Context, { range, isDescending, search, json }: Selection): Sql {
   const order = byName(ctx, isDescending);
   const read = (source: Sql) =>
-    asJson(
-      rowsIn(
-        range,
-        order,
-        (beyond) => sql`select u.*, m.added_at from ${source} and ${allOf(search?.matches, beyond)}`,
-      ),
-      columns,
-    );
+    sql`select ${json} from (${rowsIn(
+      range,
+      order,
+      (beyond) => sql`select u.*, m.added_at from ${source} and ${allOf(search?.matches, beyond)}`,
+    )}) u`;
   if (!search) return fromReadable(ctx, read);
   const found = matchesIn(range, order, amongUsers(search));
   const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember})`;
-  return fromReadable(ctx, read, asJson(sql`select u.*, ${addedAt} as added_at from (${found}) u`, columns));
+  return fromReadable(ctx, read, sql`select ${json} from (select u.*, ${addedAt} as added_at from (${found}) u) u`);
 }
 
 /** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */
@@ -204,16 +198,17 @@ export async function membersOf(
   query: MembersQuery,
 ): Promise<Page<GroupMemberRow>> {
   const selection = readQuery(query, group.membersAtOnce);
-  const rows = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
-  for (const row of rows) row.account = row.user as UserRow;
-  return pageOf(selection.range, rows, {
+  const page = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
+  const rows = rowsOf<UserRow & Pick<GroupMemberRow, "addedAt">>(page);
+  const members = rows.map((row) => ({ user: row, account: row, addedAt: row.addedAt }));
+  return pageOf(selection.range, members, {
     cursor: ({ user }: GroupMemberRow) => cursor(user.id, { username: folded(user.username) }),
     count: () => countMembers(ctx, { group, selection }),
   });
 }
 
-const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<GroupMemberRow[][]> =>
-  readTogether(ctx, selections, (selection) => readPage(ctx, selection), []);
+const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<JsonRows[]> =>
+  readTogether<JsonRows>(ctx, selections, (selection) => readPage(ctx, selection), {});
 
 async function countMembers(ctx: Context, selected: GroupSelection): Promise<number> {
   if (selected.selection.search) return ctx.load(countFound, selected);

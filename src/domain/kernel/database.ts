@@ -5,6 +5,7 @@ import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
 import { Slots } from "./slots.js";
+import { rfc3339 } from "./text.js";
 
 /** SQL with parameters `$1…`. `Row` is the type of its rows. */
 export interface Statement<Row> {
@@ -52,12 +53,6 @@ const channel = tracingChannel<unknown, { text: string; result?: unknown[] }>("s
 
 const traced = <Row>({ text }: Statement<Row>, run: () => Promise<Row[]>): Promise<Row[]> =>
   channel.hasSubscribers ? channel.tracePromise(run, { text }) : run();
-
-/**
- * `2026-11-21 08:15:30.12+00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds.
- */
-const rfc3339 = (text: string) =>
-  `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.length > 22 ? text.slice(20, -3).padEnd(3, "0") : "000"}Z`;
 
 const parsers = new Map<number, (text: string) => unknown>([
   [pgTypes.builtins.INT8, Number],
