@@ -57,11 +57,10 @@ export interface UserRow extends RowOf<typeof userColumns> {
 export type FoundUser = UserRow & { memberships: Membership[] };
 
 /** The columns of a user `u` with its memberships. */
-export const foundColumns = `${userColumns}, (
-  select coalesce(json_agg(json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-    order by m.created_at, m.organization_id), '[]')
-  from organization_members m where m.user_id = u.id
-) as memberships`;
+export const foundColumns = `${userColumns}, to_json(array(
+  select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
+  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
+)) as memberships`;
 
 const select = (condition: string, lock: string) =>
   statement<FoundUser>(`
