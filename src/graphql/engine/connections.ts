@@ -67,8 +67,12 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
       return {
         hasNextPage: page.hasNextPage,
         hasPreviousPage: page.hasPreviousPage,
-        startCursor: first && page.cursor(first),
-        endCursor: last && page.cursor(last),
+        get startCursor() {
+          return first && page.cursor(first);
+        },
+        get endCursor() {
+          return last && page.cursor(last);
+        },
       };
     }
 
