@@ -27,16 +27,16 @@ import { memberSearch } from "./member-search.js";
 
 type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
 
-const asJson = (columns: string) => raw(jsonOf(`${columns}, u.added_at as "addedAt"`));
-const profiles = asJson(columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]));
-const accounts = asJson(userColumns);
+const profileColumns = columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]);
+const profiles = readersOf(profileColumns);
+const accounts = readersOf(userColumns);
 
 /** A user in a group. */
 export interface GroupMemberRow {
   user: Profile;
   /** The same user: callers who may read a member may read its whole account. Just the profile, if only that was read. */
   account: UserRow;
-  /** When the user was added. Null in Everyone. */
+  /** When the user was added. Null in Everyone, absent if it was not read. */
   addedAt: string | null;
 }
 
@@ -70,6 +70,8 @@ export interface MembersQuery extends PageArguments {
   filter?: GroupMemberFilter | null;
   /** Reads only the profiles of the members. */
   profilesOnly?: boolean;
+  /** Does not read when users were added. */
+  withoutAddedAt?: boolean;
 }
 
 /** Maximum number of members in a complete list: of a single group, and of each group in a list. */
@@ -80,14 +82,14 @@ interface Selection {
   range: Range;
   isDescending: boolean;
   search: Narrowing | undefined;
-  /** Reads members, users `u`, as JSON. */
-  json: Sql;
+  /** Reads members from users `u` as JSON. */
+  asJson: (users: Sql) => Sql;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
 
 function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
-  const { filter, complete, orderBy, profilesOnly, ...page } = query;
+  const { filter, complete, orderBy, profilesOnly, withoutAddedAt, ...page } = query;
   const problems = new Problems();
   const range = complete
     ? { limit: atOnce, offset: 0, backward: false }
@@ -95,9 +97,9 @@ function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): S
   problems.throwIfAny(invalidQuery);
   const isDescending = orderBy?.direction === OrderDirection.DESC;
   const search = filter?.search || undefined;
-  const json = profilesOnly ? profiles : accounts;
+  const asJson = (profilesOnly ? profiles : accounts)[withoutAddedAt ? "plain" : "dated"];
   const key = JSON.stringify([range, isDescending, search]);
-  return { range, isDescending, search: given(search, memberSearch), json, key };
+  return { range, isDescending, search: given(search, memberSearch), asJson, key };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
@@ -106,13 +108,22 @@ const manyMembers = 5000;
 /** The condition that the user `u` is a member `m` of the group `g`. */
 const isMember = sql`m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = u.id`;
 
-// `offset 0` forces nested loops: one plan serves all groups, and Postgres would join whole tables for small ones, too.
+const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember}) as added_at`;
+
+/** Statements that read members from users `u` as JSON, with or without the times at which they were added. */
+function readersOf(columns: string) {
+  const [plain, dated] = [columns, `${columns}, u.added_at as "addedAt"`].map((each) => raw(jsonOf(each)));
+  return {
+    plain: (users: Sql) => sql`select ${plain} from (${users}) u`,
+    dated: (users: Sql) => sql`select ${dated} from (select u.*, ${addedAt} from (${users}) u) u`,
+  };
+}
+
 const sources = {
-  /** Reads memberships, and the user of each. */
-  members: sql`${raw(memberships)} m cross join lateral (select * from users where id = m.user_id offset 0) u
-    where m.group_id = g.id`,
-  /** Reads users in order, and probes for the membership of each. */
-  users: sql`users u cross join lateral (select added_at from ${raw(memberships)} m where ${isMember} offset 0) m
+  /** Reads users by the ids of all members. One plan serves all groups: Postgres expects that an array has few values. */
+  members: sql`users u where u.id = any(array(select user_id from ${raw(memberships)} m where m.group_id = g.id))`,
+  /** Reads users in order, and probes for the membership of each: `offset 0` forces nested loops. */
+  users: sql`users u cross join lateral (select from ${raw(memberships)} m where ${isMember} offset 0) m
     where u.deleted_at is null and not u.is_system`,
 };
 
@@ -126,7 +137,7 @@ const amongUsers = ({ matches, candidates }: Narrowing): Search => ({
 });
 
 /**
- * Reads a value from the members `m` (users `u`) of the group `g` that the caller may read: all, or only the caller.
+ * Reads a value from the members of the group `g`, users `u`, that the caller may read: all, or only the caller.
  * `ofMany` reads it if the group has many.
  */
 function fromReadable({ actor }: Context, read: (source: Sql) => Sql, ofMany = read(sources.users)): Sql {
@@ -134,7 +145,7 @@ function fromReadable({ actor }: Context, read: (source: Sql) => Sql, ofMany = r
   const all = sql`case when g.member_count < ${raw(String(manyMembers))}
     then (${read(sources.members)}) else (${ofMany}) end`;
   if (everywhere) return all;
-  const own = read(sql`${sources.members} and m.user_id = ${userIdOf(actor) ?? null}`);
+  const own = read(sql`${sources.users} and u.id = ${userIdOf(actor) ?? null}`);
   if (organizations.length === 0) return sql`(${own})`;
   return sql`case when g.organization_id = any(${organizations}::uuid[]) then ${all} else (${own}) end`;
 }
@@ -159,18 +170,13 @@ const byName = (ctx: Context, isDescending = false): Order => ({
 });
 
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, isDescending, search, json }: Selection): Sql {
+function readPage(ctx: Context, { range, isDescending, search, asJson }: Selection): Sql {
   const order = byName(ctx, isDescending);
   const read = (source: Sql) =>
-    sql`select ${json} from (${rowsIn(
-      range,
-      order,
-      (beyond) => sql`select u.*, m.added_at from ${source} and ${allOf(search?.matches, beyond)}`,
-    )}) u`;
-  if (!search) return fromReadable(ctx, read);
-  const found = matchesIn(range, order, amongUsers(search));
-  const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember})`;
-  return fromReadable(ctx, read, sql`select ${json} from (select u.*, ${addedAt} as added_at from (${found}) u) u`);
+    asJson(rowsIn(range, order, (beyond) => sql`select u.* from ${source} and ${allOf(search?.matches, beyond)}`));
+  return search
+    ? fromReadable(ctx, read, asJson(matchesIn(range, order, amongUsers(search))))
+    : fromReadable(ctx, read);
 }
 
 /** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */

@@ -14,13 +14,14 @@ export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] =>
 /** The queries of members below the group of a payload. */
 export const membersOfPayload = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, ["group"]);
 
-/** The queries of members below the groups at some paths. Only if none selects an account, profiles suffice for all. */
+/** The queries of members below the groups at some paths. All read what any of them selects. */
 function membersBelow(info: GraphQLResolveInfo, ...groups: readonly string[][]): MembersQuery[] {
   const below = (...path: string[]) => groups.flatMap((group) => selectedArguments(info, ...group, "members", ...path));
   const queries = below();
   if (queries.length === 0) return queries;
-  const profilesOnly = below("nodes", "account").length === 0 && below("edges", "node", "account").length === 0;
-  return queries.map((query) => ({ ...query, profilesOnly }));
+  const omits = (name: string) => below("nodes", name).length === 0 && below("edges", "node", name).length === 0;
+  const reads = { profilesOnly: omits("account"), withoutAddedAt: omits("addedAt") };
+  return queries.map((query) => ({ ...query, ...reads }));
 }
 
 const names: Fields = { id: true, name: true, displayName: true };
