@@ -17,14 +17,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
   checkType(request);
-  const bytes = await readBytes(request, limit, invalid("The body ended early."));
+  const bytes = await readBytes(request, limit, () => invalid("The body ended early."));
   return bytes.length > 0 ? parseObject(bytes) : undefined;
 }
 
-/** Reads a body of at most `limit` bytes. Throws a 413 for a larger one, and `incomplete` for one that ends early. */
-export const readBytes = (request: IncomingMessage, limit: number, incomplete: TransportError): Promise<Buffer> =>
+/** Reads a body of at most `limit` bytes. Throws a 413 for a larger one, and what `incomplete` returns for one that ends early. */
+export const readBytes = (request: IncomingMessage, limit: number, incomplete: () => TransportError): Promise<Buffer> =>
   getRawBody(request, { limit, length: request.headers["content-length"] }).catch((error: { type?: string }) => {
-    if (error.type !== "entity.too.large") throw incomplete;
+    if (error.type !== "entity.too.large") throw incomplete();
     throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
   });
 
