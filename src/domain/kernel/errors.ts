@@ -29,6 +29,8 @@ export interface ErrorDetails {
   upstream?: boolean;
   /** The error code of a failure of the OAuth2 protocol, such as `invalid_grant` (RFC 6749 §5.2). */
   oauthError?: string;
+  /** The application's URI that the user is redirected to with the failure (RFC 6749 §4.1.2.1). */
+  redirectUri?: string;
   cause?: unknown;
 }
 

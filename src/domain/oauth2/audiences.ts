@@ -1,4 +1,7 @@
 import type { Config } from "../../config/config.js";
+import type { Context } from "../kernel/context.js";
+import { lookup } from "../kernel/database.js";
+import { oauthFailure } from "./failures.js";
 
 /** Maximum number of resources in a request, and bytes of each. */
 export const mostResources = 16;
@@ -27,3 +30,22 @@ export const ownResources = ({ accessUrl }: Pick<Config, "accessUrl">): string[]
   `${accessUrl}/api/v2`,
   `${accessUrl}/graphql`,
 ];
+
+const registered = lookup<{ uri: string }>(`select uri from oauth2_resources where uri = any($1)`);
+
+/**
+ * The resources of a request in canonical form; none stand for the whole of this server. Throws `invalid_target` unless
+ * each is a resource of this server or of a registered resource server.
+ */
+export async function requestedAudiences(ctx: Context, resource: readonly string[]): Promise<string[]> {
+  if (resource.length > mostResources)
+    throw oauthFailure("invalid_target", `At most ${mostResources} resources are accepted.`);
+  const canonical = resource.map(canonicalResource).filter((uri) => uri !== undefined);
+  const own = ownResources(ctx.config);
+  const foreign = canonical.filter((uri) => !own.includes(uri));
+  const served = foreign.length > 0 ? await ctx.rows(registered, foreign) : [];
+  const isServed = (uri: string) => served.some((each) => each.uri === uri);
+  if (canonical.length < resource.length || !foreign.every(isServed))
+    throw oauthFailure("invalid_target", "A resource is unknown to this server.");
+  return [...new Set(canonical)];
+}

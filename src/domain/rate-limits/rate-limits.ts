@@ -36,6 +36,8 @@ export class RateLimits {
   readonly #accounts: Limit;
   /** Failed logins, by account. */
   readonly failures: Limit;
+  /** Wrong user codes of devices, by user. */
+  readonly userCodes: Limit;
   /** Requests whose address has been counted. */
   readonly #counted = new WeakSet<RequestDetails>();
 
@@ -46,6 +48,7 @@ export class RateLimits {
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
+    this.userCodes = shared("device-user-codes", 10, 10 * minute);
   }
 
   /** Counts a request by its caller: the user, else the machine, else the address. */

@@ -14,6 +14,8 @@ import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
 import { NotificationsResolver } from "../notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
+import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
+import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
 import { JoinedOrganizationsResolver } from "../organizations/joined.js";
 import { OrganizationMembersResolver } from "../organizations/members.js";
 import { OrganizationsResolver } from "../organizations/organizations.js";
@@ -47,6 +49,8 @@ export const resolvers: Function[] = [
   LoginConversionsResolver,
   LoginResolver,
   NotificationsResolver,
+  OAuth2AuthorizationResolver,
+  OAuth2DeviceConsentResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,

@@ -1,0 +1,191 @@
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { DomainError } from "../kernel/errors.js";
+import { requestedAudiences } from "./audiences.js";
+import { type ClientRow, clientWithId } from "./clients.js";
+import { issueCode } from "./codes.js";
+import {
+  type AccessRequest,
+  denyAccess,
+  grantAccess,
+  type PresentedRequest,
+  presented,
+  unknownApp,
+} from "./consent.js";
+import { oauthFailure } from "./failures.js";
+import { isRegistered } from "./redirect-uris.js";
+import { redirectTarget, type RedirectTarget, withParameters } from "./redirects.js";
+import { requestedScopes } from "./scopes.js";
+import { requireOAuth2 } from "./settings.js";
+
+/** The parameters of an authorization request. Empty ones count as absent (RFC 6749 §3.1). */
+export interface AuthorizationParameters {
+  // RFC 6749 §4.1.1
+  responseType?: string | null;
+  clientId?: string | null;
+  redirectUri?: string | null;
+  scope?: string | null;
+  state?: string | null;
+  // RFC 7636 §4.3
+  codeChallenge?: string | null;
+  codeChallengeMethod?: string | null;
+  // RFC 8707 §2.1
+  resource?: string[] | null;
+  // OAuth 2.0 Multiple Response Type Encoding Practices §2.1
+  responseMode?: string | null;
+  // RFC 9101 §5
+  request?: string | null;
+  requestUri?: string | null;
+}
+
+/** An authorization request as it is presented to the user. */
+export interface AuthorizationRequest extends PresentedRequest {
+  /** Where the result goes. */
+  redirectUri: string;
+  redirectTarget: RedirectTarget;
+}
+
+/** The parameters that were sent. */
+type Given = { [Name in keyof AuthorizationParameters]: NonNullable<AuthorizationParameters[Name]> };
+
+/** A request of a known application, whose redirect URI is registered. */
+interface Identified {
+  given: Given;
+  client: ClientRow;
+  redirectUri: string;
+}
+
+/** A request that the user can allow. */
+type Checked = Identified & AccessRequest;
+
+/** Maximum size of `state` in bytes. */
+const longestState = 4096;
+
+/**
+ * The rules of authorization requests, in the order of their failures. The redirect URI is known to be the application's
+ * by then, so the failures are sent there.
+ */
+const rules: ReadonlyArray<(request: Identified) => void> = [
+  rejectRequestObjects, // RFC 9101 §6.3
+  requireCodeResponse, // RFC 6749 §3.1.1
+  requireQueryResponse, // OAuth 2.0 Multiple Response Type Encoding Practices §2.1
+  requireGrantType, // RFC 6749 §4.1.2.1, RFC 7591 §2
+  limitState, // RFC 6749 §4.1.1
+  requireProtection, // RFC 6749 §10.12, RFC 9700 §2.1.1
+  checkCodeChallenge, // RFC 7636 §4.3, RFC 9700 §4.8.2
+];
+
+function rejectRequestObjects({ given }: Identified): void {
+  if (given.request !== undefined) throw oauthFailure("request_not_supported", "Request objects are not supported.");
+  if (given.requestUri !== undefined)
+    throw oauthFailure("request_uri_not_supported", "References to request objects are not supported.");
+}
+
+function requireCodeResponse({ given: { responseType } }: Identified): void {
+  if (responseType === undefined) throw oauthFailure("invalid_request", "response_type is required.");
+  if (responseType !== "code")
+    throw oauthFailure("unsupported_response_type", "The only supported response_type is code.");
+}
+
+function requireQueryResponse({ given: { responseMode = "query" } }: Identified): void {
+  if (responseMode !== "query") throw oauthFailure("invalid_request", "The only supported response_mode is query.");
+}
+
+function requireGrantType({ client }: Identified): void {
+  if (!client.grantTypes.includes("authorization_code"))
+    throw oauthFailure("unauthorized_client", "The application may not use authorization codes.");
+}
+
+function limitState({ given: { state = "" } }: Identified): void {
+  if (Buffer.byteLength(state) > longestState)
+    throw oauthFailure("invalid_request", `state must be at most ${longestState} bytes long.`);
+}
+
+function requireProtection({ given: { state, codeChallenge }, client }: Identified): void {
+  if (codeChallenge !== undefined) return;
+  if (client.pkceRequired) throw oauthFailure("invalid_request", "code_challenge is required for this application.");
+  if (state === undefined) throw oauthFailure("invalid_request", "state or code_challenge is required.");
+}
+
+function checkCodeChallenge({ given: { codeChallenge, codeChallengeMethod } }: Identified): void {
+  if (codeChallenge === undefined && codeChallengeMethod === undefined) return;
+  if (codeChallengeMethod !== "S256")
+    throw oauthFailure("invalid_request", "The only supported code_challenge_method is S256.");
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge ?? ""))
+    throw oauthFailure("invalid_request", "code_challenge must be a SHA-256 in base64url, 43 characters long.");
+}
+
+/**
+ * Reads an authorization request for the user who decides on it. Failures are protocol failures; `redirectUri` in their
+ * details is set if the application gets to know them, and never leads to an unregistered URI.
+ */
+export async function readAuthorizationRequest(
+  ctx: Context,
+  parameters: AuthorizationParameters,
+): Promise<AuthorizationRequest> {
+  const request = await check(ctx, parameters);
+  const { redirectUri } = request;
+  return { ...presented(request), redirectUri, redirectTarget: redirectTarget(redirectUri) };
+}
+
+/** Allows a request. Returns the redirect URI with an authorization code (RFC 6749 §4.1.2). */
+export async function approveAuthorization(ctx: Context, parameters: AuthorizationParameters): Promise<string> {
+  const request = await check(ctx, parameters);
+  const grantId = await grantAccess(ctx, request, ctx.config.oauth2CodeTtl);
+  const { redirectUri, given } = request;
+  return responseUri(ctx, request, {
+    code: await issueCode(ctx, { grantId, redirectUri, codeChallenge: given.codeChallenge }),
+  });
+}
+
+/** Denies a request. Returns the redirect URI with the error `access_denied` (RFC 6749 §4.1.2.1). */
+export async function denyAuthorization(ctx: Context, parameters: AuthorizationParameters): Promise<string> {
+  const request = await check(ctx, parameters);
+  denyAccess(ctx, request);
+  return responseUri(ctx, request, { error: "access_denied", error_description: "The user denied the request." });
+}
+
+async function check(ctx: Context, parameters: AuthorizationParameters): Promise<Checked> {
+  requireOAuth2(ctx);
+  requireUser(ctx.actor);
+  const request = await identify(ctx, withoutEmpty(parameters));
+  try {
+    for (const rule of rules) rule(request);
+    const { client, given } = request;
+    const scopes = requestedScopes(client, given.scope, ctx.config);
+    const audiences = await requestedAudiences(ctx, given.resource ?? []);
+    return { ...request, scopes, audiences };
+  } catch (error) {
+    throw sentTo(ctx, request, error);
+  }
+}
+
+const withoutEmpty = (parameters: AuthorizationParameters): Given =>
+  Object.fromEntries(Object.entries(parameters).filter(([, value]) => value != null && value !== "")) as Given;
+
+/** Finds the application and where to send the result. Its failures are for the user alone (RFC 6749 §4.1.2.1). */
+async function identify(ctx: Context, given: Given): Promise<Identified> {
+  if (given.clientId === undefined) throw oauthFailure("invalid_request", "client_id is required.");
+  const client = await clientWithId(ctx, given.clientId);
+  if (!client || client.isDisabled) throw unknownApp();
+  const { redirectUris } = client;
+  const redirectUri = given.redirectUri ?? (redirectUris.length === 1 ? redirectUris[0] : undefined);
+  if (redirectUri === undefined)
+    throw oauthFailure("invalid_request", "redirect_uri is required for this application.");
+  // RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
+  if (!isRegistered(redirectUris, redirectUri))
+    throw oauthFailure("invalid_request", "The redirect_uri is not registered for this application.");
+  return { given, client, redirectUri };
+}
+
+/** Adds to a protocol failure the URI that reports it to the application. Returns other errors unchanged. */
+function sentTo(ctx: Context, request: Identified, error: unknown): unknown {
+  if (!(error instanceof DomainError) || error.details.oauthError === undefined) return error;
+  const { code, message, details } = error;
+  const redirectUri = responseUri(ctx, request, { error: details.oauthError, error_description: message });
+  return new DomainError(code, message, { ...details, redirectUri });
+}
+
+/** The redirect URI with a response, the state of the request, and the issuer (RFC 9207 §2). */
+const responseUri = (ctx: Context, { redirectUri, given }: Identified, response: Record<string, string | undefined>) =>
+  withParameters(redirectUri, { ...response, state: given.state, iss: ctx.config.accessUrl });

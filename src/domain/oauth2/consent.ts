@@ -1,0 +1,90 @@
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { onViolation, unauthenticated } from "../kernel/errors.js";
+import { type ClientRow, clientIdOf } from "./clients.js";
+import { oauthFailure } from "./failures.js";
+import { createGrant, type NewGrant } from "./grants.js";
+import { sentenceOf } from "./scope-sentences.js";
+import { coversAll } from "./scopes.js";
+
+/** What an application requests of a user. */
+export interface AccessRequest {
+  client: ClientRow;
+  scopes: string[];
+  /** In canonical form. Empty: the whole of this server. */
+  audiences: string[];
+}
+
+/** An application as its users see it before they allow it anything. */
+export interface RequestingApp {
+  clientId: string;
+  name: string;
+  /** Whether an administrator added it. Others chose their names themselves. */
+  isVerified: boolean;
+  /** The host that describes the application, if its `client_id` is a URL. */
+  host: string | null;
+}
+
+/** A scope in words. */
+export interface DescribedScope {
+  name: string;
+  description: string;
+}
+
+/** The parts of an access request that are presented to the user. */
+export interface PresentedRequest {
+  app: RequestingApp;
+  /** Without those that others of them include. */
+  scopes: DescribedScope[];
+  isUnrestricted: boolean;
+  audiences: string[];
+}
+
+/** Presents an access request to the user. */
+export function presented({ client, scopes, audiences }: AccessRequest): PresentedRequest {
+  const { name, kind, documentUrl } = client;
+  const isIncluded = (scope: string) => scopes.some((other) => other !== scope && coversAll([other], [scope]));
+  return {
+    app: {
+      clientId: clientIdOf(client),
+      name,
+      isVerified: kind === "admin",
+      host: documentUrl === null ? null : new URL(documentUrl).host,
+    },
+    scopes: scopes
+      .filter((scope) => !isIncluded(scope))
+      .map((scope) => ({ name: scope, description: sentenceOf(scope) })),
+    isUnrestricted: scopes.includes("all"),
+    audiences,
+  };
+}
+
+export const unknownApp = () =>
+  oauthFailure("invalid_request", "The application is unknown or disabled. It cannot request access.");
+
+// The credential may have ended during the request. The lock makes suspension and the limit of grants wait their turn.
+const lockHolder = statement<{ userId: string }>(`
+  select u.id as "userId" from api_keys k join users u on u.id = k.user_id
+  where k.id = $1 and k.expires_at > now() and u.status = 'active' and u.deleted_at is null
+  for no key update of u for key share of k`);
+
+/** Creates the grant of the signed-in user, to be redeemed within `lifetime` milliseconds. Returns its id. */
+export async function grantAccess(
+  ctx: Context,
+  { client, scopes, audiences }: AccessRequest,
+  lifetime: number,
+): Promise<string> {
+  const { credential, userId } = requireUser(ctx.actor);
+  if (!(await ctx.row(lockHolder, credential.id))) throw unauthenticated("The token is not valid.");
+  const grant: NewGrant = { userId, clientId: client.id, scopes, audiences, lifetime };
+  const id = await createGrant(ctx, grant).catch(onViolation({ oauth2_grants_client_id_foreign: unknownApp }));
+  const diff = { app: { new: client.id }, scopes: { new: scopes }, audiences: { new: audiences } };
+  ctx.audit({ action: "authorize", resourceType: "oauth2_grant", resourceId: id, resourceLabel: client.name, diff });
+  return id;
+}
+
+/** Records that the signed-in user denied access. */
+export function denyAccess(ctx: Context, { client }: Pick<AccessRequest, "client">): void {
+  ctx.audit({ action: "deny", resourceType: "oauth2_app", resourceId: client.id, resourceLabel: client.name });
+}

@@ -1,0 +1,157 @@
+import { Arg, type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  approveAuthorization,
+  type AuthorizationParameters,
+  type AuthorizationRequest,
+  denyAuthorization,
+  readAuthorizationRequest,
+} from "../../domain/oauth2/authorization.js";
+import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirects.js";
+import { LimitTries, Needs, OpenTo, Required } from "../engine/access.js";
+import { PresentedRequestType } from "./consent.js";
+
+/** Declares an input type with the parameters of an authorization request. */
+function parametersOf(name: string, description: string): ClassType<AuthorizationParameters> {
+  @InputType(name, { description })
+  class Parameters implements AuthorizationParameters {
+    @Required()
+    @Field(() => String, { nullable: true, description: "`code`; implicit grants (`token`) are not supported." })
+    responseType?: string;
+    @Required()
+    @Field(() => String, {
+      nullable: true,
+      description: "The application: its ID, or the URL of its metadata document.",
+    })
+    clientId?: string;
+    @Field(() => String, {
+      nullable: true,
+      description: "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",
+    })
+    redirectUri?: string;
+    @Field(() => String, {
+      nullable: true,
+      description: "Scopes, separated by spaces. Default: those that the application registered.",
+    })
+    scope?: string;
+    @Field(() => String, {
+      nullable: true,
+      description: "A random text that is returned unchanged, at most 4096 bytes. Required without `codeChallenge`.",
+    })
+    state?: string;
+    @Field(() => String, {
+      nullable: true,
+      description: "SHA-256 of the code verifier in base64url (RFC 7636). Required for most applications.",
+    })
+    codeChallenge?: string;
+    @Field(() => String, { nullable: true, description: "`S256`. Required with `codeChallenge`." })
+    codeChallengeMethod?: string;
+    @Field(() => [String], {
+      nullable: true,
+      description:
+        "URIs of the resources that access is for (RFC 8707), at most 16. Default: the whole of this server.",
+    })
+    resource?: string[];
+    @Field(() => String, { nullable: true, description: "`query`, which is the default." })
+    responseMode?: string;
+    @Field(() => String, { nullable: true, description: "Request objects (RFC 9101) are not supported." })
+    request?: string;
+    @Field(() => String, { nullable: true, description: "References to request objects are not supported." })
+    requestUri?: string;
+  }
+  return Parameters;
+}
+
+const requestInput = parametersOf("OAuth2AuthorizationRequestInput", "The parameters of an authorization request.");
+const approveInput = parametersOf(
+  "ApproveOAuth2AuthorizationInput",
+  "The parameters of an authorization request that the caller allows.",
+);
+const denyInput = parametersOf(
+  "DenyOAuth2AuthorizationInput",
+  "The parameters of an authorization request that the caller denies.",
+);
+
+@ObjectType("OAuth2RedirectTarget", {
+  simpleResolvers: true,
+  description: "The site or program that gets the result of an authorization request.",
+})
+export class RedirectTargetType implements RedirectTarget {
+  @Field(() => RedirectKind, { description: "Kind of the target." }) kind!: RedirectKind;
+  @Field(() => String, { description: "Host, with a port unless that is the default; the scheme of a private one." })
+  name!: string;
+}
+
+@ObjectType("OAuth2AuthorizationRequest", {
+  simpleResolvers: true,
+  description: "A valid authorization request, for the user who decides on it.",
+})
+export class AuthorizationRequestType extends PresentedRequestType implements AuthorizationRequest {
+  @Field(() => String, { description: "The URI that the user is redirected to with the result." }) redirectUri!: string;
+  @Field(() => RedirectTargetType, { description: "What the URI leads to." }) redirectTarget!: RedirectTarget;
+}
+
+/** Payload of decisions on an authorization request. */
+@ObjectType({ simpleResolvers: true })
+abstract class DecisionPayload {
+  @Field(() => String, { description: "Where to redirect the user: the redirect URI with the result." })
+  redirectUri!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "An allowed request; `redirectUri` contains an authorization code." })
+export class ApproveOAuth2AuthorizationPayload extends DecisionPayload {}
+
+@ObjectType({ simpleResolvers: true, description: "A denied request; `redirectUri` contains the error." })
+export class DenyOAuth2AuthorizationPayload extends DecisionPayload {}
+
+/** The account of credential limits. */
+const clientId = ({ input }: { input: AuthorizationParameters }) => input.clientId;
+
+const failures =
+  "Failures have the extension `oauthError`, and `redirectUri` if the application is to be notified by a redirect. Takes a session or an API token with all scopes.";
+
+@Resolver()
+export class OAuth2AuthorizationResolver {
+  @Query(() => AuthorizationRequestType, {
+    nullable: true,
+    description: `Checks an authorization request of an application, and returns what to show to the user. ${failures}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", clientId)
+  oauth2AuthorizationRequest(
+    @Arg("input", () => requestInput, { description: "The parameters." })
+    input: AuthorizationParameters,
+    @Ctx() ctx: Context,
+  ): Promise<AuthorizationRequest> {
+    return readAuthorizationRequest(ctx, input);
+  }
+
+  @Mutation(() => ApproveOAuth2AuthorizationPayload, {
+    description: `Grants an application the access that it requests, in the name of the caller. ${failures}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", clientId)
+  async approveOAuth2Authorization(
+    @Arg("input", () => approveInput, { description: "The parameters of the request." })
+    input: AuthorizationParameters,
+    @Ctx() ctx: Context,
+  ): Promise<ApproveOAuth2AuthorizationPayload> {
+    return { redirectUri: await approveAuthorization(ctx, input) };
+  }
+
+  @Mutation(() => DenyOAuth2AuthorizationPayload, {
+    description: `Denies an application the access that it requests. ${failures}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", clientId)
+  async denyOAuth2Authorization(
+    @Arg("input", () => denyInput, { description: "The parameters of the request." })
+    input: AuthorizationParameters,
+    @Ctx() ctx: Context,
+  ): Promise<DenyOAuth2AuthorizationPayload> {
+    return { redirectUri: await denyAuthorization(ctx, input) };
+  }
+}

@@ -1,0 +1,49 @@
+import { Field, ObjectType, registerEnumType } from "type-graphql";
+import type { DescribedScope, PresentedRequest, RequestingApp } from "../../domain/oauth2/consent.js";
+import { RedirectKind } from "../../domain/oauth2/redirects.js";
+
+registerEnumType(RedirectKind, {
+  name: "OAuth2RedirectKind",
+  description: "Where a redirect URI leads.",
+  valuesConfig: {
+    WEB: { description: "A website." },
+    LOOPBACK: { description: "A program that listens on the machine of the user. Any program there can pose as it." },
+    PRIVATE_SCHEME: {
+      description: "A program that the machine of the user starts for the scheme. Other programs can claim the scheme.",
+    },
+  },
+});
+
+@ObjectType("OAuth2RequestingApp", {
+  simpleResolvers: true,
+  description: "An application that requests access, as its users see it.",
+})
+export class RequestingAppType implements RequestingApp {
+  @Field(() => String, { description: "Its `client_id`: an ID, or the URL of its metadata document." })
+  clientId!: string;
+  @Field(() => String, { description: "Its name. It chose the name itself unless it is verified." }) name!: string;
+  @Field(() => Boolean, { description: "Whether an administrator added it. Others registered themselves." })
+  isVerified!: boolean;
+  @Field(() => String, { nullable: true, description: "Host of its `client_id`, if that is a URL." })
+  host!: string | null;
+}
+
+@ObjectType("OAuth2RequestedScope", { simpleResolvers: true, description: "A scope that an application requests." })
+export class RequestedScopeType implements DescribedScope {
+  @Field(() => String, { description: "Name of the scope." }) name!: string;
+  @Field(() => String, { description: "What it permits, in a sentence." }) description!: string;
+}
+
+/** The parts of requests for access that are presented to users. */
+@ObjectType({ simpleResolvers: true })
+export abstract class PresentedRequestType implements PresentedRequest {
+  @Field(() => RequestingAppType, { description: "The application." }) app!: RequestingApp;
+  @Field(() => [RequestedScopeType], {
+    description: "The requested scopes, without those that others of them include.",
+  })
+  scopes!: DescribedScope[];
+  @Field(() => Boolean, { description: "Whether it requests full access to the account: the scope `all`." })
+  isUnrestricted!: boolean;
+  @Field(() => [String], { description: "Resources that access is requested for; empty for the whole of this server." })
+  audiences!: string[];
+}

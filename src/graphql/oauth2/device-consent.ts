@@ -1,0 +1,93 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { userIdOf } from "../../domain/kernel/actor.js";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  approveDevice,
+  denyDevice,
+  type DeviceRequest,
+  readDeviceRequest,
+} from "../../domain/oauth2/device-consent.js";
+import { LimitTries, Needs, OpenTo } from "../engine/access.js";
+import { DateTime } from "../engine/scalars.js";
+import { PresentedRequestType } from "./consent.js";
+
+const userCodeRule = "The code that the device shows. Letter case and dashes do not matter.";
+
+@InputType({ description: "The request of a device that the caller allows." })
+export class ApproveOAuth2DeviceInput {
+  @Field(() => String, { description: userCodeRule }) userCode!: string;
+}
+
+@InputType({ description: "The request of a device that the caller denies." })
+export class DenyOAuth2DeviceInput {
+  @Field(() => String, { description: userCodeRule }) userCode!: string;
+}
+
+@ObjectType("OAuth2DeviceRequest", {
+  simpleResolvers: true,
+  description: "A request of an application on a device, for the user who decides on it.",
+})
+export class DeviceRequestType extends PresentedRequestType implements DeviceRequest {
+  @Field(() => String, { description: "The code, as the device shows it." }) userCode!: string;
+  @Field(() => String, { nullable: true, description: "IP address of the device." }) ip!: string | null;
+  @Field(() => DateTime, { description: "When the device made the request." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the code expires." }) expiresAt!: string;
+}
+
+/** Payload of decisions on the request of a device. */
+@ObjectType({ simpleResolvers: true })
+abstract class DevicePayload {
+  @Field(() => String, { description: "Name of the application." }) appName!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "An allowed request: the device gets access when it polls next." })
+export class ApproveOAuth2DevicePayload extends DevicePayload {}
+
+@ObjectType({ simpleResolvers: true, description: "A denied request." })
+export class DenyOAuth2DevicePayload extends DevicePayload {}
+
+const limits =
+  "After ten wrong codes within ten minutes, further ones fail with RATE_LIMITED. Takes a session or an API token with all scopes.";
+
+@Resolver()
+export class OAuth2DeviceConsentResolver {
+  @Query(() => DeviceRequestType, {
+    nullable: true,
+    description: `Returns the request of a device by the code that it shows. ${limits}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  oauth2DeviceRequest(
+    @Arg("userCode", () => String, { description: userCodeRule }) userCode: string,
+    @Ctx() ctx: Context,
+  ): Promise<DeviceRequest> {
+    return readDeviceRequest(ctx, userCode);
+  }
+
+  @Mutation(() => ApproveOAuth2DevicePayload, {
+    description: `Grants the application on a device the access that it requests, in the name of the caller. ${limits}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  async approveOAuth2Device(
+    @Arg("input", () => ApproveOAuth2DeviceInput, { description: "The code." }) { userCode }: ApproveOAuth2DeviceInput,
+    @Ctx() ctx: Context,
+  ): Promise<ApproveOAuth2DevicePayload> {
+    return { appName: await approveDevice(ctx, userCode) };
+  }
+
+  @Mutation(() => DenyOAuth2DevicePayload, {
+    description: `Denies the application on a device the access that it requests. ${limits}`,
+  })
+  @Needs("all")
+  @OpenTo("session", "token")
+  @LimitTries("tokens", (_, actor) => userIdOf(actor))
+  async denyOAuth2Device(
+    @Arg("input", () => DenyOAuth2DeviceInput, { description: "The code." }) { userCode }: DenyOAuth2DeviceInput,
+    @Ctx() ctx: Context,
+  ): Promise<DenyOAuth2DevicePayload> {
+    return { appName: await denyDevice(ctx, userCode) };
+  }
+}
