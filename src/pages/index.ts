@@ -10,6 +10,7 @@ import { routeExplorer } from "./explorer.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
+import { devicePages } from "./oauth2/device-consent.js";
 import { providerPages } from "./provider-login.js";
 import { type PageHandler, showFailure, visited } from "./visit.js";
 
@@ -30,15 +31,23 @@ export function routePages(
   const operation = (name: string) => operations.get(name)!;
   const login = loginPages({ seals, signedIn: operation("SignedIn"), signIn: operation("SignIn") });
   const provider = providerPages(attempts);
+  const deviceOperations = storedOperations(schema, "pages/oauth2/device-consent");
+  const device = devicePages((name) => deviceOperations.get(name)!);
   const home = homePages(operation("SignedIn"), operation("SignOut"));
 
-  const pages: Array<[method: "GET" | "POST", path: string, handler: PageHandler]> = [
+  type PageRoute = [method: "GET" | "POST", path: string, handler: PageHandler];
+  const devices: PageRoute[] = [
+    ["GET", "/oauth2/device", device.show],
+    ["POST", "/oauth2/device", device.decide],
+  ];
+  const pages: PageRoute[] = [
     ["GET", "/", home.show],
     ["GET", "/login", login.show],
     ["POST", "/login", login.submit],
     ["POST", "/logout", home.leave],
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
+    ...(services.config.oauth2Enabled ? devices : []),
   ];
   for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
   routeExplorer(routes, services, operation("SignedIn"));

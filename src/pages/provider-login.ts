@@ -3,7 +3,7 @@ import type { IdentityProvider } from "../domain/outside/identity-providers.js";
 import { TransportError } from "../http/responses.js";
 import { clearCookie, cookieOf, setCookie } from "../http/cookies.js";
 import { ownPath } from "./return-to.js";
-import type { PageHandler, Visit } from "./visit.js";
+import { type PageHandler, signInFirst, type Visit } from "./visit.js";
 
 /** Keeps an attempt while its user is at the provider, which binds the sign-in to this browser. */
 const attemptCookie = "service_sign_in";
@@ -23,7 +23,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
       const conversion = visit.query.get("state") ?? undefined;
       const ctx = conversion === undefined ? visit.anonymous() : await visit.context();
       if (conversion !== undefined && ctx.actor.kind !== "user") {
-        return { goTo: `/login?${new URLSearchParams({ return_to: visit.http.originalUrl }).toString()}` };
+        return signInFirst(visit.http);
       }
       const callback = callbackOf(visit, provider);
       const returnTo = ownPath(visit.query.get("return_to"));

@@ -1,4 +1,5 @@
-const longest = 2048;
+/** Characters; enough for any authorization request of an application. It fits into the header of a request. */
+const longest = 8192;
 
 /**
  * The path to show after sign-in: `wanted` if it is a path of this server, otherwise the front page. It begins with

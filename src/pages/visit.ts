@@ -12,6 +12,7 @@ import { actorOf, csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
+import { ownPath } from "./return-to.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -19,13 +20,19 @@ interface OwnDocument {
   policy: string;
 }
 
-/** A page with its status, 200 by default. */
-export type StatusPage = Page & { status?: number };
+/** A page with its status, 200 by default, and where its forms may lead besides this server, as a source of the policy. */
+export type StatusPage = Page & { status?: number; formAction?: string };
 
-/** The result of a visit: a page or a redirect. */
-export type Outcome = StatusPage | OwnDocument | { goTo: string };
+/** The result of a visit: a page or a redirect, with status 303 by default. */
+export type Outcome = StatusPage | OwnDocument | { goTo: string; status?: 302 | 303 };
 
 export type PageHandler = (visit: Visit) => Promise<Outcome>;
+
+/** Handles requests for a page that is a row of the REST contract. `variables` are the parameters in the query. */
+export type RowPage = (visit: Visit, ctx: Context, variables: Variables) => Promise<Outcome>;
+
+/** Makes the pages of an area of the REST contract, by the name of the operation in the row. */
+export type RowPages = (operation: (name: string) => StoredOperation) => Record<string, RowPage>;
 
 /** One request for a page by a browser. */
 export class Visit {
@@ -43,11 +50,16 @@ export class Visit {
   /** The context of an anonymous caller, for open operations. */
   anonymous = (): Context => this.#context(anonymous);
 
-  /** The context of the signed-in user, or an anonymous one. Throws FORBIDDEN for a form without its CSRF token. */
+  /** The context of the caller. Throws UNAUTHENTICATED for a bad credential, FORBIDDEN for a form without its CSRF token. */
+  async caller(): Promise<Context> {
+    const csrfToken = this.form.get("csrf_token") ?? undefined;
+    return this.#context(await actorOf(this.services, this.http.req, { surface: "page", csrfToken }));
+  }
+
+  /** The same, but anonymous for a bad credential. */
   async context(): Promise<Context> {
     try {
-      const csrfToken = this.form.get("csrf_token") ?? undefined;
-      return this.#context(await actorOf(this.services, this.http.req, { surface: "page", csrfToken }));
+      return await this.caller();
     } catch (error) {
       if (error instanceof DomainError && error.code === "UNAUTHENTICATED") return this.anonymous();
       throw error;
@@ -67,6 +79,11 @@ export class Visit {
   endSession = (): void => clearCookie(this.http, sessionCookie, this.cookies);
 }
 
+/** The sign-in page, which leads back to the request. */
+export const signInFirst = ({ originalUrl }: Pick<Http, "originalUrl">): Outcome => ({
+  goTo: `/login?${new URLSearchParams({ return_to: ownPath(originalUrl) }).toString()}`,
+});
+
 /** The CSRF token of a session as a form field. */
 export const csrfField = (sessionToken: string) =>
   html`<input type="hidden" name="csrf_token" value="${csrfTokenOf(sessionToken)}" />`;
@@ -83,14 +100,15 @@ export async function perform<Data>(
 }
 
 /** No scripts, only our own style, nothing from other origins, and no framing. */
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "form-action 'self'",
-].join("; ");
+const policyOf = (formAction = "") =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    `form-action 'self' ${formAction}`.trim(),
+  ].join("; ");
 
 /** Makes a route handler: it sends the outcome of a visit, or a page for its failure. */
 export function visited(services: Services, handler: PageHandler): (http: Http) => Promise<void> {
@@ -111,12 +129,13 @@ export function fail({ log }: Services, http: Http, error: unknown): void {
 }
 
 export function show(http: Http, outcome: Outcome): void {
-  http.state.headers["Cache-Control"] = "no-store";
-  if ("goTo" in outcome) return send(http, { status: 303, headers: { Location: outcome.goTo }, body: "" });
+  Object.assign(http.state.headers, { "Cache-Control": "no-store", Pragma: "no-cache" });
+  if ("goTo" in outcome)
+    return send(http, { status: outcome.status ?? 303, headers: { Location: outcome.goTo }, body: "" });
   const isOwn = "document" in outcome;
   const headers = {
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": isOwn ? outcome.policy : policy,
+    "Content-Security-Policy": isOwn ? outcome.policy : policyOf(outcome.formAction),
   };
   const status = isOwn ? 200 : (outcome.status ?? 200);
   send(http, { status, headers, body: (isOwn ? outcome.document : documentOf(outcome)).text });
@@ -138,7 +157,8 @@ function described(thrown: unknown) {
     return { status, title, detail, headers };
   }
   const failure = translate(thrown);
-  const { detail, retryAfter } = failure.details;
+  const { detail, retryAfter, validations = [] } = failure.details;
   const headers: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
-  return { status: statusOf(failure), title: failure.message, detail, headers };
+  const faults = validations.map(({ field, detail: rule }) => `${field}: ${rule}`).join(" ");
+  return { status: statusOf(failure), title: failure.message, detail: detail ?? (faults || undefined), headers };
 }

@@ -16,7 +16,10 @@ import groups from "./groups.js";
 import licenses from "./licenses.js";
 import signIn from "./sign-in.js";
 import notifications from "./notifications.js";
+import { pageWith } from "./engine/page.js";
 import { redirectWith } from "./engine/redirect.js";
+import oauth2Authorization from "./oauth2/authorization.js";
+import { oauthDialect } from "./oauth2/dialect.js";
 import prebuilds from "./prebuilds.js";
 import quietHours from "./quiet-hours.js";
 import userSecrets from "./user-secrets.js";
@@ -36,15 +39,17 @@ export const areas: readonly Area[] = [
   userSecrets,
   applications,
   workspaceProxies,
+  oauth2Authorization,
 ];
 
 /** Registers a route for each row of each area, and `/openapi.json`. Throws if a row or an operation is invalid. */
 export function routeRows(routes: Routes, services: Services, schema: GraphQLSchema, contextOf: ContextOf): void {
   const described: DescribedArea[] = [];
   const taken = new Set<string>();
-  for (const { name, description, rows, dialect } of areas) {
-    const operations = storedOperations(schema, `rest/${name}`);
-    const unused = new Set(operations.keys());
+  for (const { name, description, rows, dialect, pages } of areas) {
+    const operations = storedOperations(schema, `${pages ? "pages" : "rest"}/${name}`);
+    const shown = pages?.((operation) => operations.get(operation)!);
+    const unused = new Set(pages ? [] : operations.keys());
     const endpoints: Endpoint[] = [];
     for (const row of rows) {
       const [method, path, operationName] = row;
@@ -56,7 +61,10 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
       unused.delete(operationName);
       const endpoint = new Endpoint(services, schema, contextOf, row, operation, dialect);
       endpoints.push(endpoint);
-      routes.register(path, [method], handlerOf(services, endpoint));
+      const page = shown?.[operationName];
+      const handler = page ? pageWith(services, endpoint, page) : handlerOf(services, endpoint);
+      // `/oauth2` has no routes where the deployment is no authorization server.
+      if (dialect !== oauthDialect || services.config.oauth2Enabled) routes.register(path, [method], handler);
     }
     if (unused.size > 0) throw new Error(`${name}.graphql: no row uses ${[...unused].join(", ")}.`);
     described.push({ name, description, endpoints });

@@ -1,3 +1,4 @@
+import type { RowPages } from "../../pages/visit.js";
 import { apiDialect, type Dialect } from "./dialects.js";
 
 /** Options of a row. Never logic. */
@@ -18,6 +19,8 @@ export interface RowOptions {
   withheld?: Record<string, string>;
   /** The body is a URL that the response redirects to. The session cookie is accepted as for pages. */
   redirects?: boolean;
+  /** The row is a page: its operation is one of its page, and its parameters are in the query for all methods. */
+  page?: true;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
   /** For the API description: a body that is accepted, for rows that read one. */
@@ -52,11 +55,14 @@ export interface Area {
   readonly description: string;
   readonly rows: readonly Row[];
   readonly dialect: Dialect;
+  /** Makes the pages, if the rows are pages. */
+  readonly pages?: RowPages;
 }
 
-export const area = (name: string, description: string, rows: readonly Row[], dialect = apiDialect): Area => ({
-  name,
-  description,
-  rows,
-  dialect,
-});
+export const area = (
+  name: string,
+  description: string,
+  rows: readonly Row[],
+  dialect = apiDialect,
+  pages?: RowPages,
+): Area => ({ name, description, rows, dialect, pages });

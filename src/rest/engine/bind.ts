@@ -102,7 +102,9 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   if (namesIn(path).includes(name)) return fromPath(variable, read);
   const header = Object.entries(options?.headers ?? {}).find(([, filled]) => filled === name)?.[0];
   if (header !== undefined) return fromHeader(header, variable, read);
-  if (name === "input" && isInputObjectType(getNamedType(type))) return fromAll(namesIn(path), variable, read);
+  const isInput = name === "input" && isInputObjectType(getNamedType(type));
+  if (isInput && options?.page) return fromWholeQuery(variable, read);
+  if (isInput) return fromAll(namesIn(path), variable, read);
   return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
@@ -149,6 +151,22 @@ function fromAll(inPath: readonly string[], { type }: Variable, read: Reader): S
   const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
   const take: Take = ({ path, body: content }, { body }) =>
     read({ ...content, ...Object.fromEntries(names.map((name) => [name, path[name]])) }, "", body);
+  return { parameters, take };
+}
+
+/** The input object of a page: each field is a query parameter. Lists are given by repetition. */
+function fromWholeQuery({ type }: Variable, read: Reader): Source {
+  const parameters = fieldsOf(type).map((field): Parameter => ({ ...fieldOnTheWire(field), in: "query" }));
+  const take: Take = ({ query }, { query: problems }) => {
+    const content: Record<string, unknown> = {};
+    for (const { name, type: declared } of parameters) {
+      const given = query.getAll(name).filter(Boolean);
+      if (isListType(getNullableType(declared))) content[name] = given;
+      else if (given.length > 1) problems.add(name, "Must be given once.");
+      else content[name] = given[0];
+    }
+    return read(content, "", problems);
+  };
   return { parameters, take };
 }
 

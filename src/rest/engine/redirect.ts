@@ -1,10 +1,8 @@
 import type { Services } from "../../domain/kernel/context.js";
-import { translate } from "../../graphql/engine/errors.js";
 import { send, type Http } from "../../http/exchange.js";
+import { failBrowsing } from "./page.js";
 import { step } from "./shapes.js";
 import type { Endpoint } from "./respond.js";
-import { ownPath } from "../../pages/return-to.js";
-import { fail, show } from "../../pages/visit.js";
 
 /** Responds with a redirect to the URL in the operation's body. Browsers without a session go to the sign-in page first. */
 export function redirectWith(services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
@@ -18,11 +16,6 @@ export function redirectWith(services: Services, endpoint: Endpoint): (http: Htt
         const location = from.reduce<unknown>(step, data) as string;
         send(http, { status, headers: { Location: location }, body: "" });
       },
-      (error, failure) => {
-        if (http.accepts("json", "html") !== "html") return send(http, failure());
-        if (translate(error).code !== "UNAUTHENTICATED") return fail(services, http, error);
-        const query = new URLSearchParams({ return_to: ownPath(http.originalUrl) });
-        show(http, { goTo: `/login?${query.toString()}` });
-      },
+      (error, failure) => failBrowsing(services, http, error, failure),
     );
 }

@@ -99,15 +99,17 @@ function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Js
       [status]: successOf(endpoint, schemas),
       ...(result.isUnmodified && { 304: { description: "Nothing changed." } }),
       ...failuresOf(endpoint),
-      ...(options?.redirects && { default: page }),
+      ...((options?.redirects || options?.page) && { default: page }),
     },
   };
 }
 
+const html: Json = { "text/html": { schema: { type: "string" } } };
+
 const page: Json = {
   description:
     "The sign-in page or a failure, as a page, for browsers. Their session cookie is accepted as a credential.",
-  content: { "text/html": { schema: { type: "string" } } },
+  content: html,
 };
 
 /**
@@ -126,7 +128,14 @@ function textsOf({ row: [, , name, , options], operation }: Endpoint, scopes: re
 }
 
 function successOf({ row, result }: Endpoint, schemas: NamedSchemas): Json {
-  const { redirects, oneElementArray, stream } = row[4] ?? {};
+  const [, , , status, { redirects, oneElementArray, stream, page: isPage } = {}] = row;
+  if (isPage)
+    return status === 200
+      ? { description: "A page.", content: html }
+      : {
+          description: "A redirect.",
+          headers: { Location: { description: "Where to go.", schema: { type: "string" } } },
+        };
   if (result.events.size > 0) return streamOf(result.events, stream?.events ?? {}, schemas);
   if (!result.body) return { description: "The request succeeded. The response has no body." };
   const content = schemaOf(result.body.shape, schemas);

@@ -18,15 +18,17 @@ import { type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./sch
 /** The parameters of an operation outside of its body. */
 export function parametersOf({ row, binding }: Endpoint, schemas: NamedSchemas): Json[] {
   const resume = row[4]?.stream?.resume;
-  const declared = binding.parameters.filter((each) => each.in !== "body").map((each) => parameterOf(each, schemas));
+  const declared = binding.parameters
+    .filter((each) => each.in !== "body")
+    .map((each) => parameterOf(each, schemas, row[4]?.page));
   return resume === undefined ? declared : [...declared, lastEventId(resume)];
 }
 
-const parameterOf = (parameter: Parameter, schemas: NamedSchemas): Json => ({
+const parameterOf = (parameter: Parameter, schemas: NamedSchemas, isRepeated = false): Json => ({
   name: parameter.in === "header" ? headerCase(parameter.name) : parameter.name,
   in: parameter.in,
   required: parameter.in === "path" || parameter.isRequired,
-  ...(isList(parameter.type) && { style: "form", explode: false }),
+  ...(isList(parameter.type) && { style: "form", explode: isRepeated }),
   // A path always has a value.
   schema: givenSchema(parameter.in === "path" ? { ...parameter, otherwise: undefined } : parameter, schemas),
   description: onTheWire(parameter.description),

@@ -1,0 +1,75 @@
+import { type Html, html, type Part } from "../html.js";
+import { perform, type RowPages, type StatusPage, type Visit } from "../visit.js";
+import { access, type AccessRequest, applicant, decision, details, foreign, isDenial, type Me } from "./consent.js";
+
+interface AuthorizationRequest extends AccessRequest {
+  redirectUri: string;
+  redirectTarget: { kind: "WEB" | "LOOPBACK" | "PRIVATE_SCHEME"; name: string };
+}
+
+interface Shown {
+  oauth2AuthorizationRequest: AuthorizationRequest;
+  me: Me;
+}
+
+/** The consent page of authorization requests, and the decision on it. Neither is ever skipped. */
+export const authorizationPages: RowPages = (operation) => {
+  const [read, approve, deny] = [
+    operation("AuthorizationRequest"),
+    operation("ApproveAuthorization"),
+    operation("DenyAuthorization"),
+  ];
+  return {
+    async AuthorizationRequest(visit, ctx, variables) {
+      const { oauth2AuthorizationRequest, me } = await perform<Shown>(read, ctx, variables);
+      return consentPage(visit, oauth2AuthorizationRequest, me);
+    },
+
+    async ApproveAuthorization(visit, ctx, variables) {
+      const chosen = isDenial(visit) ? deny : approve;
+      const decided = await perform<Record<string, { redirectUri: string }>>(chosen, ctx, variables);
+      return { goTo: Object.values(decided)[0]!.redirectUri, status: 302 };
+    },
+  };
+};
+
+function consentPage(visit: Visit, request: AuthorizationRequest, me: Me): StatusPage {
+  return {
+    title: `“${request.app.name}” requests access`,
+    formAction: sourceOf(request),
+    main: html`${applicant(request)} ${access(request)}
+    ${details(
+      visit,
+      request,
+      me,
+      html`<dt>Returns to</dt>
+        <dd>${returning(request)}</dd>`,
+    )}
+    ${warning(request)} ${decision(visit, visit.http.originalUrl)}`,
+  };
+}
+
+const returning = ({ redirectTarget: { kind, name } }: AuthorizationRequest): Html =>
+  kind === "PRIVATE_SCHEME"
+    ? html`an application that opens links with ${foreign(`${name}:`)}`
+    : html`${foreign(name)}`;
+
+/** Programs on the machine of the user cannot prove which application they are (RFC 8252 §8.6). */
+function warning({ redirectTarget: { kind } }: AuthorizationRequest): Part {
+  if (kind === "WEB") return undefined;
+  const program =
+    kind === "LOOPBACK"
+      ? "The result goes to a program on this computer."
+      : "The result goes to a program on this computer, and other programs can open such links too.";
+  return html`<p class="warning">${program} Allow this only if you have just started the sign-in there yourself.</p>`;
+}
+
+/**
+ * The redirect URI as a source of the content security policy, since browsers apply `form-action` to redirects. Sources
+ * cannot express IPv6 addresses and some host names; for these it is the scheme.
+ */
+function sourceOf({ redirectUri, redirectTarget }: AuthorizationRequest): string {
+  const { protocol, origin } = new URL(redirectUri);
+  const isSource = redirectTarget.kind !== "PRIVATE_SCHEME" && /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(origin);
+  return isSource ? origin : protocol;
+}

@@ -1,0 +1,67 @@
+import { cookieOf } from "../../http/cookies.js";
+import { sessionCookie } from "../../http/credentials.js";
+import { type Html, html, type Part } from "../html.js";
+import { csrfField, type Visit } from "../visit.js";
+
+/** The user who decides. */
+export interface Me {
+  username: string;
+}
+
+/** What an application requests. */
+export interface AccessRequest {
+  app: { name: string; isVerified: boolean; host: string | null };
+  scopes: Array<{ name: string; description: string }>;
+  isUnrestricted: boolean;
+  audiences: string[];
+}
+
+/** Text of others, whose direction does not affect the text around it. */
+export const foreign = (text: string): Html => html`<bdi>${text}</bdi>`;
+
+/** Who requests access, and who vouches for the name. */
+export function applicant({ app }: AccessRequest): Part {
+  if (app.isVerified) return undefined;
+  const origin = app.host !== null && html` It is described by <strong>${app.host}</strong>.`;
+  return html`<p class="warning">
+    This application registered itself, not verified: anyone can choose this name.${origin || undefined}
+  </p>`;
+}
+
+/** What the application could do. */
+export const access = ({ scopes, isUnrestricted }: AccessRequest): Html =>
+  isUnrestricted
+    ? html`<p class="warning">
+        <strong>Full access to your account.</strong> The application could do everything that you can do.
+      </p>`
+    : html`<h2>The application could:</h2>
+        <ul class="scopes">
+          ${scopes.map(({ description }) => html`<li>${description}</li>`)}
+        </ul>`;
+
+/** The account that access is given to, and the resources that it is for. */
+export function details(visit: Visit, { audiences }: AccessRequest, me: Me, ...more: Part[]): Html {
+  const { accessUrl } = visit.services.config;
+  const resources = audiences.length > 0 ? audiences : [accessUrl];
+  const otherAccount = new URLSearchParams({ return_to: visit.http.originalUrl }).toString();
+  return html`<dl>
+    <dt>Your account</dt>
+    <dd><strong>${me.username}</strong><br /><a href="/login?${otherAccount}">Use another account</a></dd>
+    <dt>Access to</dt>
+    <dd>${resources.map((resource) => html`<div>${resource}</div>`)}</dd>
+    ${more}
+  </dl>`;
+}
+
+/** The decision of the user: a form that is sent to `action`. */
+export function decision(visit: Visit, action: string, fields: Part = undefined): Html {
+  const session = cookieOf(visit.http.req, sessionCookie);
+  return html`<form class="decision" method="post" action="${action}">
+    ${session && csrfField(session)} ${fields}
+    <button name="decision" value="allow">Allow</button>
+    <button class="quiet" name="decision" value="deny">Deny</button>
+  </form>`;
+}
+
+/** Whether the user denied the request. Requests of other clients need not say how they decide. */
+export const isDenial = ({ form }: Visit): boolean => (form.get("decision") ?? "allow") !== "allow";
