@@ -102,6 +102,11 @@ describe("the OpenAPI description tells the truth", () => {
       if (required.length === 0) continue;
       const { status, body } = await send(each, undefined);
       expect(status, each.name).to.equal(400);
+      // The OAuth2 protocol reports one fault.
+      if (each.path.startsWith("/oauth2/")) {
+        expect(required.map(({ name }) => name)).to.include(/^\w+(?= is required)/.exec(body.error_description)?.[0]);
+        continue;
+      }
       const fields = (body.validations as Array<{ field: string }>).map(({ field }) => field);
       expect(fields, each.name).to.have.members(required.map(({ name }) => name));
     }
@@ -167,6 +172,8 @@ describe("the OpenAPI description tells the truth", () => {
           const target = path.replace("{organization}", "default").replace(/\{group\w*\}/, group?.name ?? "");
           const { status, body } = await w().as(w().owner).get(`${target}?${query.toString()}`);
           expect(status, `${name} ${parameter.name}`).to.equal(400);
+          // The protocol of OAuth2 names no fields.
+          if (path.startsWith("/oauth2/")) continue;
           expect(body.validations[0].field, name).to.equal(parameter.name);
         }
       }
@@ -186,11 +193,13 @@ describe("the OpenAPI description tells the truth", () => {
   });
 
   it("describes failures", async () => {
-    const isFailure = described.validator({ $ref: "#/components/schemas/Failure" });
+    const accepts = (name: string) => described.validator({ $ref: `#/components/schemas/${name}` });
+    const [isFailure, isOAuthFailure] = [accepts("Failure"), accepts("OAuth2Failure")];
     for (const { name, method, path, operation } of described.operations) {
       const { status, body } = await w().nobody.request(method, path.replace(/\{\w+\}/g, newId()));
       expect(operation.responses, name).to.include.keys(String(status));
-      if (status >= 400) expect(isFailure(body), `${name}: ${JSON.stringify(isFailure.errors)}`).to.equal(true);
+      const isDescribed = path.startsWith("/oauth2/") ? isOAuthFailure : isFailure;
+      if (status >= 400) expect(isDescribed(body), `${name}: ${JSON.stringify(isDescribed.errors)}`).to.equal(true);
     }
   });
 });

@@ -55,12 +55,12 @@ describe("the OpenAPI description", () => {
 
   it("describes failures once, with examples", () => {
     const { responses } = described.document.components;
-    const isFailure = described.validator({ $ref: "#/components/schemas/Failure" });
     const used = new Set(described.operations.flatMap(({ operation }) => Object.values(operation.responses)));
     const referred = new Set([...used].flatMap(({ $ref }) => $ref?.split("/").at(-1) ?? []));
     expect([...referred]).to.have.members(Object.keys(responses));
     for (const response of Object.values(responses)) {
-      const { content } = response as { content: { "application/json": { example: object } } };
+      const { content } = response as { content: { "application/json": { schema: Schema; example: object } } };
+      const isFailure = described.validator(content["application/json"].schema);
       expect(isFailure(content["application/json"].example), JSON.stringify(isFailure.errors)).to.equal(true);
     }
   });

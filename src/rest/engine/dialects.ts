@@ -15,6 +15,8 @@ export interface FailureDetails extends ChallengeDetails {
 export interface Dialect {
   /** Headers of every response with a body. */
   headers: Readonly<Record<string, string>>;
+  /** The schema of failures in the API description. Default: `Failure`. */
+  failureSchema?: "Failure" | "OAuth2Failure";
   /** Maximum size of a body in bytes. Default: that of the deployment. */
   bodyLimit?: number;
   /** Reads the body as an object of wire names; `undefined` where there is none. Throws what is wrong with its form. */

@@ -17,6 +17,7 @@ const headers = { ...json, "Cache-Control": "no-store", Pragma: "no-cache" };
  */
 export const oauthDialect: Dialect = {
   headers,
+  failureSchema: "OAuth2Failure",
   bodyLimit: 64 * 1024,
 
   async readBody(request, limit) {

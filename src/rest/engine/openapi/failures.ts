@@ -106,22 +106,55 @@ export const validationSchema: Json = {
   },
 };
 
-/** The responses to failed requests, by name. */
-export const failureResponses: Json = Object.fromEntries(
-  Object.values(failures).map(({ name, description, headers, example }) => [
-    name,
-    {
-      description,
-      ...(headers && { headers }),
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Failure" }, example } },
-    },
-  ]),
-);
+export const oauthFailureSchema: Json = {
+  type: "object",
+  description: "Why a request of the OAuth2 protocol failed (RFC 6749 §5.2).",
+  required: ["error"],
+  properties: {
+    error: { type: "string", description: "The code of the error, such as `invalid_request`." },
+    error_description: { type: "string", description: "What went wrong, for developers." },
+  },
+};
 
-/** The failures that an operation can respond with, by status. Those that its row lists are described there. */
-export function failuresOf({ row, operation, binding }: Endpoint): Json {
-  const listed: Record<number, string> = row[4]?.failures ?? {};
-  const statuses = [
+/** The error codes of examples in the OAuth2 protocol. */
+const oauthErrors: Record<number, string> = {
+  401: "invalid_token",
+  403: "access_denied",
+  429: "temporarily_unavailable",
+  500: "server_error",
+  503: "temporarily_unavailable",
+};
+
+/** The response to a failed request of a row, and its name. */
+function responseOf(status: number, { dialect: { failureSchema: schema = "Failure" } }: Endpoint): [string, Json] {
+  const { name, description, headers, example } = failures[status]!;
+  const isOwn = schema === "Failure";
+  const shown = isOwn
+    ? example
+    : { error: oauthErrors[status] ?? "invalid_request", error_description: example.message as string };
+  const content = { "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, example: shown } };
+  return [
+    isOwn ? name : `OAuth2${name}`,
+    {
+      description: isOwn ? description : description.replace(/ `\w+` has .*$/, ""),
+      ...(headers && { headers }),
+      content,
+    },
+  ];
+}
+
+/** The responses to failed requests of the rows, by name. */
+export const failureResponses = (endpoints: readonly Endpoint[]): Json =>
+  Object.fromEntries(
+    endpoints.flatMap((endpoint) => statusesOf(endpoint).map((status) => responseOf(status, endpoint))),
+  );
+
+const listedIn = ({ row }: Endpoint): Record<number, string> => row[4]?.failures ?? {};
+
+/** The statuses of the failures that an operation can respond with. */
+function statusesOf(endpoint: Endpoint): number[] {
+  const { operation, binding } = endpoint;
+  return [
     ...(binding.parameters.length > 0 ? [400] : []),
     ...(operation.open ? [] : [401, 403]),
     ...(binding.parameters.some((each) => each.in === "path") ? [404] : []),
@@ -129,15 +162,16 @@ export function failuresOf({ row, operation, binding }: Endpoint): Json {
     429,
     500,
     503,
-    ...Object.keys(listed).map(Number),
+    ...Object.keys(listedIn(endpoint)).map(Number),
   ];
-  return Object.fromEntries(
-    statuses.map((status) => {
-      const description = listed[status];
-      return [
-        status,
-        { $ref: `#/components/responses/${failures[status]!.name}`, ...(description && { description }) },
-      ];
+}
+
+/** The failures that an operation can respond with, by status. Those that its row lists are described there. */
+export const failuresOf = (endpoint: Endpoint): Json =>
+  Object.fromEntries(
+    statusesOf(endpoint).map((status) => {
+      const [name] = responseOf(status, endpoint);
+      const description = listedIn(endpoint)[status];
+      return [status, { $ref: `#/components/responses/${name}`, ...(description && { description }) }];
     }),
   );
-}

@@ -2,7 +2,7 @@ import { scopesOf } from "../../../domain/authorization/authorization.js";
 import { license, version } from "../../../program-files.js";
 import type { Endpoint } from "../respond.js";
 import type { Shape } from "../shapes.js";
-import { failureResponses, failureSchema, failuresOf, validationSchema } from "./failures.js";
+import { failureResponses, failureSchema, failuresOf, oauthFailureSchema, validationSchema } from "./failures.js";
 import { bodyOf, parametersOf } from "./requests.js";
 import { schemaOf } from "./results.js";
 import { type Json, NamedSchemas } from "./schemas.js";
@@ -21,7 +21,7 @@ returns one. Tokens may be restricted to scopes; an operation lists those that i
 
 Bodies are JSON objects. In requests, null is the same as absent, and unknown fields are ignored. In responses, what has
 no value, which descriptions call null, is left out. IDs are UUIDs unless an operation says otherwise; times are RFC 3339 in UTC. Failures have the schema
-\`Failure\`.
+\`Failure\`, those of the OAuth2 protocol \`OAuth2Failure\`.
 
 The same operations are available as GraphQL at \`/graphql\`.`;
 
@@ -44,6 +44,7 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
   const schemas = new NamedSchemas();
   schemas.named("Failure", failureSchema);
   schemas.named("Validation", validationSchema);
+  schemas.named("OAuth2Failure", oauthFailureSchema);
   const paths: Record<string, Json> = {};
   for (const area of areas) {
     for (const endpoint of area.endpoints) {
@@ -64,7 +65,11 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
     servers: [{ url: accessUrl, description: "This deployment" }],
     tags: areas.map((area) => ({ name: titleOf(area), description: area.description })),
     paths,
-    components: { schemas: schemas.all, responses: failureResponses, securitySchemes },
+    components: {
+      schemas: schemas.all,
+      responses: failureResponses(areas.flatMap(({ endpoints }) => endpoints)),
+      securitySchemes,
+    },
   };
 }
 
