@@ -135,6 +135,7 @@ export function show(http: Http, outcome: Outcome): void {
   const isOwn = "document" in outcome;
   const headers = {
     "Content-Type": "text/html; charset=utf-8",
+    "X-Frame-Options": "DENY",
     "Content-Security-Policy": isOwn ? outcome.policy : policyOf(outcome.formAction),
   };
   const status = isOwn ? 200 : (outcome.status ?? 200);

@@ -161,7 +161,7 @@ async function check(ctx: Context, parameters: AuthorizationParameters): Promise
 }
 
 const withoutEmpty = (parameters: AuthorizationParameters): Given =>
-  Object.fromEntries(Object.entries(parameters).filter(([, value]) => value != null && value !== "")) as Given;
+  Object.fromEntries(Object.entries(parameters).filter(([, value]) => value != null && value !== ""));
 
 /** Finds the application and where to send the result. Its failures are for the user alone (RFC 6749 §4.1.2.1). */
 async function identify(ctx: Context, given: Given): Promise<Identified> {

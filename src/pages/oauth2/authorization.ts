@@ -59,8 +59,8 @@ function warning({ redirectTarget: { kind } }: AuthorizationRequest): Part {
   if (kind === "WEB") return undefined;
   const program =
     kind === "LOOPBACK"
-      ? "The result goes to a program on this computer."
-      : "The result goes to a program on this computer, and other programs can open such links too.";
+      ? "The result goes to a program on this device."
+      : "The result goes to a program on this device, and other programs can open such links too.";
   return html`<p class="warning">${program} Allow this only if you have just started the sign-in there yourself.</p>`;
 }
 

@@ -19,23 +19,24 @@ export interface AccessRequest {
 /** Text of others, whose direction does not affect the text around it. */
 export const foreign = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** Who requests access, and who vouches for the name. */
+/** Who vouches for the name of the application: for one that registered itself, only the host of its `client_id`. */
 export function applicant({ app }: AccessRequest): Part {
   if (app.isVerified) return undefined;
-  const origin = app.host !== null && html` It is described by <strong>${app.host}</strong>.`;
+  const host = app.host === null ? undefined : html` It is described by <strong>${app.host}</strong>.`;
   return html`<p class="warning">
-    This application registered itself, not verified: anyone can choose this name.${origin || undefined}
+    <strong>Registered itself, not verified.</strong>${host} Anyone can choose this name: allow access only if you trust
+    where you came from.
   </p>`;
 }
 
 /** What the application could do. */
 export const access = ({ scopes, isUnrestricted }: AccessRequest): Html =>
   isUnrestricted
-    ? html`<p class="warning">
-        <strong>Full access to your account.</strong> The application could do everything that you can do.
+    ? html`<p class="alarm">
+        <strong>It wants full access to your account.</strong> It could do everything that you can do.
       </p>`
-    : html`<h2>The application could:</h2>
-        <ul class="scopes">
+    : html`<h2>It wants to:</h2>
+        <ul class="access">
           ${scopes.map(({ description }) => html`<li>${description}</li>`)}
         </ul>`;
 
@@ -54,7 +55,7 @@ export function details(visit: Visit, { audiences }: AccessRequest, me: Me, ...m
 }
 
 /** The decision of the user: a form that is sent to `action`. */
-export function decision(visit: Visit, action: string, fields: Part = undefined): Html {
+export function decision(visit: Visit, action: string, fields?: Part): Html {
   const session = cookieOf(visit.http.req, sessionCookie);
   return html`<form class="decision" method="post" action="${action}">
     ${session && csrfField(session)} ${fields}

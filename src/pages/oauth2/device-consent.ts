@@ -22,22 +22,6 @@ const path = "/oauth2/device";
 export function devicePages(operation: (name: string) => StoredOperation): { show: PageHandler; decide: PageHandler } {
   const [read, approve, deny] = [operation("DeviceRequest"), operation("ApproveDevice"), operation("DenyDevice")];
 
-  /** Runs a step of a signed-in user. Wrong codes lead back to the form. */
-  async function signedIn(visit: Visit, userCode: string, step: PageHandler): Promise<Outcome> {
-    await visit.services.limits.countAddress(visit.http.state.details);
-    try {
-      return await step(visit);
-    } catch (error) {
-      const { code, message, details: about } = translate(error);
-      if (code === "UNAUTHENTICATED") return signInFirst(visit.http);
-      if (code !== "NOT_FOUND" && code !== "RATE_LIMITED") throw error;
-      const { retryAfter } = about;
-      if (retryAfter !== undefined) visit.http.state.headers["Retry-After"] = String(retryAfter);
-      const wait = retryAfter === undefined ? "" : ` Try again in ${Math.ceil(retryAfter / 60)} minutes.`;
-      return codePage(userCode, { status: statusOf(translate(error)), failure: message + wait });
-    }
-  }
-
   return {
     show(visit) {
       const userCode = visit.query.get("user_code") ?? "";
@@ -62,6 +46,22 @@ export function devicePages(operation: (name: string) => StoredOperation): { sho
   };
 }
 
+/** Runs a step of a signed-in user. Wrong codes lead back to the form. */
+async function signedIn(visit: Visit, userCode: string, step: PageHandler): Promise<Outcome> {
+  await visit.services.limits.countAddress(visit.http.state.details);
+  try {
+    return await step(visit);
+  } catch (error) {
+    const { code, message, details: about } = translate(error);
+    if (code === "UNAUTHENTICATED") return signInFirst(visit.http);
+    if (code !== "NOT_FOUND" && code !== "RATE_LIMITED") throw error;
+    const { retryAfter } = about;
+    if (retryAfter !== undefined) visit.http.state.headers["Retry-After"] = String(retryAfter);
+    const wait = retryAfter === undefined ? "" : ` Try again in ${Math.ceil(retryAfter / 60)} minutes.`;
+    return codePage(userCode, { status: statusOf(translate(error)), failure: message + wait });
+  }
+}
+
 const codePage = (userCode: string, { status, failure }: { status?: number; failure?: string } = {}): StatusPage => ({
   status,
   title: "Connect a device",
@@ -77,7 +77,7 @@ const codePage = (userCode: string, { status, failure }: { status?: number; fail
           autocomplete="off"
           autocapitalize="characters"
           spellcheck="false"
-          placeholder="XXXX-XXXX"
+          placeholder="BCDF-GHJK"
           required
           autofocus
       /></label>
