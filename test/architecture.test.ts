@@ -322,6 +322,13 @@ describe("the GraphQL schema", () => {
       "convertLogin",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
+      // Rates of the OAuth2 endpoints.
+      "oauth2AuthorizationRequest",
+      "approveOAuth2Authorization",
+      "denyOAuth2Authorization",
+      "oauth2DeviceRequest",
+      "approveOAuth2Device",
+      "denyOAuth2Device",
     ]);
   });
 
@@ -373,6 +380,12 @@ describe("the GraphQL schema", () => {
       "InboxAction",
       "WorkspaceProxyStatus",
       "WorkspaceProxyReport",
+      "OAuth2RedirectTarget",
+      "OAuth2RequestedScope",
+      "OAuth2RequestingApp",
+      // Requests for access, which any application can make to the caller.
+      "OAuth2AuthorizationRequest",
+      "OAuth2DeviceRequest",
       // Events of the inbox, whose notifications and counts need its scope.
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",

@@ -1,6 +1,7 @@
 // Checks every mounted row against the contract: its status and shape, its side effects, and what it rejects.
 import { expect } from "chai";
 import { newId } from "../../src/domain/kernel/ids.js";
+import { oauthDialect } from "../../src/rest/oauth2/dialect.js";
 import { type Answer, world } from "../support/world.js";
 import { responseValidator, contract, mounted, wrongFields, wrongLeaves } from "./contract.js";
 import { examples } from "./examples.js";
@@ -15,7 +16,7 @@ describe("the contract", () => {
     expect(Object.keys(examples)).to.have.members(mounted.map(({ name }) => name));
   });
 
-  for (const { name, status } of mounted) {
+  for (const { name, status, dialect } of mounted) {
     describe(name, () => {
       const operation = contract.get(name);
       const [method, pattern] = name.split(" ") as [string, string];
@@ -45,18 +46,24 @@ describe("the contract", () => {
           expect(bad.status).to.equal(without.status);
         });
       } else {
+        /** What the dialect of the row says of a caller that is not signed in. */
+        const rejection = (detail: string) =>
+          dialect === oauthDialect
+            ? { error: "invalid_token", error_description: `${signedOut} ${detail}` }
+            : { message: signedOut, detail };
+
         it("responds 401 without a credential and with an invalid one", async () => {
           const without = await send(undefined);
           expect(without).to.include({ status: 401 });
-          expect(without.body).to.deep.equal({ message: signedOut, detail: "No credential was sent." });
+          expect(without.body).to.deep.equal(rejection("No credential was sent."));
           expect(without.headers.get("www-authenticate")).to.match(
             /^Bearer realm="steward", (scope="[a-z_:* ]+", )?resource_metadata="http[^"]+\/\.well-known\/oauth-protected-resource"$/,
           );
           const malformed = await send("nonsense");
           expect(malformed).to.include({ status: 401 });
-          expect(malformed.body.detail).to.equal("The token is malformed.");
+          expect(malformed.body).to.deep.equal(rejection("The token is malformed."));
           const unknown = await send(unknownToken);
-          expect(unknown.body).to.deep.equal({ message: signedOut, detail: "The token is not valid." });
+          expect(unknown.body).to.deep.equal(rejection("The token is not valid."));
           expect(unknown.headers.get("www-authenticate")).to.match(/^Bearer realm="steward", .*error="invalid_token"$/);
         });
       }

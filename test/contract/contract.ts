@@ -58,8 +58,8 @@ export const contract = new Map(
 );
 
 /** The mounted rows, spelled as in the contract. */
-export const mounted = areas.flatMap(({ rows }) =>
-  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status })),
+export const mounted = areas.flatMap(({ rows, dialect }) =>
+  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status, dialect })),
 );
 
 /** Fields of responses beyond the contract, as specified by the area. */

@@ -4,6 +4,7 @@ import { newId } from "../../src/domain/kernel/ids.js";
 import { ownerPassword } from "../support/app.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";
+import { authorizePath, oauthApp } from "../support/oauth2.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { eventually } from "../support/watchers.js";
 import type { Answer, World } from "../support/world.js";
@@ -497,6 +498,22 @@ export const examples: Record<string, Example> = {
     expect(answer.headers.get("location")).to.match(
       /^https:\/\/apps\.example\.com\/code\?a=b&steward_application_connect=ey/,
     );
+    return answer;
+  },
+
+  "GET /oauth2/authorize": async (w) => {
+    const answer = await owner(w).get(authorizePath(await oauthApp(w)));
+    expect(answer.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+    expect(answer.body).to.contain("Deploy Bot").and.contain("See your workspaces.");
+    return answer;
+  },
+
+  "POST /oauth2/authorize": async (w) => {
+    const app = await oauthApp(w);
+    const answer = await owner(w).post(authorizePath(app));
+    const location = new URL(answer.headers.get("location")!);
+    expect(location.href).to.match(/^https:\/\/bot\.example\.com\/callback\?code=stwc_/);
+    expect(location.searchParams.get("state")).to.equal("xyz");
     return answer;
   },
 };
