@@ -529,6 +529,35 @@ describe("OAuth2 consent", () => {
     expect(describedScopes).to.have.members(scopeCatalog);
   });
 
+  it("limits requests by address and application, on pages and in GraphQL alike", async () => {
+    const replica = await startServer(w().database.url, {
+      STEWARD_RATE_LIMIT_CREDENTIAL: "3",
+      STEWARD_RATE_LIMIT_CREDENTIAL_IP: "8",
+    });
+    try {
+      const client = new Client(replica.url, ada.token);
+      const [app, other] = [await oauthApp(w()), await oauthApp(w())];
+      expect(await client.get(authorizePath(app))).to.include({ status: 200 });
+      expect(await client.post(authorizePath(app))).to.include({ status: 302 });
+      await client.graphql(read, { input: input(app) });
+      const refused = await client.get(authorizePath(app));
+      expect(refused).to.include({ status: 429 });
+      expect(refused.body.error).to.equal("temporarily_unavailable");
+      expect(Number(refused.headers.get("retry-after"))).to.be.at.least(1);
+      expect((await client.failure(approve, { input: input(app) })).code).to.equal("RATE_LIMITED");
+      expect(await client.get(authorizePath(other), html)).to.include({ status: 200 });
+      const nobody = new Client(replica.url);
+      expect(await nobody.get(authorizePath(other), html)).to.include({ status: 303 });
+      expect(await nobody.get("/oauth2/device", html)).to.include({ status: 303 });
+      const page = await nobody.get(authorizePath(other), html);
+      expect(page).to.include({ status: 429 });
+      expect(page.body).to.contain("<h1>Too many requests.");
+      expect(await nobody.get("/oauth2/device", html)).to.include({ status: 429 });
+    } finally {
+      await replica.close();
+    }
+  });
+
   it("does not exist where OAuth2 is switched off", async () => {
     const replica = await startServer(w().database.url, { STEWARD_OAUTH2_ENABLED: "false" });
     try {
