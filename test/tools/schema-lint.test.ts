@@ -13,6 +13,7 @@ const withoutId: Record<string, string[]> = {
     "ConnectionWebInfo",
     "EncryptedRows",
     "InboxAction",
+    "OAuth2RedirectTarget",
     "SupportLink",
     "UsagePeriod",
     "WorkspaceProxyReport",
@@ -40,12 +41,16 @@ const withoutId: Record<string, string[]> = {
   "Their key has the name it has elsewhere: in licenses, in messages, in the request.": [
     "AppConnectKey",
     "Feature",
+    "OAuth2DeviceRequest",
+    "OAuth2RequestedScope",
+    "OAuth2RequestingApp",
     "PermissionCheckResult",
   ],
   "They are events or results, which nothing refers to.": [
     "InboxNotificationAdded",
     "InboxUnreadCountChanged",
     "InboxWatchRestarted",
+    "OAuth2AuthorizationRequest",
     "PasswordValidation",
   ],
 };
