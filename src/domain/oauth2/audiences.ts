@@ -12,6 +12,7 @@ const longestResource = 2048;
  * segments and trailing slash. `undefined` unless it is an absolute http or https URI without fragment and user information.
  */
 export function canonicalResource(text: string): string | undefined {
+  if (text.length > longestResource) return undefined;
   const url = URL.parse(text);
   const isUsable =
     url !== null &&
@@ -19,9 +20,11 @@ export function canonicalResource(text: string): string | undefined {
     /^[\x21-\x7e]+$/.test(text) &&
     !/[#\\]/.test(text) &&
     url.username === "" &&
-    url.password === "" &&
-    Buffer.byteLength(text) <= longestResource;
-  return isUsable ? `${url.origin}${url.pathname.replace(/\/+$/, "")}${url.search}` : undefined;
+    url.password === "";
+  if (!isUsable) return undefined;
+  const canonical = `${url.origin}${url.pathname.replace(/\/+$/, "")}${url.search}`;
+  // Parsing may have escaped characters.
+  return canonical.length <= longestResource ? canonical : undefined;
 }
 
 /** The resources of this server, in canonical form: all of it, the REST API, and GraphQL. */
