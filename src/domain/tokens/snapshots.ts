@@ -31,6 +31,10 @@ interface KeyRow {
   organizations: Record<string, OrganizationRole[]>;
 }
 
+/** The condition that the key `k` is no access token of a disabled application. */
+const isEnabled = `not exists (
+    select from oauth2_grants g join oauth2_clients c on c.id = g.client_id where g.id = k.grant_id and c.is_disabled)`;
+
 const keyWithUser = lookup<KeyRow>(`
   select k.secret_hash as "secretHash", k.kind, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
     k.last_used_at as "lastUsedAt", k.parent_id as "parentId",
@@ -42,7 +46,7 @@ const keyWithUser = lookup<KeyRow>(`
        from organization_members m join organizations o on o.id = m.organization_id
       where m.user_id = u.id and o.deleted_at is null) as organizations
   from api_keys k join users u on u.id = k.user_id
-  where k.id = $1 and u.deleted_at is null and not u.is_system`);
+  where k.id = $1 and u.deleted_at is null and not u.is_system and ${isEnabled}`);
 
 /**
  * Selects the valid keys among `$1`. `offset 0` has Postgres find each key by its id: with old table statistics, a join
@@ -52,10 +56,10 @@ export const livingKeys = statement<{ id: string }>(`
   select k.id
   from unnest($1::text[]) as given(id)
     cross join lateral (
-      select id, user_id from api_keys where id = given.id and expires_at > now() offset 0
+      select id, user_id, grant_id from api_keys where id = given.id and expires_at > now() offset 0
     ) k
     join users u on u.id = k.user_id
-  where u.status = 'active' and u.deleted_at is null`);
+  where u.status = 'active' and u.deleted_at is null and ${isEnabled}`);
 
 /** The keys in use, by id. */
 export const snapshots = (database: Database, entersWorkspaces: boolean): Recent<Snapshot> =>
