@@ -11,7 +11,7 @@ const OAuth2ClientSchema = defineEntity({
   indexes: [
     {
       name: "oauth2_clients_name_index",
-      expression: "create index oauth2_clients_name_index on oauth2_clients (lower(name), id)",
+      expression: `create index oauth2_clients_name_index on oauth2_clients (kind, lower(name collate "C"), id)`,
     },
     {
       name: "oauth2_clients_unused_index",
@@ -92,11 +92,14 @@ OAuth2ClientSecretSchema.setClass(OAuth2ClientSecret);
 const OAuth2GrantSchema = defineEntity({
   name: "OAuth2Grant",
   tableName: "oauth2_grants",
-  indexes: [{ name: "oauth2_grants_user_client_index", properties: ["user", "client"] }],
+  indexes: [
+    { name: "oauth2_grants_user_client_index", properties: ["user", "client"] },
+    { name: "oauth2_grants_client_index", properties: ["client", "id"] },
+  ],
   properties: {
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
-    client: () => p.manyToOne(OAuth2Client).ref().deleteRule("cascade").index("oauth2_grants_client_index"),
+    client: () => p.manyToOne(OAuth2Client).ref().deleteRule("cascade").index(false),
     /** The secret that the application used for its latest tokens. */
     secret: () =>
       p.manyToOne(OAuth2ClientSecret).ref().nullable().deleteRule("set null").index("oauth2_grants_secret_index"),

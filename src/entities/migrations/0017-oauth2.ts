@@ -32,7 +32,7 @@ export class OAuth2 extends Migration {
       );
       create index oauth2_clients_service_user_index on oauth2_clients (service_user_id);
       create index oauth2_clients_creator_index on oauth2_clients (created_by_id);
-      create index oauth2_clients_name_index on oauth2_clients (lower(name), id);
+      create index oauth2_clients_name_index on oauth2_clients (kind, lower(name collate "C"), id);
       create index oauth2_clients_unused_index on oauth2_clients (created_at) where kind = 'dynamic';
       alter table oauth2_clients add constraint oauth2_clients_document_unique unique (document_url);
 
@@ -73,7 +73,7 @@ export class OAuth2 extends Migration {
         revoke_reason varchar(32),
         primary key (id)
       );
-      create index oauth2_grants_client_index on oauth2_grants (client_id);
+      create index oauth2_grants_client_index on oauth2_grants (client_id, id);
       create index oauth2_grants_secret_index on oauth2_grants (secret_id);
       create index oauth2_grants_expiry_index on oauth2_grants (expires_at);
       create index oauth2_grants_user_client_index on oauth2_grants (user_id, client_id);
