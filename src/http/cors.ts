@@ -10,7 +10,8 @@ const permission = {
 };
 
 /** The response headers that scripts may read. */
-const readable = "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id";
+const readable =
+  "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Total-Count";
 
 /** Lets scripts of these origins use the server, with tokens: browsers keep cookies to themselves. */
 export function cors(origins: readonly string[]): Koa.Middleware<State> {

@@ -31,6 +31,12 @@ interface Parameter {
   schema: Schema;
 }
 
+interface Response {
+  $ref?: string;
+  description?: string;
+  content?: Record<string, { schema: Schema; example?: object }>;
+}
+
 export interface Operation {
   operationId: string;
   summary: string;
@@ -40,7 +46,7 @@ export interface Operation {
   "x-required-scopes"?: string[];
   parameters?: Parameter[];
   requestBody?: { content: { "application/json": { schema: Schema; example?: Record<string, unknown> } } };
-  responses: Record<string, { $ref?: string; description?: string; content?: Record<string, { schema: Schema }> }>;
+  responses: Record<string, Response>;
 }
 
 export interface Described {
@@ -61,7 +67,7 @@ export class Description {
       servers: Array<{ url: string }>;
       tags: Array<{ name: string; description: string }>;
       paths: Record<string, Record<string, Operation>>;
-      components: { schemas: Record<string, Schema>; responses: Record<string, object>; securitySchemes: object };
+      components: { schemas: Record<string, Schema>; responses: Record<string, Response>; securitySchemes: object };
     },
   ) {
     this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -77,6 +83,11 @@ export class Description {
   /** The schema that a reference leads to, or the schema itself. */
   resolved = (schema: Schema): Schema =>
     schema.$ref ? this.document.components.schemas[schema.$ref.split("/").at(-1)!]! : schema;
+
+  /** The schema of the failures of an operation with a status. */
+  failureOf = ({ responses }: Operation, status: number): Schema =>
+    this.document.components.responses[responses[status]!.$ref!.split("/").at(-1)!]!.content!["application/json"]!
+      .schema;
 
   /** The schema of a request body. */
   bodyOf = ({ requestBody }: Operation): Schema | undefined =>

@@ -5,6 +5,8 @@ import { apiDialect, type Dialect } from "./dialects.js";
 export interface RowOptions {
   /** Request headers, in lower case, and the variables they fill. */
   headers?: Record<string, string>;
+  /** Response headers, and the aliases outside of the body whose values they have. */
+  sends?: Record<string, string>;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
   /** A constant text that is the first field of the response body, `message`. */

@@ -208,6 +208,8 @@ function wireFields(variables: readonly Variable[]): Binding["wireField"] {
       if (field.startsWith(`${path}.`) || field.startsWith(`${path}[`))
         return name + wireTail(field.slice(path.length), values[name], type);
     }
+    // Faults of form already have the name, of which the contract spells some with capitals.
+    if (parts.some(({ name }) => name === field)) return field;
     return wireTail(`.${field}`, whole && values[whole.name], whole?.type).slice(1);
   };
 }

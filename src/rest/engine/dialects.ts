@@ -13,10 +13,10 @@ export interface FailureDetails extends ChallengeDetails {
 
 /** How the rows of an area read bodies and spell responses. */
 export interface Dialect {
+  /** What the API description calls the body of a failure. */
+  failureName: "Failure" | "OAuth2Failure";
   /** Headers of every response with a body. */
   headers: Readonly<Record<string, string>>;
-  /** The schema of failures in the API description. Default: `Failure`. */
-  failureSchema?: "Failure" | "OAuth2Failure";
   /** Maximum size of a body in bytes. Default: that of the deployment. */
   bodyLimit?: number;
   /** Reads the body as an object of wire names; `undefined` where there is none. Throws what is wrong with its form. */
@@ -29,6 +29,7 @@ export interface Dialect {
 
 /** The dialect of `/api/v2`: JSON objects, and failures as `{message, detail, validations}`. */
 export const apiDialect: Dialect = {
+  failureName: "Failure",
   headers: json,
   readBody,
   transportFailure,

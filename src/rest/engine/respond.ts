@@ -16,7 +16,7 @@ import type { Admitted } from "../../graphql/engine/execute.js";
 import type { Result } from "../../graphql/engine/result.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { writerOf } from "./render.js";
-import { type ResultShape, resultOf } from "./shapes.js";
+import { type ResultShape, resultOf, step } from "./shapes.js";
 
 /** A request that was let in and read. */
 interface Received {
@@ -120,7 +120,7 @@ export class Endpoint {
 /** Responds to a row's requests with the result of its query or mutation. */
 export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
   const [, , , status, options] = endpoint.row;
-  const { body: shape, isUnmodified } = endpoint.result;
+  const { body: shape, headers: sent, isUnmodified } = endpoint.result;
   const { headers } = endpoint.dialect;
   const write = shape && writerOf(shape, options?.oneElementArray);
 
@@ -128,6 +128,7 @@ export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
     endpoint.run(http, (data) => {
       if (isUnmodified?.(data)) return send(http, { status: 304, headers: {}, body: "" });
       if (options?.successor) deprecate(http, options.successor);
+      for (const { name, from } of sent) http.state.headers[name] = String(from.reduce<unknown>(step, data));
       if (!write) return send(http, { status, headers: {}, body: "" });
       const body = joined(write(data));
       if (typeof body === "string") return send(http, { status, headers, body });

@@ -75,6 +75,8 @@ export interface Body {
 export interface ResultShape {
   /** The part of the operation aliased `body`, with what the row's options put around it. */
   body: Body | undefined;
+  /** The response headers, and where their values and descriptions stand. */
+  headers: ReadonlyArray<{ name: string; from: readonly string[]; scalar: string; description: string }>;
   /** Whether a result says that nothing was modified, by the field aliased `modified`. */
   isUnmodified: ((data: unknown) => boolean) | undefined;
   /** The events of a subscription by the name of their type, without the field that resumes after them. */
@@ -84,16 +86,20 @@ export interface ResultShape {
 export function resultOf(
   schema: GraphQLSchema,
   operation: StoredOperation,
-  { withheld = {}, under, message, stream }: RowOptions = {},
+  { withheld = {}, under, message, stream, sends = {} }: RowOptions = {},
 ): ResultShape {
   const selections = new Selections(schema, operation, withheld);
   if (operation.kind === OperationTypeNode.SUBSCRIPTION)
-    return { body: undefined, isUnmodified: undefined, events: selections.events(stream?.id) };
+    return { body: undefined, headers: [], isUnmodified: undefined, events: selections.events(stream?.id) };
   const place = selections.find("body");
   const body = place && { from: place.from, shape: selections.shape(place) };
   const modified = selections.find("modified")?.from;
   return {
     body: withMessage(message, under === undefined ? body : asField(under, body!)),
+    headers: Object.entries(sends).map(([name, key]) => {
+      const { from, type, field } = selections.find(key)!;
+      return { name, from, scalar: getNamedType(type).name, description: field.description ?? "" };
+    }),
     isUnmodified: modified && ((data) => modified.reduce(step, data) === false),
     events: new Map(),
   };
@@ -143,7 +149,7 @@ class Selections {
 
   /** The field with this key, outside of the body. */
   find(
-    key: "body" | "modified",
+    key: string,
     parent = this.#root,
     set = this.operation.definition.selectionSet,
     above: readonly string[] = [],

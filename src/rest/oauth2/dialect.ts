@@ -16,8 +16,8 @@ const headers = { ...json, "Cache-Control": "no-store", Pragma: "no-cache" };
  * `Authorization: Basic`, and failures as `{error, error_description}`.
  */
 export const oauthDialect: Dialect = {
+  failureName: "OAuth2Failure",
   headers,
-  failureSchema: "OAuth2Failure",
   bodyLimit: 64 * 1024,
 
   async readBody(request, limit) {

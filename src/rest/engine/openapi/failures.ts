@@ -1,11 +1,14 @@
+import type { Dialect } from "../dialects.js";
 import type { Endpoint } from "../respond.js";
 import type { Json } from "./schemas.js";
 
-/** A failure of requests: the name of its response, when it happens, an example, and headers. */
+/** A failure of requests: the name of its response, when it happens, examples by dialect, and headers. */
 interface Failure {
   name: string;
   description: string;
   example: Json;
+  /** The error code in the dialect of OAuth2. Default: `invalid_request`. */
+  oauthError?: string;
   headers?: Json;
 }
 
@@ -27,6 +30,7 @@ const failures: Record<number, Failure> = {
   },
   401: {
     name: "Unauthorized",
+    oauthError: "invalid_token",
     description: "No valid credential was sent.",
     headers: challenge,
     example: {
@@ -36,6 +40,7 @@ const failures: Record<number, Failure> = {
   },
   403: {
     name: "Forbidden",
+    oauthError: "access_denied",
     description: "The caller, the scopes of its credential, or the license of the deployment do not permit it.",
     example: { message: "Forbidden." },
   },
@@ -64,24 +69,27 @@ const failures: Record<number, Failure> = {
   },
   429: {
     name: "TooManyRequests",
+    oauthError: "temporarily_unavailable",
     description: "The caller, the address, or the account has sent too many requests.",
     headers: retryAfter,
     example: { message: "Too many requests." },
   },
   500: {
     name: "InternalServerError",
+    oauthError: "server_error",
     description: "The server has a defect. `detail` has the id under which it was logged.",
     example: { message: "An internal error occurred.", detail: "Request id 0198c1d2-7b1e-7a52-9c55-3f0a2f6d8e11" },
   },
   503: {
     name: "ServiceUnavailable",
+    oauthError: "temporarily_unavailable",
     description: "The server is overloaded, restarting, or without its database.",
     headers: retryAfter,
     example: { message: "The service is temporarily unavailable." },
   },
 };
 
-export const failureSchema: Json = {
+const failureSchema: Json = {
   type: "object",
   description: "Why a request failed.",
   required: ["message"],
@@ -106,72 +114,61 @@ export const validationSchema: Json = {
   },
 };
 
-export const oauthFailureSchema: Json = {
+const oauthFailureSchema: Json = {
   type: "object",
   description: "Why a request of the OAuth2 protocol failed (RFC 6749 §5.2).",
-  required: ["error"],
+  required: ["error", "error_description"],
   properties: {
-    error: { type: "string", description: "The code of the error, such as `invalid_request`." },
+    error: { type: "string", description: "The error code." },
     error_description: { type: "string", description: "What went wrong, for developers." },
   },
 };
 
-/** The error codes of examples in the OAuth2 protocol. */
-const oauthErrors: Record<number, string> = {
-  401: "invalid_token",
-  403: "access_denied",
-  429: "temporarily_unavailable",
-  500: "server_error",
-  503: "temporarily_unavailable",
+/** The schemas of failures by dialect. */
+export const failureSchemas: Record<Dialect["failureName"], Json> = {
+  Failure: failureSchema,
+  OAuth2Failure: oauthFailureSchema,
 };
 
-/** The response to a failed request of a row, and its name. */
-function responseOf(status: number, { dialect: { failureSchema: schema = "Failure" } }: Endpoint): [string, Json] {
-  const { name, description, headers, example } = failures[status]!;
-  const isOwn = schema === "Failure";
-  const shown = isOwn
-    ? example
-    : { error: oauthErrors[status] ?? "invalid_request", error_description: example.message as string };
-  const content = { "application/json": { schema: { $ref: `#/components/schemas/${schema}` }, example: shown } };
-  return [
-    isOwn ? name : `OAuth2${name}`,
-    {
-      description: isOwn ? description : description.replace(/ `\w+` has .*$/, ""),
-      ...(headers && { headers }),
-      content,
-    },
-  ];
-}
-
-/** The responses to failed requests of the rows, by name. */
-export const failureResponses = (endpoints: readonly Endpoint[]): Json =>
+/** The failed responses of operations, by name. */
+export const failureResponsesOf = (endpoints: readonly Endpoint[]): Json =>
   Object.fromEntries(
-    endpoints.flatMap((endpoint) => statusesOf(endpoint).map((status) => responseOf(status, endpoint))),
+    endpoints.flatMap((endpoint) =>
+      statusesOf(endpoint).map((status) => [nameOf(endpoint, status), responseOf(endpoint, status)]),
+    ),
   );
 
-const listedIn = ({ row }: Endpoint): Record<number, string> => row[4]?.failures ?? {};
+const nameOf = ({ dialect: { failureName } }: Endpoint, status: number): string =>
+  failureName.replace("Failure", failures[status]!.name);
 
-/** The statuses of the failures that an operation can respond with. */
-function statusesOf(endpoint: Endpoint): number[] {
-  const { operation, binding } = endpoint;
-  return [
-    ...(binding.parameters.length > 0 ? [400] : []),
-    ...(operation.open ? [] : [401, 403]),
-    ...(binding.parameters.some((each) => each.in === "path") ? [404] : []),
-    ...(binding.readsBody ? [413, 415] : []),
-    429,
-    500,
-    503,
-    ...Object.keys(listedIn(endpoint)).map(Number),
-  ];
+function responseOf({ dialect: { failureName } }: Endpoint, status: number): Json {
+  const { description, headers, example: said, oauthError: error = "invalid_request" } = failures[status]!;
+  const example = failureName === "Failure" ? said : { error, error_description: said.message };
+  return {
+    // The second sentence is about fields that failures of the protocol do not have.
+    description: failureName === "Failure" ? description : description.replace(/ `\w+` has .*$/, ""),
+    ...(headers && { headers }),
+    content: { "application/json": { schema: { $ref: `#/components/schemas/${failureName}` }, example } },
+  };
 }
 
 /** The failures that an operation can respond with, by status. Those that its row lists are described there. */
 export const failuresOf = (endpoint: Endpoint): Json =>
   Object.fromEntries(
     statusesOf(endpoint).map((status) => {
-      const [name] = responseOf(status, endpoint);
-      const description = listedIn(endpoint)[status];
-      return [status, { $ref: `#/components/responses/${name}`, ...(description && { description }) }];
+      const description = endpoint.row[4]?.failures?.[status];
+      const $ref = `#/components/responses/${nameOf(endpoint, status)}`;
+      return [status, { $ref, ...(description && { description }) }];
     }),
   );
+
+const statusesOf = ({ row, operation, binding }: Endpoint): number[] => [
+  ...(binding.parameters.length > 0 ? [400] : []),
+  ...(operation.open ? [] : [401, 403]),
+  ...(binding.parameters.some((each) => each.in === "path") ? [404] : []),
+  ...(binding.readsBody ? [413, 415] : []),
+  429,
+  500,
+  503,
+  ...Object.keys(row[4]?.failures ?? {}).map(Number),
+];

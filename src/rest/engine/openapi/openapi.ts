@@ -1,11 +1,11 @@
 import { scopesOf } from "../../../domain/authorization/authorization.js";
 import { license, version } from "../../../program-files.js";
 import type { Endpoint } from "../respond.js";
-import type { Shape } from "../shapes.js";
-import { failureResponses, failureSchema, failuresOf, oauthFailureSchema, validationSchema } from "./failures.js";
+import type { ResultShape, Shape } from "../shapes.js";
+import { failureResponsesOf, failureSchemas, failuresOf, validationSchema } from "./failures.js";
 import { bodyOf, parametersOf } from "./requests.js";
 import { schemaOf } from "./results.js";
-import { type Json, NamedSchemas } from "./schemas.js";
+import { type Json, NamedSchemas, scalar } from "./schemas.js";
 
 /** An area with its rows, ready to serve requests. */
 export interface DescribedArea {
@@ -42,10 +42,10 @@ const securitySchemes = {
 /** The OpenAPI 3.1 description of the rows, derived from the operations that they run. */
 export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): Json {
   const schemas = new NamedSchemas();
-  schemas.named("Failure", failureSchema);
+  for (const [name, schema] of Object.entries(failureSchemas)) schemas.named(name, schema);
   schemas.named("Validation", validationSchema);
-  schemas.named("OAuth2Failure", oauthFailureSchema);
   const paths: Record<string, Json> = {};
+  const endpoints = areas.flatMap((area) => area.endpoints);
   for (const area of areas) {
     for (const endpoint of area.endpoints) {
       const [method, path] = endpoint.row;
@@ -65,11 +65,7 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
     servers: [{ url: accessUrl, description: "This deployment" }],
     tags: areas.map((area) => ({ name: titleOf(area), description: area.description })),
     paths,
-    components: {
-      schemas: schemas.all,
-      responses: failureResponses(areas.flatMap(({ endpoints }) => endpoints)),
-      securitySchemes,
-    },
+    components: { schemas: schemas.all, responses: failureResponsesOf(endpoints), securitySchemes },
   };
 }
 
@@ -147,8 +143,17 @@ function successOf({ row, result }: Endpoint, schemas: NamedSchemas): Json {
   if (redirects)
     return { description: "A redirect.", headers: { Location: { description: "Where to go.", schema: content } } };
   const body = oneElementArray ? { type: "array", items: content, minItems: 1, maxItems: 1 } : content;
-  return { description: "The request succeeded.", content: { "application/json": { schema: body } } };
+  return {
+    description: "The request succeeded.",
+    ...(result.headers.length > 0 && { headers: headersOf(result) }),
+    content: { "application/json": { schema: body } },
+  };
 }
+
+const headersOf = ({ headers }: ResultShape): Json =>
+  Object.fromEntries(
+    headers.map(({ name, scalar: type, description }) => [name, { description, schema: scalar(type) }]),
+  );
 
 /** A stream of items; `extras` names the events that are sent as server-sent events only. */
 function streamOf(
