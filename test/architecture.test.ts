@@ -378,6 +378,7 @@ describe("the GraphQL schema", () => {
       "EncryptionKeyStatus",
       "EncryptedRows",
       "InboxAction",
+      "OAuth2AppEndpoints",
       "WorkspaceProxyStatus",
       "WorkspaceProxyReport",
       "OAuth2RedirectTarget",

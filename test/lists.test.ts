@@ -116,6 +116,33 @@ describe("lists", () => {
           reporter: newId(),
         })),
       ),
+      oauth2_clients: readers.map(({ id }, n) => ({
+        ...times,
+        id,
+        kind: ["dynamic", "document", "admin"][n % 3],
+        type: "public",
+        name: `app-${n}`,
+        icon: "",
+        redirect_uris: [],
+        pkce_required: true,
+        grant_types: [],
+        metadata: {},
+        is_disabled: false,
+      })),
+      // Each has granted the own application access, and has revoked the access of another one.
+      oauth2_grants: readers.flatMap(({ id }, n) =>
+        [null, "now"].map((revoked_at) => ({
+          id: newId(),
+          user_id: id,
+          client_id: revoked_at ? readers.at(n - 1)!.id : id,
+          scopes: [],
+          audiences: [],
+          created_at: "now",
+          last_used_at: "now",
+          expires_at: "tomorrow",
+          revoked_at,
+        })),
+      ),
       inbox_notifications: readers.map(({ id }) => ({
         id: newId(),
         user_id: id,
@@ -325,6 +352,28 @@ describe("lists", () => {
     });
     expect(wrong).to.deep.equal([]);
   }
+
+  it("show exactly the OAuth2 applications that the policy allows", async () => {
+    const apps = await sql<{ id: string; kind: string }>("select id, kind from oauth2_clients");
+    const rows = apps.map(({ id, kind }) => ({
+      shown: id,
+      allowed: ({ actor }: Reader) =>
+        mayOn(actor, "oauth2_app:read", { isAdminMade: kind === "admin", isGranted: actor.userId === id }),
+    }));
+    await compareEach(rows, async (client) =>
+      ids((await client.graphql("{ oauth2Apps { nodes { id } } }")).oauth2Apps.nodes),
+    );
+    await compareEach(rows, async (client) => ids((await client.get("/api/v2/oauth2-provider/apps")).body));
+  });
+
+  it("show exactly the OAuth2 grants that the policy allows", async () => {
+    const rows = await sql(`select id, user_id as "ownerId" from oauth2_grants where revoked_at is null`);
+    await compare(
+      "oauth2_grant:read",
+      rows.map(({ id, ownerId }) => ({ shown: id, target: { ownerId } })),
+      async (client) => ids((await client.graphql("{ oauth2Grants { nodes { id } } }")).oauth2Grants.nodes),
+    );
+  });
 
   it("show exactly the audit events that the policy allows", async () => {
     const events = await sql(`select id, organization_id as "organizationId" from audit_events`);

@@ -4,6 +4,7 @@ import { newId } from "../src/domain/kernel/ids.js";
 import { contract } from "./contract/contract.js";
 import { examples } from "./contract/examples.js";
 import { Description, type Described, type Schema } from "./support/openapi.js";
+import { makeApp } from "./support/oauth2-grants.js";
 import { makeProxy } from "./support/proxies.js";
 import { type Answer, type World, world } from "./support/world.js";
 
@@ -23,6 +24,7 @@ describe("the OpenAPI description tells the truth", () => {
     organization: () => "default",
     group: async (the) => (await the.group()).id,
     workspaceproxy: async (the) => (await makeProxy(the, `proxy-${newId().slice(-8)}`)).id,
+    app: async (the) => (await makeApp(the)).id,
     name: async (the) => {
       const name = `secret-${newId().slice(-8)}`;
       await the.as(the.owner).post("/api/v2/users/me/secrets", { name, value: "hush" });
@@ -193,13 +195,12 @@ describe("the OpenAPI description tells the truth", () => {
   });
 
   it("describes failures", async () => {
-    const accepts = (name: string) => described.validator({ $ref: `#/components/schemas/${name}` });
-    const [isFailure, isOAuthFailure] = [accepts("Failure"), accepts("OAuth2Failure")];
     for (const { name, method, path, operation } of described.operations) {
       const { status, body } = await w().nobody.request(method, path.replace(/\{\w+\}/g, newId()));
       expect(operation.responses, name).to.include.keys(String(status));
-      const isDescribed = path.startsWith("/oauth2/") ? isOAuthFailure : isFailure;
-      if (status >= 400) expect(isDescribed(body), `${name}: ${JSON.stringify(isDescribed.errors)}`).to.equal(true);
+      if (status < 400) continue;
+      const isFailure = described.validator(described.failureOf(operation, status));
+      expect(isFailure(body), `${name}: ${JSON.stringify(isFailure.errors)}`).to.equal(true);
     }
   });
 });

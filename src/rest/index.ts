@@ -17,6 +17,8 @@ import licenses from "./licenses.js";
 import signIn from "./sign-in.js";
 import notifications from "./notifications.js";
 import { pageWith } from "./engine/page.js";
+import oauth2Apps from "./oauth2/apps.js";
+import oauth2Grants from "./oauth2/grants.js";
 import { redirectWith } from "./engine/redirect.js";
 import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
@@ -38,6 +40,8 @@ export const areas: readonly Area[] = [
   quietHours,
   userSecrets,
   applications,
+  oauth2Apps,
+  oauth2Grants,
   workspaceProxies,
   oauth2Authorization,
 ];

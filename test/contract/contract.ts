@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
 import { areas } from "../../src/rest/index.js";
+import { oauthDialect } from "../../src/rest/oauth2/dialect.js";
 
 export interface JsonSchema {
   type?: string;
@@ -59,7 +60,11 @@ export const contract = new Map(
 
 /** The mounted rows, spelled as in the contract. */
 export const mounted = areas.flatMap(({ rows, dialect }) =>
-  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status, dialect })),
+  rows.map(([method, path, , status]) => ({
+    name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`,
+    status,
+    isOAuth: dialect === oauthDialect,
+  })),
 );
 
 /** Fields of responses beyond the contract, as specified by the area. */

@@ -5,6 +5,7 @@ import { ownerPassword } from "../support/app.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";
 import { authorizePath, oauthApp } from "../support/oauth2.js";
+import { appsPath, makeApp, makeGrant } from "../support/oauth2-grants.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { eventually } from "../support/watchers.js";
 import type { Answer, World } from "../support/world.js";
@@ -514,6 +515,85 @@ export const examples: Record<string, Example> = {
     const location = new URL(answer.headers.get("location")!);
     expect(location.href).to.match(/^https:\/\/bot\.example\.com\/callback\?code=stwc_/);
     expect(location.searchParams.get("state")).to.equal("xyz");
+    return answer;
+  },
+
+  "GET /api/v2/oauth2-provider/apps": async (w) => {
+    const [app, other, ada] = [await makeApp(w), await makeApp(w), await w.user("ada")];
+    await makeGrant(w, app, ada);
+    const answer = await w.as(ada).get(`${appsPath}?user_id=me`);
+    expect(answer.body.map(({ id }: { id: string }) => id)).to.deep.equal([app.id]);
+    const all = await owner(w).get(appsPath);
+    expect(all.body.map(({ id }: { id: string }) => id)).to.include.members([app.id, other.id]);
+    expect(all.headers.get("x-total-count")).to.equal(String(all.body.length));
+    return answer;
+  },
+
+  "POST /api/v2/oauth2-provider/apps": async (w) => {
+    const app = { name: "Editor", callback_url: "https://editor.example.com/callback", icon: "/icons/editor.svg" };
+    const answer = await owner(w).post(appsPath, app);
+    expect(answer.body).to.include(app);
+    expect((await owner(w).get(`${appsPath}/${answer.body.id}`)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "GET /api/v2/oauth2-provider/apps/{app}": async (w) => {
+    const { id, name, path } = await makeApp(w);
+    const answer = await w.as(await w.user("ada")).get(path);
+    expect(answer.body).to.include({ id, name });
+    return answer;
+  },
+
+  "PUT /api/v2/oauth2-provider/apps/{app}": async (w) => {
+    const { path } = await makeApp(w);
+    const change = { name: "Changed", callback_url: "http://localhost:8080/", icon: "" };
+    const answer = await owner(w).put(path, change);
+    expect(answer.body).to.include(change);
+    expect((await owner(w).get(path)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
+  "DELETE /api/v2/oauth2-provider/apps/{app}": async (w) => {
+    const { path } = await makeApp(w);
+    const answer = await owner(w).delete(path);
+    expect(await owner(w).get(path)).to.include({ status: 404 });
+    return answer;
+  },
+
+  "GET /api/v2/oauth2-provider/apps/{app}/secrets": async (w) => {
+    const { path, secret } = await makeApp(w);
+    await w.app.services.database.pool.query("update oauth2_client_secrets set last_used_at = now() where id = $1", [
+      secret.id,
+    ]);
+    const answer = await owner(w).get(`${path}/secrets`);
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0]).to.include({ client_secret_truncated: `****${secret.client_secret_full.slice(-6)}` });
+    expect(answer.body[0].last_used_at).to.match(/^\d{4}-\d\d-\d\dT/);
+    return answer;
+  },
+
+  "POST /api/v2/oauth2-provider/apps/{app}/secrets": async (w) => {
+    const { path } = await makeApp(w);
+    const answer = await owner(w).post(`${path}/secrets`);
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0].client_secret_full).to.match(/^stws_/);
+    expect(answer.headers.get("cache-control")).to.equal("no-store");
+    return answer;
+  },
+
+  "DELETE /api/v2/oauth2-provider/apps/{app}/secrets/{secretID}": async (w) => {
+    const { path, secret } = await makeApp(w);
+    const answer = await owner(w).delete(`${path}/secrets/${secret.id}`);
+    expect((await owner(w).get(`${path}/secrets`)).body).to.deep.equal([]);
+    return answer;
+  },
+
+  "DELETE /oauth2/tokens": async (w) => {
+    const [app, ada] = [await makeApp(w), await w.user("ada")];
+    const { token } = await makeGrant(w, app, ada);
+    expect(await w.as({ token }).get(groups)).to.include({ status: 200 });
+    const answer = await w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`);
+    expect(await w.as({ token }).get(groups)).to.include({ status: 401 });
     return answer;
   },
 };

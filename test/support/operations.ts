@@ -24,6 +24,8 @@ export interface Operation {
   scopes: string[];
   /** Scopes of the REST row, which may show more than the document selects. */
   restScopes: string[];
+  /** The scopes that are checked first, if the arguments demand others. */
+  checkedFirst?: string[];
   kinds: string[];
   /** Whether the accepted kinds depend on the arguments, which are checked after the scopes. */
   byArguments?: true;
@@ -175,6 +177,27 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("createWorkspaceProxy", "workspace_proxy:create", "workspace_proxy:create/workspace_proxy:create workspace_proxy:read", change("createWorkspaceProxy", () => `name: "${name()}"`), (place) => api("POST", () => "/workspaceproxies", { name: name() })(place));
   operation("updateWorkspaceProxy", "workspace_proxy:update", "workspace_proxy:update/workspace_proxy:read workspace_proxy:update", change("updateWorkspaceProxy", () => `workspaceProxy: "primary", displayName: "x"`), fixed("PATCH", "/workspaceproxies/primary", { display_name: "x" }));
   operation("deleteWorkspaceProxy", "workspace_proxy:delete", "workspace_proxy:delete", change("deleteWorkspaceProxy", () => `workspaceProxy: "primary"`), fixed("DELETE", "/workspaceproxies/primary"), { outcome: "BAD_USER_INPUT" });
+
+  const appsPath = "/oauth2-provider/apps";
+  const appOf = ({ app }: Place) => `${appsPath}/${app}`;
+  const callback = { name: "x", callback_url: "https://app.example.com/" };
+  const onApp = { on: ["other"] as Where[], seen: ["signed in"] };
+  const notByTokens = { ...onApp, kinds: ["session", "token"] };
+  operation("oauth2App", "signed in", "oauth2_app:read", ({ app }) => `{ oauth2App(id: "${app}") { grantTypes } }`, api("GET", appOf), onApp);
+  operation("oauth2App with its secrets", "oauth2_app_secret:read", "oauth2_app:read", ({ app }) => `{ oauth2App(id: "${app}") { secrets { id } } }`, api("GET", (place) => `${appOf(place)}/secrets`), onApp);
+  operation("oauth2Apps", "signed in", "oauth2_app:read", "{ oauth2Apps(first: 1) { nodes { grantTypes } } }", fixed("GET", `${appsPath}?limit=1`));
+  operation("oauth2Apps of a user", "oauth2_grant:read", "oauth2_app:read oauth2_grant:read", ({ user }) => `{ oauth2Apps(user: "${user}") { nodes { grantTypes } } }`, api("GET", ({ user }) => `${appsPath}?user_id=${user}`), { on: everywhere, checkedFirst: ["oauth2_app:read"] });
+  operation("createOAuth2App", "oauth2_app:create", "oauth2_app:create", change("createOAuth2App", () => `name: "x", callbackUrl: "https://app.example.com/"`), fixed("POST", appsPath, callback), { kinds: ["session", "token"] });
+  operation("updateOAuth2App", "oauth2_app:update", "oauth2_app:update/oauth2_app:read oauth2_app:update", change("updateOAuth2App", ({ app }) => `id: "${app}", name: "x"`), api("PUT", appOf, callback), notByTokens);
+  operation("deleteOAuth2App", "oauth2_app:delete", "oauth2_app:delete", change("deleteOAuth2App", ({ app }) => `id: "${app}"`), api("DELETE", appOf), onApp);
+  operation("createOAuth2AppSecret", "oauth2_app_secret:create", "oauth2_app:create", change("createOAuth2AppSecret", ({ app }) => `app: "${app}"`), api("POST", (place) => `${appOf(place)}/secrets`), notByTokens);
+  operation("deleteOAuth2AppSecret", "oauth2_app_secret:delete", "oauth2_app:delete", change("deleteOAuth2AppSecret", ({ app, appSecret }) => `app: "${app}", id: "${appSecret}"`), api("DELETE", (place) => `${appOf(place)}/secrets/${place.appSecret}`), onApp);
+  operation("oauth2Grants", "signed in", "oauth2_grant:read", "{ oauth2Grants(first: 1) { nodes { ip } } }");
+  operation("oauth2Grants of a user", "oauth2_grant:read", "oauth2_grant:read", ({ user }) => `{ oauth2Grants(user: "${user}") { nodes { ip } } }`, undefined, { on: everywhere, seen: ["user:read"] });
+  operation("revokeOAuth2Grant", "oauth2_grant:delete", "oauth2_grant:delete", change("revokeOAuth2Grant", ({ grant }) => `id: "${grant}"`), undefined, { on: everywhere, seen: ["oauth2_grant:read"], kinds: ["session", "token"] });
+  operation("revokeOAuth2AppGrants", "signed in", "oauth2_grant:delete", change("revokeOAuth2AppGrants", ({ app }) => `clientId: "${app}"`), ({ app }) => ["DELETE", `/oauth2/tokens?client_id=${app}`], { kinds: ["session", "token"] });
+  operation("oauth2Settings", "deployment_config:read", "deployment_config:read", "{ oauth2Settings { dynamicRegistration } }");
+  operation("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", change("updateOAuth2Settings", () => ""));
 
   const proxy = { kinds: ["proxy"], outcome: "NOT_FOUND" };
   operation("registerWorkspaceProxy", "signed in", "", change("registerWorkspaceProxy", () => `accessUrl: "x", replicaId: "${newId()}"`), undefined, { ...proxy, outcome: "BAD_USER_INPUT" });

@@ -23,6 +23,11 @@ export interface Stage {
   ownKey: string;
   note: string;
   ownNote: string;
+  /** An OAuth2 application of an administrator with a secret, and grants of the victim and of the actor for it. */
+  app: string;
+  appSecret: string;
+  grant: string;
+  ownGrant: string;
 }
 
 export interface Part {
@@ -51,6 +56,10 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     ownKey: randomText(10),
     note: newId(),
     ownNote: newId(),
+    app: newId(),
+    appSecret: newId(),
+    grant: newId(),
+    ownGrant: newId(),
   };
   const session = newToken("session");
   const { actor, organization, victim, holder, newcomer, bot, group, team } = stage;
@@ -108,6 +117,16 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     value_nonce: "\\x",
     value_ciphertext: "\\x",
   });
+  const grant = (id: string, user_id: string) => ({
+    id,
+    user_id,
+    client_id: stage.app,
+    scopes: ["all"],
+    audiences: [],
+    created_at: "now",
+    last_used_at: "now",
+    expires_at: "tomorrow",
+  });
   await insert(w, {
     organizations: [{ ...times, id: organization, name: nameOf(organization) }],
     users: [user(actor, siteRoles), user(victim), user(holder, ["auditor"]), user(newcomer), user(bot, [], true)],
@@ -129,6 +148,32 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
       ...(roles ? [groupMember(team, actor)] : []),
     ],
     group_ai_budgets: [{ ...times, group_id: team, spend_limit_micros: 5 }],
+    oauth2_clients: [
+      {
+        ...times,
+        id: stage.app,
+        kind: "admin",
+        type: "confidential",
+        name: nameOf(stage.app),
+        icon: "",
+        redirect_uris: ["https://app.example.com/"],
+        pkce_required: false,
+        grant_types: ["authorization_code"],
+        metadata: {},
+        is_disabled: false,
+      },
+    ],
+    oauth2_client_secrets: [
+      {
+        ...times,
+        id: stage.appSecret,
+        client_id: stage.app,
+        key: randomText(10),
+        secret_hash: "\\x",
+        suffix: "abcdef",
+      },
+    ],
+    oauth2_grants: [grant(stage.grant, victim), grant(stage.ownGrant, actor)],
     inbox_notifications: [note(stage.note, victim), note(stage.ownNote, actor)],
     user_secrets: [secret(victim), secret(actor)],
     inbox_cursors: [actor, victim].map((user_id) => ({ user_id, last_seq: 1, unread_count: 1 })),

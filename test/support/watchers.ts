@@ -1,6 +1,7 @@
 // Clients of the live inbox, one per transport, that collect what they receive.
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { credentialHeader } from "./world.js";
 
 export interface Told {
   id: string;
@@ -47,7 +48,7 @@ const told = ({ notification: { id, title, content }, unread_count }: WireItem, 
 
 const webSocket: Connect = async (url, token, { query = "", headers = {} } = {}) => {
   const socket = new WebSocket(`${url.replace("http", "ws")}${path}${query}`, {
-    headers: { "Service-Session-Token": token, ...headers },
+    headers: { ...credentialHeader(token), ...headers },
   });
   const items: Told[] = [];
   socket.on("message", (data) => items.push(told(JSON.parse((data as Buffer).toString()) as WireItem)));
@@ -71,7 +72,7 @@ async function streamed(
 ) {
   const aborted = new AbortController();
   const response = await fetch(`${url}${path}${query}`, {
-    headers: { "Service-Session-Token": token, Accept: accept, ...headers },
+    headers: { ...credentialHeader(token), Accept: accept, ...headers },
     signal: aborted.signal,
   });
   if (response.status !== 200) throw new Error(`Rejected with ${response.status}.`);

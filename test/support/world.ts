@@ -42,7 +42,7 @@ export class GraphqlFailure extends Error {
 }
 
 /** OAuth2 access tokens are accepted as bearer tokens only. */
-const credentialHeader = (token: string): Record<string, string> =>
+export const credentialHeader = (token: string): Record<string, string> =>
   token.startsWith("stw_oa_") ? { Authorization: `Bearer ${token}` } : { "Service-Session-Token": token };
 
 /** A client with one credential, or an anonymous one. */

@@ -10,6 +10,7 @@ import {
 } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { isUuid } from "../kernel/text.js";
+import { isLive } from "../oauth2/grants.js";
 
 /** A resource whose objects can be checked by id. */
 export type StoredResource =
@@ -48,6 +49,11 @@ const proxies = statement<Stored<"workspace_proxy">>(`
   select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
   union all select id from deployment where id = any($1::uuid[])`);
 
+const apps = statement<Stored<"oauth2_app">>(`
+  select c.id, c.kind = 'admin' as "isAdminMade", exists (
+    select from oauth2_grants g where g.client_id = c.id and g.user_id = $2 and ${isLive}) as "isGranted"
+  from oauth2_clients c where c.id = any($1::uuid[])`);
+
 const noneYet = () => Promise.resolve([]);
 
 const readers: { [R in StoredResource]: ReadTargets<R> } = {
@@ -57,7 +63,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
   template: noneYet,
   workspace: noneYet,
   task: noneYet,
-  oauth2_app: noneYet,
+  oauth2_app: (ctx, ids) => ctx.rows(apps, ids, userIdOf(ctx.actor) ?? null),
   workspace_proxy: (ctx, ids) => ctx.rows(proxies, ids),
 };
 

@@ -46,6 +46,8 @@ export const clientColumns = columnsOf(OAuth2Client, "c", [
   "documentUrl",
   "metadata",
   "lastUsedAt",
+  "createdById",
+  "createdIp",
   "createdAt",
   "updatedAt",
   "isDisabled",

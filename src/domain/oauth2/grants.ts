@@ -41,6 +41,9 @@ export interface GrantRow extends RowOf<typeof grantColumns> {
   revokeReason: RevokeReason | null;
 }
 
+/** The condition that a grant `g` has not ended. */
+export const isLive = "g.revoked_at is null and g.expires_at > now()";
+
 /** A new grant. Lifetimes are in milliseconds. */
 export interface NewGrant {
   userId: string;

@@ -1,6 +1,7 @@
+import { authorize } from "../authorization/authorization.js";
+import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
 
 /** What owners decide about OAuth2. Null: the configuration of the server decides. */
 export interface OAuth2Settings {
@@ -13,6 +14,26 @@ export const oauth2Setting = siteSetting<OAuth2Settings>("oauth2", { dynamicRegi
 export async function mayRegister(ctx: Context): Promise<boolean> {
   const { dynamicRegistration } = await readSiteSetting(ctx, oauth2Setting);
   return dynamicRegistration ?? ctx.config.oauth2DynamicRegistration;
+}
+
+export function readOAuth2Settings(ctx: Context): Promise<OAuth2Settings> {
+  authorize(ctx.actor, "deployment_config:read");
+  return readSiteSetting(ctx, oauth2Setting);
+}
+
+/** Replaces the settings. */
+export async function updateOAuth2Settings(
+  ctx: Context,
+  { dynamicRegistration: given }: Partial<OAuth2Settings>,
+): Promise<OAuth2Settings> {
+  authorize(ctx.actor, "deployment_config:update");
+  const settings: OAuth2Settings = { dynamicRegistration: given ?? null };
+  const { dynamicRegistration: old } = await replaceSiteSetting(ctx, oauth2Setting, settings);
+  if (old !== settings.dynamicRegistration) {
+    const diff = { dynamicRegistration: { old, new: settings.dynamicRegistration } };
+    ctx.audit({ action: "update", resourceType: "oauth2_settings", diff });
+  }
+  return settings;
 }
 
 /** Throws NOT_FOUND if the deployment is no authorization server. Administration of applications is always available. */

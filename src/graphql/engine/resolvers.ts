@@ -13,6 +13,11 @@ import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
 import { NotificationsResolver } from "../notifications.js";
+import { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
+import { OAuth2AppsResolver } from "../oauth2/apps.js";
+import { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";
+import { OAuth2GrantsResolver } from "../oauth2/grants.js";
+import { OAuth2SettingsResolver } from "../oauth2/settings.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
 import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
 import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
@@ -51,6 +56,11 @@ export const resolvers: Function[] = [
   NotificationsResolver,
   OAuth2AuthorizationResolver,
   OAuth2DeviceConsentResolver,
+  OAuth2AppChangesResolver,
+  OAuth2AppSecretsResolver,
+  OAuth2AppsResolver,
+  OAuth2GrantsResolver,
+  OAuth2SettingsResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,
@@ -59,6 +69,7 @@ export const resolvers: Function[] = [
   ProxyReportsResolver,
   PublicUsersResolver,
   QuietHoursResolver,
+  SecretsOfOAuth2AppsResolver,
   TokensResolver,
   UserSecretsResolver,
   UsersResolver,

@@ -1,0 +1,126 @@
+import type { Config } from "../../config/config.js";
+import { isScope, scopeCatalog } from "../authorization/authorization.js";
+import { type Problems, quote } from "../kernel/errors.js";
+import { iconProblem, proseProblem } from "../kernel/text.js";
+import { canonicalResource, mostResources, ownResources } from "./audiences.js";
+import { type ClientRow, GrantType } from "./clients.js";
+import { redirectUriProblem, redirectUrisProblems, type Registrant } from "./redirect-uris.js";
+
+/** The fields of an application that owners set. Absent ones keep their value. */
+export interface AppFields {
+  name?: string | null;
+  icon?: string | null;
+  /** Replaces the first redirect URI. Not to be combined with `redirectUris`. */
+  callbackUrl?: string | null;
+  redirectUris?: string[] | null;
+  pkceRequired?: boolean | null;
+  scopeCeiling?: string[] | null;
+  grantTypes?: GrantType[] | null;
+  serviceUserId?: string | null;
+  /** URIs for which the application is the resource server. */
+  resourceIndicators?: string[] | null;
+  disabled?: boolean | null;
+}
+
+/** The columns that owners set. */
+export type AppSettings = Pick<
+  ClientRow,
+  "name" | "icon" | "redirectUris" | "pkceRequired" | "scopeCeiling" | "grantTypes" | "serviceUserId" | "isDisabled"
+>;
+
+/** The settings of an application after a change. */
+export function changed(before: AppSettings, fields: AppFields): AppSettings {
+  const { callbackUrl } = fields;
+  const uris = fields.redirectUris ?? (callbackUrl == null ? [] : [callbackUrl, ...before.redirectUris.slice(1)]);
+  return {
+    name: fields.name?.trim() ?? before.name,
+    icon: fields.icon ?? before.icon,
+    redirectUris: fields.redirectUris || callbackUrl != null ? [...new Set(uris)] : before.redirectUris,
+    pkceRequired: fields.pkceRequired ?? before.pkceRequired,
+    scopeCeiling: fields.scopeCeiling ? [...new Set(fields.scopeCeiling)] : before.scopeCeiling,
+    grantTypes: fields.grantTypes ? [...new Set(fields.grantTypes)] : before.grantTypes,
+    serviceUserId: fields.serviceUserId ?? before.serviceUserId,
+    isDisabled: fields.disabled ?? before.isDisabled,
+  };
+}
+
+/** The violated rule of a name without white space around it. */
+export function appNameProblem(name: string): string | undefined {
+  if (name === "") return "Must be 1 to 64 characters long.";
+  if (/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(name))
+    return "Must not have control characters and characters that change the direction of text.";
+  return proseProblem(name, 64);
+}
+
+/** Adds the faults of given fields of an application, and of what they result in. */
+export function addProblems(
+  problems: Problems,
+  { kind, type }: Pick<ClientRow, "kind" | "type">,
+  fields: AppFields,
+  after: AppSettings,
+): void {
+  if (fields.name != null) problems.add("name", appNameProblem(after.name));
+  if (fields.icon != null) problems.add("icon", iconProblem(fields.icon));
+  addRedirectProblems(problems, kind === "admin" ? "administrator" : "anybody", fields, after);
+  const isPkceOptional = kind === "admin" && type === "confidential";
+  if (!after.pkceRequired && !isPkceOptional)
+    problems.add("pkceRequired", "Must be true for applications that are public or registered themselves.");
+  if (fields.scopeCeiling) addScopeProblems(problems, fields.scopeCeiling);
+  if (fields.grantTypes || fields.serviceUserId != null) addGrantTypeProblems(problems, type, after);
+}
+
+function addRedirectProblems(problems: Problems, registrant: Registrant, fields: AppFields, after: AppSettings): void {
+  const { callbackUrl, redirectUris } = fields;
+  if (callbackUrl != null) {
+    problems.add("callbackUrl", redirectUriProblem(callbackUrl, registrant));
+    if (redirectUris) problems.add("callbackUrl", "Cannot be combined with redirectUris.");
+  }
+  for (const [index, problem] of redirectUrisProblems(redirectUris ?? [], registrant))
+    problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
+  if (after.redirectUris.length === 0 && after.grantTypes.includes(GrantType.AUTHORIZATION_CODE))
+    problems.add("redirectUris", "Must have at least one URI, unless the authorization code grant is disabled.");
+}
+
+function addScopeProblems(problems: Problems, scopes: readonly string[]): void {
+  const most = scopeCatalog.length;
+  const isFew = scopes.length > 0 && scopes.length <= most;
+  problems.add("scopeCeiling", isFew ? undefined : `Must name 1 to ${most} scopes.`);
+  for (const [index, scope] of scopes.slice(0, most).entries())
+    problems.add(`scopeCeiling[${index}]`, isScope(scope) ? undefined : `There is no scope ${quote(scope)}.`);
+}
+
+/** The grant types that a refresh token can follow, or that need none. */
+const initial = [GrantType.AUTHORIZATION_CODE, GrantType.CLIENT_CREDENTIALS, GrantType.DEVICE_CODE];
+
+function addGrantTypeProblems(
+  problems: Problems,
+  type: ClientRow["type"],
+  { grantTypes, serviceUserId }: AppSettings,
+): void {
+  if (!initial.some((each) => grantTypes.includes(each)))
+    problems.add("grantTypes", "Must have a type that begins a grant: refresh tokens only continue one.");
+  if (!grantTypes.includes(GrantType.CLIENT_CREDENTIALS)) return;
+  if (type === "public")
+    problems.add("grantTypes", "Must not have client credentials: the application has no secrets.");
+  if (serviceUserId === null) problems.add("serviceUserId", "Is required for the grant type of client credentials.");
+}
+
+/** Returns resource indicators in canonical form, in order, and adds their faults. */
+export function readResources(problems: Problems, uris: readonly string[], config: Config): string[] {
+  if (uris.length > mostResources) problems.add("resourceIndicators", `Must be at most ${mostResources} URIs.`);
+  const read = uris.slice(0, mostResources).map((uri, index) => {
+    const canonical = canonicalResource(uri);
+    problems.add(`resourceIndicators[${index}]`, resourceProblem(canonical, config));
+    return canonical ?? "";
+  });
+  return [...new Set(read)].sort();
+}
+
+function resourceProblem(canonical: string | undefined, config: Config): string | undefined {
+  if (canonical === undefined)
+    return "Must be an http or https URL of at most 2048 bytes without fragment and user information.";
+  const isOurs = ownResources(config).some(
+    (own) => canonical === own || canonical.startsWith(`${own}/`) || canonical.startsWith(`${own}?`),
+  );
+  return isOurs ? "Must not be a URL of this server." : undefined;
+}

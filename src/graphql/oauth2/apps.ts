@@ -1,0 +1,220 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { Page } from "../../domain/kernel/page.js";
+import {
+  type AppEndpoints,
+  endpointsOf,
+  findApp,
+  listApps,
+  registrantOf,
+  resourcesOfApps,
+} from "../../domain/oauth2/apps.js";
+import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
+import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
+import { PublicUserType } from "../users/users.js";
+
+registerEnumType(ClientKind, {
+  name: "OAuth2AppKind",
+  description: "How an OAuth2 application came to be.",
+  valuesConfig: {
+    ADMIN: { description: "Created by an owner." },
+    DYNAMIC: { description: "Registered itself (RFC 7591)." },
+    DOCUMENT: { description: "Described by a metadata document, whose URL is its client ID." },
+  },
+});
+
+registerEnumType(ClientType, {
+  name: "OAuth2AppType",
+  description: "Whether an OAuth2 application can keep a secret (RFC 6749).",
+  valuesConfig: {
+    CONFIDENTIAL: { description: "It authenticates with a secret." },
+    PUBLIC: { description: "It has no secrets, such as a program on the machine of its user." },
+  },
+});
+
+registerEnumType(GrantType, {
+  name: "OAuth2GrantType",
+  description: "A way in which an OAuth2 application gets tokens.",
+  valuesConfig: {
+    AUTHORIZATION_CODE: { description: "A user gives consent in the browser (RFC 6749)." },
+    REFRESH_TOKEN: { description: "A refresh token is exchanged for new tokens (RFC 6749)." },
+    CLIENT_CREDENTIALS: { description: "The application acts as a service account (RFC 6749)." },
+    DEVICE_CODE: { description: "A user enters a code that a device displays (RFC 8628)." },
+  },
+});
+
+@ObjectType("OAuth2AppEndpoints", {
+  simpleResolvers: true,
+  description: "The URLs at which an OAuth2 application uses this server.",
+})
+class OAuth2AppEndpointsType implements AppEndpoints {
+  @Field(() => Url, { description: "Where the browser of the user is sent for consent." }) authorization!: string;
+  @Field(() => Url, { description: "Where codes and refresh tokens are exchanged for tokens." }) token!: string;
+  @Field(() => Url, { description: "Where tokens are revoked." }) tokenRevoke!: string;
+  @Field(() => Url, {
+    nullable: true,
+    description: "Where devices request codes; null unless the application may use device codes.",
+  })
+  deviceAuthorization!: string | null;
+}
+
+@ReadWith("oauth2_app:read", "id", "name", "icon")
+@ObjectType("OAuth2App", {
+  simpleResolvers: true,
+  description: "A program that users can give access to their account, or the resource server of an external resource.",
+})
+export class OAuth2AppType implements Omit<
+  ClientRow,
+  "authMethod" | "serviceUserId" | "createdById" | "createdIp" | "isDisabled"
+> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => ClientKind, { description: "How the application came to be." }) kind!: ClientKind;
+  @Field(() => ClientType, { description: "Whether the application can keep a secret; never changes." })
+  type!: ClientType;
+  @Field(() => String, { description: "Name, not necessarily unique." }) name!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => [String], {
+    description:
+      "URIs that the browser may be sent to after consent. For http on a loopback host, the port is not compared.",
+  })
+  redirectUris!: string[];
+  @Field(() => Boolean, { description: "Whether authorization requires a code challenge (PKCE, RFC 7636)." })
+  pkceRequired!: boolean;
+  @Field(() => [String], {
+    nullable: true,
+    description: "The widest scopes that the application can get; null for no limit.",
+  })
+  scopeCeiling!: string[] | null;
+  @Field(() => [GrantType], { description: "The ways in which the application may get tokens." })
+  grantTypes!: GrantType[];
+  @Field(() => String, {
+    nullable: true,
+    description: "URL of the metadata document that describes the application; null for other kinds.",
+  })
+  documentUrl!: string | null;
+  @Field(() => JSONObject, { description: "What the application registered about itself, in the names of RFC 7591." })
+  metadata!: Record<string, unknown>;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the application last got tokens, accurate to 5 minutes; null if never.",
+  })
+  lastUsedAt!: string | null;
+  @Field(() => DateTime, { description: "When the application was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the application was last updated." }) updatedAt!: string;
+}
+
+@ObjectType("OAuth2AppConnection", { description: "A page of OAuth2 applications." })
+class OAuth2AppConnection extends connectionOf("OAuth2App", () => OAuth2AppType) {}
+
+@ArgsType()
+class OAuth2AppsArgs extends PageArgs {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Search text: parts of the name, case-insensitive, and `kind:` with `admin`, `dynamic` or `document`. All terms must match.",
+  })
+  q?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Lists the applications that this user has granted access: ID, username, or `me`. Other users than the caller require permission to read their grants.",
+  })
+  user?: string | null;
+}
+
+@Resolver(() => OAuth2AppType)
+export class OAuth2AppsResolver {
+  @Needs("oauth2_app:read")
+  @Query(() => OAuth2AppType, {
+    nullable: true,
+    description:
+      "Returns an OAuth2 application. Every user may read those of administrators and those that they granted access.",
+  })
+  oauth2App(
+    @Arg("id", () => UUID, { description: "ID of the application." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<ClientRow> {
+    return findApp(ctx, id);
+  }
+
+  @Needs("oauth2_app:read")
+  @ByArguments<OAuth2AppsArgs>(({ user }) => (user ? { needs: ["oauth2_grant:read"] } : {}))
+  @Query(() => OAuth2AppConnection, {
+    description: "Lists the OAuth2 applications that the caller may read, by name and ID.",
+  })
+  oauth2Apps(@Args() args: OAuth2AppsArgs, @Ctx() ctx: Context): Promise<Page<ClientRow>> {
+    return listApps(ctx, args);
+  }
+
+  @FieldResolver(() => String, { description: "The `client_id` of the application in the OAuth2 protocol." })
+  clientId(@Root() app: ClientRow): string {
+    return clientIdOf(app);
+  }
+
+  @FieldResolver(() => String, { nullable: true, description: "The first redirect URI; null if there is none." })
+  callbackUrl(@Root() { redirectUris: [first] }: ClientRow): string | null {
+    return first ?? null;
+  }
+
+  @FieldResolver(() => Boolean, {
+    description: "Whether the application can neither get tokens nor use those that it has.",
+  })
+  disabled(@Root() { isDisabled }: ClientRow): boolean {
+    return isDisabled;
+  }
+
+  @FieldResolver(() => OAuth2AppEndpointsType, { description: "The URLs at which the application uses this server." })
+  endpoints(@Root() app: ClientRow, @Ctx() ctx: Context): AppEndpoints {
+    return endpointsOf(app, ctx.config);
+  }
+
+  @CountsAs(2)
+  @FieldResolver(() => [String], {
+    description: "URIs for which the application is the resource server (RFC 8707), in canonical form.",
+  })
+  resourceIndicators(@Root() { id }: ClientRow, @Ctx() ctx: Context): Promise<string[]> {
+    return ctx.load(resourcesOfApps, id);
+  }
+
+  @FieldResolver(() => PublicUserType, {
+    nullable: true,
+    description: "Service account that the application acts as with client credentials; null if none is set.",
+  })
+  serviceUser(@Root() { serviceUserId }: ClientRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
+    return serviceUserId === null ? null : ctx.load(usersById, serviceUserId);
+  }
+
+  @FieldResolver(() => PublicUserType, {
+    nullable: true,
+    description:
+      "User who created the application; null if it registered itself, or for callers who may not change it.",
+  })
+  createdBy(@Root() app: ClientRow, @Ctx() ctx: Context): Promise<UserRow | undefined> | null {
+    const { createdById } = registrantOf(ctx, app);
+    return createdById === null ? null : ctx.load(usersById, createdById);
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "IP address that created the application; null if unknown, or for callers who may not change it.",
+  })
+  createdIp(@Root() app: ClientRow, @Ctx() ctx: Context): string | null {
+    return registrantOf(ctx, app).createdIp;
+  }
+}

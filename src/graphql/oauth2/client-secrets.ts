@@ -1,0 +1,106 @@
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  type ClientSecretRow,
+  type CreateClientSecret,
+  createClientSecret,
+  deleteClientSecret,
+  maskedSecret,
+  secretsOfApp,
+} from "../../domain/oauth2/client-secrets.js";
+import type { ClientRow } from "../../domain/oauth2/clients.js";
+import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { OAuth2AppType } from "./apps.js";
+
+@ReadWith("oauth2_app_secret:read", "id")
+@ObjectType("OAuth2AppSecret", {
+  simpleResolvers: true,
+  description: "A secret that an OAuth2 application authenticates with. Its text is returned only once.",
+})
+class OAuth2AppSecretType implements Omit<ClientSecretRow, "clientId" | "suffix"> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => DateTime, { description: "When the secret was created." }) createdAt!: string;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the application last used the secret, accurate to 5 minutes; null if never.",
+  })
+  lastUsedAt!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "When the secret expires; null if never." })
+  expiresAt!: string | null;
+}
+
+@InputType({ description: "Input of `createOAuth2AppSecret`." })
+class CreateOAuth2AppSecretInput implements CreateClientSecret {
+  @Field(() => UUID, { description: "ID of the application." }) app!: string;
+  @Field(() => DateTime, { nullable: true, description: "When the secret expires. Default: never." })
+  expiresAt?: string | null;
+}
+
+@InputType({ description: "Input of `deleteOAuth2AppSecret`." })
+class DeleteOAuth2AppSecretInput {
+  @Field(() => UUID, { description: "ID of the application." }) app!: string;
+  @Field(() => UUID, { description: "ID of the secret." }) id!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `createOAuth2AppSecret`." })
+class CreateOAuth2AppSecretPayload {
+  @Covers()
+  @Field(() => OAuth2AppSecretType, { description: "The new secret." })
+  oauth2AppSecret!: ClientSecretRow;
+  @Field(() => String, { description: "Text of the secret. Returned only once." }) clientSecretFull!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteOAuth2AppSecret`." })
+class DeleteOAuth2AppSecretPayload {
+  @Field(() => OAuth2AppSecretType, { description: "The deleted secret." }) oauth2AppSecret!: ClientSecretRow;
+}
+
+@Resolver(() => OAuth2AppSecretType)
+export class OAuth2AppSecretsResolver {
+  @FieldResolver(() => String, { description: "`****` and the last 6 characters of the secret." })
+  clientSecretTruncated(@Root() secret: ClientSecretRow): string {
+    return maskedSecret(secret);
+  }
+
+  @Needs("oauth2_app_secret:create")
+  @OpenTo("session", "token")
+  @Mutation(() => CreateOAuth2AppSecretPayload, {
+    description: "Creates a secret of a confidential OAuth2 application, of which it can have 10 at a time.",
+  })
+  async createOAuth2AppSecret(
+    @Arg("input", () => CreateOAuth2AppSecretInput, { description: "The new secret." })
+    input: CreateOAuth2AppSecretInput,
+    @Ctx() ctx: Context,
+  ): Promise<CreateOAuth2AppSecretPayload> {
+    const { secret, text } = await createClientSecret(ctx, input);
+    return { oauth2AppSecret: secret, clientSecretFull: text };
+  }
+
+  @Needs("oauth2_app_secret:delete")
+  @Mutation(() => DeleteOAuth2AppSecretPayload, {
+    description:
+      "Deletes a secret of an OAuth2 application, and ends the grants whose latest tokens the application got with it.",
+  })
+  async deleteOAuth2AppSecret(
+    @Arg("input", () => DeleteOAuth2AppSecretInput, { description: "The secret to delete." })
+    input: DeleteOAuth2AppSecretInput,
+    @Ctx() ctx: Context,
+  ): Promise<DeleteOAuth2AppSecretPayload> {
+    return { oauth2AppSecret: await deleteClientSecret(ctx, input) };
+  }
+}
+
+@Resolver(() => OAuth2AppType)
+export class SecretsOfOAuth2AppsResolver {
+  @Needs("oauth2_app_secret:read")
+  @Covers()
+  @CountsAs(10)
+  @FieldResolver(() => [OAuth2AppSecretType], {
+    nullable: true,
+    description: "The secrets of the application, oldest first. Null, with an error, for callers other than owners.",
+  })
+  secrets(@Root() app: ClientRow, @Ctx() ctx: Context): Promise<ClientSecretRow[]> {
+    return secretsOfApp(ctx, app);
+  }
+}

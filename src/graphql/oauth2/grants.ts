@@ -1,0 +1,159 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import { type ClientRow, clientsById } from "../../domain/oauth2/clients.js";
+import { type GrantRow, RevokeReason } from "../../domain/oauth2/grants.js";
+import {
+  grantsById,
+  type GrantsQuery,
+  listGrants,
+  revokeGrant,
+  revokeOwnGrants,
+} from "../../domain/oauth2/user-grants.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
+import { Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { PublicUserType } from "../users/users.js";
+import { OAuth2AppType } from "./apps.js";
+
+registerEnumType(RevokeReason, {
+  name: "OAuth2GrantRevokeReason",
+  description: "Why a grant ended before its time.",
+  valuesConfig: {
+    REVOKED: { description: "The user, an administrator, or the application revoked it." },
+    CODE_REPLAY: { description: "An authorization code was used twice." },
+    REFRESH_REUSE: { description: "A spent refresh token was used again." },
+    SECRET_DELETED: { description: "The secret that the application used was deleted." },
+    PASSWORD_RESET: { description: "The password of the user was reset." },
+    USER_SUSPENDED: { description: "The user was suspended." },
+    USER_DELETED: { description: "The user was deleted." },
+    SUPERSEDED: { description: "The user granted the application access too often." },
+  },
+});
+
+@ReadWith("oauth2_grant:read", "id")
+@ObjectType("OAuth2Grant", {
+  simpleResolvers: true,
+  description: "The access that a user granted to an OAuth2 application. Its tokens end with it.",
+})
+export class OAuth2GrantType implements Omit<GrantRow, "userId" | "clientId"> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => [String], { description: "Scopes that the user granted." }) scopes!: string[];
+  @Field(() => [String], {
+    description: "Resources that the user granted access to (RFC 8707); empty for the whole of this server.",
+  })
+  audiences!: string[];
+  @Field(() => String, { nullable: true, description: "IP address from which access was granted." }) ip!: string | null;
+  @Field(() => DateTime, { description: "When access was granted." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the application last used the grant, accurate to 5 minutes." })
+  lastUsedAt!: string;
+  @Field(() => DateTime, { description: "When the grant expires." }) expiresAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When the grant was revoked; null if it was not." })
+  revokedAt!: string | null;
+  @Field(() => RevokeReason, { nullable: true, description: "Why the grant was revoked; null if it was not." })
+  revokeReason!: RevokeReason | null;
+}
+
+const OAuth2GrantConnection = connectionOf("OAuth2Grant", () => OAuth2GrantType, mostCounted);
+
+@ArgsType()
+class OAuth2GrantsArgs extends PageArgs implements GrantsQuery {
+  @Field(() => String, {
+    nullable: true,
+    description: "User who granted access: ID, username, or `me`. Default: all users whose grants the caller may read.",
+  })
+  user?: string | null;
+
+  @Field(() => UUID, { nullable: true, description: "ID of the application that has access." }) app?: string | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to list grants that were revoked or expired, too. Default: false.",
+  })
+  includeEnded?: boolean | null;
+}
+
+@InputType({ description: "Input of `revokeOAuth2Grant`." })
+class RevokeOAuth2GrantInput {
+  @Field(() => UUID, { description: "ID of the grant." }) id!: string;
+}
+
+@InputType({ description: "Input of `revokeOAuth2AppGrants`." })
+class RevokeOAuth2AppGrantsInput {
+  @Field(() => String, { description: "The `client_id` of the application." }) clientId!: string;
+}
+
+@ObjectType({ description: "Payload of `revokeOAuth2Grant`." })
+class RevokeOAuth2GrantPayload {
+  @Field(() => OAuth2GrantType, { description: "The grant, which has ended." })
+  oauth2Grant(@Root() { id }: { id: string }, @Ctx() ctx: Context): Promise<GrantRow> {
+    return ctx.load(grantsById, id);
+  }
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `revokeOAuth2AppGrants`." })
+class RevokeOAuth2AppGrantsPayload {
+  @Field(() => Int, { description: "Number of revoked grants." }) revokedCount!: number;
+}
+
+@Resolver(() => OAuth2GrantType)
+export class OAuth2GrantsResolver {
+  @Needs("oauth2_grant:read")
+  @Query(() => OAuth2GrantConnection, {
+    description:
+      "Lists the grants that the caller may read, newest first: their own, or for owners and user admins, all.",
+  })
+  oauth2Grants(@Args() args: OAuth2GrantsArgs, @Ctx() ctx: Context): Promise<Page<GrantRow>> {
+    return listGrants(ctx, args);
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "User who granted access." })
+  user(@Root() { userId }: GrantRow, @Ctx() ctx: Context): Promise<UserRow | undefined> {
+    return ctx.load(usersById, userId);
+  }
+
+  @FieldResolver(() => OAuth2AppType, { description: "Application that has access." })
+  app(@Root() { clientId }: GrantRow, @Ctx() ctx: Context): Promise<ClientRow> {
+    return ctx.load(clientsById, clientId);
+  }
+
+  @Needs("oauth2_grant:delete")
+  @OpenTo("session", "token")
+  @Mutation(() => RevokeOAuth2GrantPayload, { description: "Ends a grant and all of its tokens immediately." })
+  async revokeOAuth2Grant(
+    @Arg("input", () => RevokeOAuth2GrantInput, { description: "The grant to revoke." }) { id }: RevokeOAuth2GrantInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ id: string }> {
+    return { id: await revokeGrant(ctx, id) };
+  }
+
+  @Needs("oauth2_grant:delete")
+  @OpenTo("session", "token")
+  @Mutation(() => RevokeOAuth2AppGrantsPayload, {
+    description: "Ends all grants of the caller for an OAuth2 application, and their tokens.",
+  })
+  async revokeOAuth2AppGrants(
+    @Arg("input", () => RevokeOAuth2AppGrantsInput, { description: "The application." })
+    { clientId }: RevokeOAuth2AppGrantsInput,
+    @Ctx() ctx: Context,
+  ): Promise<RevokeOAuth2AppGrantsPayload> {
+    return { revokedCount: await revokeOwnGrants(ctx, clientId) };
+  }
+}

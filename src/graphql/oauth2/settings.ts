@@ -1,0 +1,52 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/settings.js";
+import { Needs, ReadWith } from "../engine/access.js";
+
+@ReadWith("deployment_config:read")
+@ObjectType("OAuth2Settings", {
+  simpleResolvers: true,
+  description: "Deployment-wide settings of the OAuth2 provider.",
+})
+class OAuth2SettingsType implements OAuth2Settings {
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether applications may register themselves; null if the configuration of the server decides.",
+  })
+  dynamicRegistration!: boolean | null;
+}
+
+@InputType({ description: "Input of `updateOAuth2Settings`, which replaces all settings." })
+class UpdateOAuth2SettingsInput implements Partial<OAuth2Settings> {
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether applications may register themselves. Default: the configuration of the server decides.",
+  })
+  dynamicRegistration?: boolean | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `updateOAuth2Settings`." })
+class UpdateOAuth2SettingsPayload {
+  @Field(() => OAuth2SettingsType, { description: "The settings after the update." }) oauth2Settings!: OAuth2Settings;
+}
+
+@Resolver()
+export class OAuth2SettingsResolver {
+  @Needs("deployment_config:read")
+  @Query(() => OAuth2SettingsType, { description: "Returns the deployment-wide settings of the OAuth2 provider." })
+  oauth2Settings(@Ctx() ctx: Context): Promise<OAuth2Settings> {
+    return readOAuth2Settings(ctx);
+  }
+
+  @Needs("deployment_config:update")
+  @Mutation(() => UpdateOAuth2SettingsPayload, {
+    description: "Replaces the deployment-wide settings of the OAuth2 provider.",
+  })
+  async updateOAuth2Settings(
+    @Arg("input", () => UpdateOAuth2SettingsInput, { description: "The new settings." })
+    input: UpdateOAuth2SettingsInput,
+    @Ctx() ctx: Context,
+  ): Promise<UpdateOAuth2SettingsPayload> {
+    return { oauth2Settings: await updateOAuth2Settings(ctx, input) };
+  }
+}
