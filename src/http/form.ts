@@ -14,6 +14,7 @@ export const isForm = ({ headers }: IncomingMessage): boolean => formType.test(h
 export async function readForm(request: IncomingMessage, limit = pageLimit): Promise<URLSearchParams> {
   if (request.headers["content-encoding"] !== undefined || !isForm(request))
     throw new TransportError(415, "Unsupported media type.");
-  const incomplete = () => new TransportError(400, "Validation failed.", "The form ended early.");
   return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
 }
+
+const incomplete = () => new TransportError(400, "Validation failed.", "The form ended early.");
