@@ -310,6 +310,10 @@ describe("the GraphQL schema", () => {
       "login",
       "requestOneTimePasscode",
       "changePasswordWithPasscode",
+      "issueOAuth2Token",
+      "oauth2Introspection",
+      "revokeOAuth2Token",
+      "startOAuth2Device",
     ]);
   });
 
@@ -329,6 +333,9 @@ describe("the GraphQL schema", () => {
       "oauth2DeviceRequest",
       "approveOAuth2Device",
       "denyOAuth2Device",
+      "issueOAuth2Token",
+      "revokeOAuth2Token",
+      "startOAuth2Device",
     ]);
   });
 
@@ -394,6 +401,8 @@ describe("the GraphQL schema", () => {
       // For workspace proxies.
       "AppConnectKey",
       "ApplicationTarget",
+      // For applications.
+      "OAuth2Introspection",
     ]);
   });
 

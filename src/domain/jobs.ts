@@ -5,7 +5,9 @@ import { auditPurge } from "./audit/log.js";
 import { connectionLogPurge } from "./connection-logs/list.js";
 import { minute } from "./kernel/purge.js";
 import { idempotencyKeyPurge } from "./notifications/custom.js";
+import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
+import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/failures.js";
@@ -24,6 +26,9 @@ interface Job {
 const jobs: readonly Job[] = [
   auditPurge,
   connectionLogPurge,
+  codePurge,
+  deviceCodePurge,
+  refreshTokenPurge,
   grantPurge,
   conversionPurge,
   idempotencyKeyPurge,

@@ -119,7 +119,7 @@ const OAuth2GrantSchema = defineEntity({
 export class OAuth2Grant extends OAuth2GrantSchema.class {}
 OAuth2GrantSchema.setClass(OAuth2Grant);
 
-/** Authorization codes: `stwc_<id>_<secret>`. Used and burnt ones are kept until they expire, to detect replays. */
+/** Authorization codes: `stwc_<id>_<secret>`. Used ones are kept for a day after they expired, to detect replays. */
 const OAuth2CodeSchema = defineEntity({
   name: "OAuth2Code",
   tableName: "oauth2_codes",

@@ -46,6 +46,8 @@ export class Baseline {
     try {
       checkPath(http);
       if (confidential.test(http.path)) state.headers["Cache-Control"] = "no-store";
+      // RFC 6749 §5.1, for caches of HTTP/1.0.
+      if (http.path.startsWith("/oauth2/")) state.headers.Pragma = "no-cache";
       await next();
     } catch (error) {
       state.response = this.#failureOf(error, state);

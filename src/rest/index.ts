@@ -19,6 +19,7 @@ import notifications from "./notifications.js";
 import { pageWith } from "./engine/page.js";
 import oauth2Apps from "./oauth2/apps.js";
 import oauth2Grants from "./oauth2/grants.js";
+import oauth2Tokens from "./oauth2/tokens.js";
 import { redirectWith } from "./engine/redirect.js";
 import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
@@ -36,6 +37,7 @@ export const areas: readonly Area[] = [
   groups,
   licenses,
   notifications,
+  oauth2Tokens,
   prebuilds,
   quietHours,
   userSecrets,

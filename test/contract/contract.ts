@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
+import { expect } from "chai";
 import { areas } from "../../src/rest/index.js";
-import { oauthDialect } from "../../src/rest/oauth2/dialect.js";
+import type { Answer } from "../support/world.js";
 
 export interface JsonSchema {
   type?: string;
@@ -42,13 +43,50 @@ export const modifying = new Set([
   "PUT /api/v2/notifications/templates/{notification_template}/method",
 ]);
 
+const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+const numbers = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "integer" }]));
+
+/** Operations beyond the contract, as specified by their RFC. */
+const beyond: ContractOperation[] = [
+  {
+    method: "POST",
+    path: "/oauth2/introspect",
+    status: 200,
+    open: true,
+    request: { properties: texts("client_id", "client_secret", "token", "token_type_hint") },
+    schema: {
+      properties: {
+        active: { type: "boolean" },
+        ...texts("scope", "client_id", "username", "sub", "iss", "token_type"),
+        ...numbers("iat", "exp"),
+        aud: { type: "array", items: { type: "string" } },
+      },
+      required: ["active"],
+    },
+  },
+  {
+    method: "POST",
+    path: "/oauth2/device_authorization",
+    status: 200,
+    open: true,
+    request: { properties: texts("client_id", "client_secret", "scope") },
+    schema: {
+      properties: {
+        ...texts("device_code", "user_code", "verification_uri", "verification_uri_complete"),
+        ...numbers("expires_in", "interval"),
+      },
+      required: ["device_code", "user_code", "verification_uri", "expires_in"],
+    },
+  },
+];
+
 const resolved = (schema: JsonSchema | undefined) =>
   schema?.$ref ? definitions[schema.$ref.split("/").at(-1)!] : schema;
 
 const nameOf = ({ method, path }: ContractOperation) => `${method} ${path}`;
 
 export const contract = new Map(
-  operations.map((operation) => [
+  [...operations, ...beyond].map((operation) => [
     nameOf(operation),
     {
       ...operation,
@@ -60,15 +98,12 @@ export const contract = new Map(
 
 /** The mounted rows, spelled as in the contract. */
 export const mounted = areas.flatMap(({ rows, dialect }) =>
-  rows.map(([method, path, , status]) => ({
-    name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`,
-    status,
-    isOAuth: dialect === oauthDialect,
-  })),
+  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status, dialect })),
 );
 
 /** Fields of responses beyond the contract, as specified by the area. */
 const additions: Record<string, Record<string, JsonSchema>> = {
+  "POST /oauth2/tokens": { scope: { type: "string" } },
   "POST /api/v2/workspaceproxies": { proxy_token: { type: "string" } },
   "PATCH /api/v2/workspaceproxies/{workspaceproxy}": { proxy_token: { type: "string" } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": {
@@ -131,4 +166,16 @@ export function wrongFields({ properties = {} }: JsonSchema): Record<string, unk
   return Object.fromEntries(
     Object.entries(properties).map(([key, { type }]) => [key, type === "string" ? { not: "text" } : "text"]),
   );
+}
+
+/** The faults that a 400 reports: as `validations`, or in the description of an error of OAuth2. */
+export function validationsOf({ body }: Answer): Array<{ field: string; detail: string }> {
+  if (body.error_description === undefined) return body.validations ?? [];
+  expect(body).to.include({ error: "invalid_request" });
+  const [message, ...faults] = body.error_description.split(/(?<=\.) /) as string[];
+  expect(message).to.equal("Validation failed.");
+  return faults.map((fault) => {
+    const [field, detail] = fault.split(": ") as [string, string];
+    return { field, detail };
+  });
 }

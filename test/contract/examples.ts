@@ -6,6 +6,7 @@ import { connect, disconnect, logPath, reported, visit } from "../support/connec
 import { madeUp } from "../support/licensing.js";
 import { authorizePath, oauthApp } from "../support/oauth2.js";
 import { appsPath, makeApp, makeGrant } from "../support/oauth2-grants.js";
+import { credentials, makeClient, makeCode, redeem, refresh, sendForm } from "../support/oauth2-tokens.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { eventually } from "../support/watchers.js";
 import type { Answer, World } from "../support/world.js";
@@ -594,6 +595,38 @@ export const examples: Record<string, Example> = {
     expect(await w.as({ token }).get(groups)).to.include({ status: 200 });
     const answer = await w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`);
     expect(await w.as({ token }).get(groups)).to.include({ status: 401 });
+    return answer;
+  },
+
+  "POST /oauth2/tokens": async (w) => {
+    const client = await makeClient(w);
+    const { code } = await makeCode(w, client, w.owner);
+    const { body } = await redeem(w, client, code);
+    const answer = await refresh(w, client, body.refresh_token);
+    expect(await w.as({ token: answer.body.access_token }).get(groups)).to.include({ status: 403 });
+    return answer;
+  },
+
+  "POST /oauth2/revoke": async (w) => {
+    const client = await makeClient(w);
+    const { body } = await redeem(w, client, (await makeCode(w, client, w.owner)).code);
+    const answer = await sendForm(w, "revoke", { client_id: client.id, token: body.refresh_token });
+    expect(await w.as({ token: body.access_token }).get(groups)).to.include({ status: 401 });
+    return answer;
+  },
+
+  "POST /oauth2/introspect": async (w) => {
+    const client = await makeClient(w);
+    const { body } = await redeem(w, client, (await makeCode(w, client, w.owner)).code);
+    const answer = await sendForm(w, "introspect", { ...credentials(client), token: body.access_token });
+    expect(answer.body).to.include({ active: true, sub: w.owner.id, client_id: client.id });
+    return answer;
+  },
+
+  "POST /oauth2/device_authorization": async (w) => {
+    const client = await makeClient(w);
+    const answer = await sendForm(w, "device_authorization", credentials(client));
+    expect(answer.body.user_code).to.match(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     return answer;
   },
 };

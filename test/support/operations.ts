@@ -211,6 +211,11 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("login", "signed in", "", change("login", () => `email: "", password: ""`), fixed("POST", "/users/login", {}), { ...open, outcome: "BAD_USER_INPUT" });
   operation("requestOneTimePasscode", "signed in", "", change("requestOneTimePasscode", () => `email: "x"`), fixed("POST", "/users/otp/request", {}), { ...open, outcome: "BAD_USER_INPUT" });
   operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x", oneTimePasscode: "", password: ""`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  const protocol = (method: string, path: string) => (): Request => [method, `/oauth2${path}`, {}];
+  operation("issueOAuth2Token", "signed in", "", change("issueOAuth2Token", () => `grantType: "x", clientId: "x"`), protocol("POST", "/tokens"), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("revokeOAuth2Token", "signed in", "", change("revokeOAuth2Token", () => `clientId: "x", token: ""`), protocol("POST", "/revoke"), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("oauth2Introspection", "signed in", "", `{ oauth2Introspection(input: { clientId: "x", token: "" }) { active } }`, protocol("POST", "/introspect"), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("startOAuth2Device", "signed in", "", change("startOAuth2Device", () => `clientId: ""`), protocol("POST", "/device_authorization"), { ...open, outcome: "BAD_USER_INPUT" });
 }
 
 /** The result of a request: `done` or the error code, and the missing scopes. */

@@ -37,6 +37,8 @@ export interface AuditEntry {
   action: AuditAction;
   /** The user of a sign-in, whose request is anonymous. Default: the actor of the request. */
   actorId?: string;
+  /** The OAuth2 application whose request, which is anonymous, has the effect. */
+  actor?: { kind: "oauth_client"; id: string };
   resourceType: string;
   resourceId?: string;
   /** A readable name of the resource, such as a username or email. */
@@ -73,8 +75,8 @@ export function auditStatement(
     insertAuditEvent,
     [
       newId(),
-      entry.actorId ?? idOf(actor) ?? null,
-      entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind,
+      entry.actor?.id ?? entry.actorId ?? idOf(actor) ?? null,
+      entry.actor?.kind ?? (entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind),
       actor.kind === "user" ? actor.credential.id : null,
       entry.action,
       entry.resourceType,

@@ -8,6 +8,8 @@ export const day = 24 * hour;
 export interface PurgeOptions {
   /** The column with the start of the retention: the time of creation or of expiry. */
   by: string;
+  /** A join of the table, `t`, with the table that has the column. */
+  join?: string;
   /** The retention in milliseconds. Default: 0. */
   keptFor?: number | ((config: Config) => number);
   /** Milliseconds from the end of a run to the start of the next. Default: an hour. */
@@ -25,11 +27,11 @@ export interface Purge {
  * Declares a job that deletes old rows of a table, in batches of 1000. Replicas may run it concurrently: each skips the
  * rows that another one is deleting.
  */
-export function purge(table: string, { by, keptFor = 0, every = hour }: PurgeOptions): Purge {
+export function purge(table: string, { by, join = "", keptFor = 0, every = hour }: PurgeOptions): Purge {
   const deleteOldest = statement<{ isDeleted: true }>(`
     delete from ${table} where ctid = any(array(
-      select ctid from ${table} where ${by} <= now() - make_interval(secs => $1)
-      order by ${by} limit 1000 for update skip locked
+      select t.ctid from ${table} t ${join} where ${by} <= now() - make_interval(secs => $1)
+      order by ${by} limit 1000 for update of t skip locked
     ))
     returning true as "isDeleted"`);
   return {

@@ -52,3 +52,23 @@ export async function requestedAudiences(ctx: Context, resource: readonly string
     throw oauthFailure("invalid_target", "A resource is unknown to this server.");
   return [...new Set(canonical)];
 }
+
+/**
+ * The audiences of a token: those of its grant, or the `resource` parameters among them. A resource of this server is
+ * among them if it is below one of them. Throws `invalid_target` (RFC 8707 §2.2).
+ */
+export function narrowedAudiences(
+  granted: readonly string[],
+  resource: readonly string[] | null | undefined,
+  config: Pick<Config, "accessUrl">,
+): string[] {
+  if (!resource || resource.length === 0) return [...granted];
+  const held = granted.length > 0 ? granted : [config.accessUrl];
+  const own = ownResources(config);
+  const isHeld = (uri: string | undefined): uri is string =>
+    uri !== undefined && (held.includes(uri) || (own.includes(uri) && held.some((each) => uri.startsWith(`${each}/`))));
+  const wanted = resource.slice(0, mostResources + 1).map(canonicalResource);
+  if (wanted.length > mostResources || !wanted.every(isHeld))
+    throw oauthFailure("invalid_target", "A resource is not among those that were granted.");
+  return [...new Set(wanted)];
+}

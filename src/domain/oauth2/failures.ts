@@ -32,3 +32,11 @@ export type OAuthErrorCode = keyof typeof codes;
 /** Returns a failure of the protocol. The description is for developers of applications and never contains secrets. */
 export const oauthFailure = (oauthError: OAuthErrorCode, description: string): DomainError =>
   new DomainError(codes[oauthError], description, { oauthError });
+
+/** Throws `invalid_request` that names all of the parameters without a value (RFC 6749 §5.2). */
+export function requireValues(values: Readonly<Record<string, string | null | undefined>>): void {
+  const missing = Object.keys(values).filter((field) => !values[field]);
+  if (missing.length === 0) return;
+  const validations = missing.map((field) => ({ field, detail: "Is required." }));
+  throw new DomainError("BAD_USER_INPUT", "Validation failed.", { validations, oauthError: "invalid_request" });
+}

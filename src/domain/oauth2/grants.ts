@@ -89,7 +89,7 @@ export type RevokedGrant = Pick<GrantRow, "id" | "userId" | "clientId">;
 // Two statements: the second sees tokens that were committed while the first waited for the row of their grant.
 const revokeWhere = (condition: string) =>
   statement<RevokedGrant>(`
-    update oauth2_grants set revoked_at = now(), revoke_reason = $2
+    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = $2
     where ${condition} and revoked_at is null and expires_at > now()
     returning id, user_id as "userId", client_id as "clientId"`);
 
@@ -104,6 +104,7 @@ async function revoke(
   which: Statement<RevokedGrant>,
   value: unknown,
   reason: RevokeReason,
+  by?: "application",
 ): Promise<RevokedGrant[]> {
   const revoked = await ctx.rows(which, value, reason);
   if (revoked.length === 0) return revoked;
@@ -113,15 +114,23 @@ async function revoke(
   );
   for (const { id, clientId } of revoked) {
     const diff = { app: { old: clientId }, reason: { new: reason } };
-    ctx.audit({ action: "revoke", resourceType: "oauth2_grant", resourceId: id, diff });
+    const actor = by && ({ kind: "oauth_client", id: clientId } as const);
+    ctx.audit({ action: "revoke", actor, resourceType: "oauth2_grant", resourceId: id, diff });
   }
   ctx.publish(...[...new Set(revoked.map(({ userId }) => userId))].map(userHint));
   return revoked;
 }
 
-/** Ends grants with all of their codes and tokens, on every replica within a second. Returns those that were live. */
-export const revokeGrants = (ctx: Context, ids: readonly string[], reason: RevokeReason): Promise<RevokedGrant[]> =>
-  revoke(ctx, byIds, ids, reason);
+/**
+ * Ends grants with all of their codes and tokens, on every replica within a second. `by` the application of the grants,
+ * if its request, which has no other actor, is the cause. Returns those that were live.
+ */
+export const revokeGrants = (
+  ctx: Context,
+  ids: readonly string[],
+  reason: RevokeReason,
+  by?: "application",
+): Promise<RevokedGrant[]> => revoke(ctx, byIds, ids, reason, by);
 
 /** Ends all grants of a user. */
 export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeReason): Promise<RevokedGrant[]> =>
@@ -131,5 +140,5 @@ export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeR
 export const revokeGrantsOfSecret = (ctx: Context, secretId: string): Promise<RevokedGrant[]> =>
   revoke(ctx, bySecret, secretId, "secret_deleted");
 
-/** Deletes grants, with their codes and refresh tokens, a week after they expired. */
+/** Deletes grants a week after they ended. */
 export const grantPurge = purge("oauth2_grants", { by: "expires_at", keptFor: 7 * day });

@@ -56,6 +56,13 @@ export class RateLimits {
     if (this.#api.limit > 0) enforce(request, this.#callers.take(callerOf(actor, request)));
   }
 
+  /** Counts a request by the OAuth2 application that it authenticated. Replaces the count of the request by its caller. */
+  countClient(source: Source, clientId: string): void {
+    if (this.#api.limit === 0) return;
+    this.#uncountCaller(source);
+    enforce(source.request, this.#callers.take(clientId));
+  }
+
   /** Counts an attempt to verify a secret, once per request, by its address. */
   async countAddress(request: RequestDetails): Promise<void> {
     if (this.#counted.has(request)) return;

@@ -18,6 +18,7 @@ import { OAuth2AppsResolver } from "../oauth2/apps.js";
 import { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";
 import { OAuth2GrantsResolver } from "../oauth2/grants.js";
 import { OAuth2SettingsResolver } from "../oauth2/settings.js";
+import { OAuth2TokensResolver } from "../oauth2/tokens.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
 import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
 import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
@@ -61,6 +62,7 @@ export const resolvers: Function[] = [
   OAuth2AppsResolver,
   OAuth2GrantsResolver,
   OAuth2SettingsResolver,
+  OAuth2TokensResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,

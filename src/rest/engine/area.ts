@@ -19,6 +19,8 @@ export interface RowOptions {
   bodyNotShown?: boolean;
   /** By field: the text that is sent for a required field that the caller may not read. */
   withheld?: Record<string, string>;
+  /** Lists that are left out where they are null; all others are sent empty. */
+  sparse?: readonly string[];
   /** The body is a URL that the response redirects to. The session cookie is accepted as for pages. */
   redirects?: boolean;
   /** The row is a page: its operation is one of its page, and its parameters are in the query for all methods. */

@@ -90,12 +90,14 @@ interface FieldWriter {
   pieces: WritePieces | undefined;
 }
 
+const emptyOf: Partial<Record<Shape["kind"], string>> = { list: "[]", map: "{}" };
+
 /** Missing values are left out, but a list is never missing: what was not selected is `[]`, a map `{}`. */
-const fieldWriter = ({ from: [first, ...rest], name, shape, otherwise }: Field): FieldWriter => ({
+const fieldWriter = ({ from: [first, ...rest], name, shape, otherwise, isSparse }: Field): FieldWriter => ({
   first: first!,
   rest,
   name: `${JSON.stringify(name)}:`,
-  missing: otherwise === undefined ? { list: "[]", map: "{}" }[shape.kind as string] : JSON.stringify(otherwise),
+  missing: otherwise === undefined ? (isSparse ? undefined : emptyOf[shape.kind]) : JSON.stringify(otherwise),
   write: writer(shape),
   pieces: shape.kind === "list" ? inPieces(shape) : undefined,
 });

@@ -61,6 +61,8 @@ export interface Field {
   shape: Shape;
   /** The text that is sent where the value is missing. */
   otherwise?: string;
+  /** Whether the list is left out where it is missing. */
+  isSparse?: boolean;
   description?: string;
   isDeprecated?: boolean;
 }
@@ -86,9 +88,9 @@ export interface ResultShape {
 export function resultOf(
   schema: GraphQLSchema,
   operation: StoredOperation,
-  { withheld = {}, under, message, stream, sends = {} }: RowOptions = {},
+  { withheld = {}, sparse = [], under, message, stream, sends = {} }: RowOptions = {},
 ): ResultShape {
-  const selections = new Selections(schema, operation, withheld);
+  const selections = new Selections(schema, operation, withheld, sparse);
   if (operation.kind === OperationTypeNode.SUBSCRIPTION)
     return { body: undefined, headers: [], isUnmodified: undefined, events: selections.events(stream?.id) };
   const place = selections.find("body");
@@ -142,6 +144,7 @@ class Selections {
     private readonly schema: GraphQLSchema,
     private readonly operation: StoredOperation,
     private readonly withheld: Record<string, string>,
+    private readonly sparse: readonly string[],
   ) {
     this.#root = schema.getRootType(operation.kind)!;
     this.#fragments = fragmentsOf(operation.document);
@@ -226,7 +229,7 @@ class Selections {
         sure: (sure && field.sure) || isNeverMissing(field),
       }));
     if (/[A-Z]/.test(key)) throw new Error(`${this.operation.name}: "${key}" is no wire name; give it an alias.`);
-    const written = { shape, otherwise: this.withheld[key] };
+    const written = { shape, otherwise: this.withheld[key], isSparse: this.sparse.includes(key) };
     return [
       {
         ...written,
@@ -271,8 +274,8 @@ class Selections {
 }
 
 /** Whether something is sent where the value is missing. */
-const isNeverMissing = ({ shape: { kind }, otherwise }: Pick<Field, "shape" | "otherwise">): boolean =>
-  otherwise !== undefined || kind === "list" || kind === "map";
+const isNeverMissing = ({ shape: { kind }, otherwise, isSparse }: Pick<Field, "shape" | "otherwise" | "isSparse">) =>
+  otherwise !== undefined || (!isSparse && (kind === "list" || kind === "map"));
 
 /** How scalars are written: text that needs no escaping, or as JSON does; all others as text. */
 const writtenAs: Record<string, "plain" | "json"> = {

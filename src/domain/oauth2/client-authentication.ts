@@ -1,0 +1,101 @@
+import type { Context } from "../kernel/context.js";
+import { lookup, statement } from "../kernel/database.js";
+import { isUuid } from "../kernel/text.js";
+import { isSecretOf } from "../tokens/text.js";
+import { type AuthMethod, clientColumns, type ClientRow, type GrantType } from "./clients.js";
+import { oauthFailure } from "./failures.js";
+import { parseSecret } from "./secrets.js";
+
+/** How an application identifies itself (RFC 6749 §2.3). Empty values count as absent. */
+export interface ClientCredentials {
+  clientId?: string | null;
+  clientSecret?: string | null;
+  /** How the secret was sent, where a surface has several ways. */
+  clientAuthMethod?: AuthMethod | null;
+}
+
+/** An application that authenticated, and the secret that it used: null for public ones. */
+export interface AuthenticatedClient extends ClientRow {
+  secretId: string | null;
+}
+
+interface Found extends AuthenticatedClient {
+  secretHash: Buffer | null;
+  isSecretExpired: boolean;
+  /** Whether the stored times of the last use are older than 5 minutes. */
+  isUseStale: boolean;
+}
+
+const isStale = (alias: string) =>
+  `(${alias}.last_used_at is null or ${alias}.last_used_at < now() - interval '5 minutes')`;
+
+const clientWithSecret = (condition: string) =>
+  lookup<Found>(`
+    select ${clientColumns}, s.id as "secretId", s.secret_hash as "secretHash",
+      coalesce(s.expires_at <= now(), false) as "isSecretExpired",
+      ${isStale("c")} or (s.id is not null and ${isStale("s")}) as "isUseStale"
+    from oauth2_clients c left join oauth2_client_secrets s on s.client_id = c.id and s.key = $2
+    where ${condition}`);
+
+const byId = clientWithSecret("c.id = $1");
+const byDocument = clientWithSecret("c.document_url = $1");
+
+/** The hash of no secret. */
+const noHash = Buffer.alloc(32);
+
+/**
+ * Authenticates an application: a confidential one by its secret, a public one by its id alone. Throws `invalid_client`,
+ * after the same work for an unknown application as for a wrong secret. Reads outside of the transaction of the request,
+ * in one batch with other lookups of the same turn.
+ */
+export async function authenticateClient(ctx: Context, credentials: ClientCredentials): Promise<AuthenticatedClient> {
+  const { clientId, clientSecret, clientAuthMethod } = credentials;
+  const secret = parseSecret("clientSecret", clientSecret ?? "");
+  const found = await read(ctx, clientId ?? "", secret?.id);
+  const isRight = isSecretOf(found?.secretHash ?? noHash, secret?.secret ?? "");
+  const isAuthentic =
+    found?.type === "public"
+      ? !clientSecret
+      : isRight && !found?.isSecretExpired && isRegistered(clientAuthMethod, found?.authMethod);
+  if (!found || found.isDisabled || !isAuthentic) throw invalidClient();
+  if (found.isUseStale) noteUse(ctx, found);
+  return found;
+}
+
+/** Finds an application that does not authenticate. Throws `invalid_client` for an unknown one. */
+export async function identifyClient(ctx: Context, clientId: string): Promise<ClientRow> {
+  const found = await read(ctx, clientId);
+  if (!found) throw invalidClient();
+  return found;
+}
+
+async function read(ctx: Context, clientId: string, secretKey?: string): Promise<Found | undefined> {
+  const which = isUuid(clientId) ? byId : byDocument;
+  return (await ctx.services.database.query(which, [clientId, secretKey ?? null]))[0];
+}
+
+/** Whether the secret was sent as the application registered it. Some applications registered no method. */
+const isRegistered = (sent: AuthMethod | null | undefined, registered: AuthMethod | null | undefined): boolean =>
+  sent == null || registered == null || sent === registered;
+
+/** The failure of every attempt that does not authenticate (RFC 6749 §5.2). */
+export const invalidClient = () => oauthFailure("invalid_client", "The application could not be authenticated.");
+
+/** Throws `unauthorized_client` for a grant type that the application may not use (RFC 6749 §5.2). */
+export function requireGrantType({ grantTypes }: ClientRow, grantType: GrantType): void {
+  if (!grantTypes.includes(grantType))
+    throw oauthFailure("unauthorized_client", `The application may not use the grant type ${grantType}.`);
+}
+
+// Skips rows that another request is writing: one of them is enough.
+const writeUse = statement(`
+  with client as (
+    update oauth2_clients c set last_used_at = now()
+    where c.id = (select c.id from oauth2_clients c where c.id = $1 and ${isStale("c")} for no key update skip locked)
+  )
+  update oauth2_client_secrets s set last_used_at = now()
+  where s.id = (select s.id from oauth2_client_secrets s where s.id = $2 and ${isStale("s")} for no key update skip locked)`);
+
+/** Stores when an application and its secret were last used. The response does not wait for it. */
+const noteUse = ({ services: { database, errands } }: Context, { id, secretId }: AuthenticatedClient): void =>
+  errands.run("last use of an application", async () => void (await database.query(writeUse, [id, secretId])));

@@ -1,0 +1,61 @@
+import type { Context } from "../kernel/context.js";
+import { isUuid } from "../kernel/text.js";
+import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
+import { requireValues } from "./failures.js";
+import { findIssuedToken, type IssuedToken } from "./issued.js";
+import { requireOAuth2 } from "./settings.js";
+
+/** A request to introspect a token (RFC 7662 §2.1). */
+export interface IntrospectOAuth2Token extends ClientCredentials {
+  token?: string | null;
+}
+
+/** The state of a token (RFC 7662 §2.2). All but `active` is absent if it is not active. */
+export interface OAuth2Introspection {
+  active: boolean;
+  scope?: string;
+  clientId?: string;
+  username?: string;
+  /** The id of the user. */
+  sub?: string;
+  aud?: readonly string[];
+  iss?: string;
+  /** Seconds since the epoch. */
+  iat?: number;
+  exp?: number;
+  /** Absent for refresh tokens. */
+  tokenType?: "Bearer";
+}
+
+/**
+ * Describes a token to a confidential application (RFC 7662): one that was issued to it, or an access token for a resource
+ * that it serves. All other tokens are not active.
+ */
+export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth2Token): Promise<OAuth2Introspection> {
+  requireOAuth2(ctx);
+  const { clientId, token } = input;
+  requireValues({ clientId, token });
+  const [client, found] = await Promise.all([
+    authenticateClient(ctx, input),
+    findIssuedToken(ctx, token!, isUuid(clientId!) ? clientId! : null),
+  ]);
+  if (client.type === "public") throw invalidClient();
+  ctx.services.limits.countClient(ctx, client.id);
+  const isReadable = found?.ownerId === client.id || (found?.kind === "access" && found.isServed);
+  return isReadable && found.isActive ? described(ctx, found) : { active: false };
+}
+
+function described({ config: { accessUrl } }: Context, token: IssuedToken): OAuth2Introspection {
+  return {
+    active: true,
+    scope: token.scopes.join(" "),
+    clientId: token.clientId,
+    username: token.username,
+    sub: token.userId,
+    aud: token.audiences.length > 0 ? token.audiences : [accessUrl],
+    iss: accessUrl,
+    iat: token.issuedAt,
+    exp: token.expiresAt,
+    ...(token.kind === "access" && { tokenType: "Bearer" }),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Context } from "../kernel/context.js";
+import { lookup } from "../kernel/database.js";
+import { isSecretOf, parseToken } from "../tokens/text.js";
+import { parseSecret } from "./secrets.js";
+
+/** An access or refresh token that an application received, and its grant. */
+export interface IssuedToken {
+  kind: "access" | "refresh";
+  secretHash: Buffer;
+  grantId: string;
+  /** The application that it was issued to, and its `client_id`. */
+  ownerId: string;
+  clientId: string;
+  /** The user that it acts as. */
+  userId: string;
+  username: string;
+  scopes: string[];
+  /** Empty: the whole of this server. */
+  audiences: string[];
+  /** Seconds since the epoch. */
+  issuedAt: number;
+  expiresAt: number;
+  /** Whether it can be used: it is not expired or spent, nor are its grant, user and application. */
+  isActive: boolean;
+  /** Resources that the token is for and the application `$2` serves. */
+  isServed: boolean;
+}
+
+/** Lookups of tokens `t` by the public part `$1` of their texts. */
+const tokenById = (table: string, access: string, isUsable: string) =>
+  lookup<Omit<IssuedToken, "kind">>(`
+    select t.secret_hash as "secretHash", g.id as "grantId", g.client_id as "ownerId",
+      coalesce(c.document_url, c.id::text) as "clientId", u.id as "userId", u.username,
+      ${access}.scopes, ${access}.audiences,
+      floor(extract(epoch from t.created_at)) as "issuedAt", floor(extract(epoch from t.expires_at)) as "expiresAt",
+      ${isUsable} and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
+        and not c.is_disabled and u.status = 'active' and u.deleted_at is null as "isActive",
+      exists (
+        select from oauth2_resources r where r.client_id = $2::uuid and r.uri = any(${access}.audiences)
+      ) as "isServed"
+    from ${table} t join oauth2_grants g on g.id = t.grant_id
+      join oauth2_clients c on c.id = g.client_id join users u on u.id = g.user_id
+    where t.id = $1`);
+
+const accessTokenById = tokenById("api_keys", "t", "t.kind = 'oauth'");
+const refreshTokenById = tokenById("oauth2_refresh_tokens", "g", "t.spent_at is null");
+
+/**
+ * Finds a token by its text, active or not, with the resources that an application serves; `undefined` for all other
+ * texts. Reads outside of the transaction of the request.
+ */
+export async function findIssuedToken(
+  ctx: Context,
+  text: string,
+  readerId: string | null,
+): Promise<IssuedToken | undefined> {
+  const access = parseToken(text);
+  const parsed = access?.kind === "oauth" ? access : parseSecret("refreshToken", text);
+  if (!parsed) return undefined;
+  const kind = parsed === access ? "access" : "refresh";
+  const byId = kind === "access" ? accessTokenById : refreshTokenById;
+  const [found] = await ctx.services.database.query(byId, [parsed.id, readerId]);
+  return found && isSecretOf(found.secretHash, parsed.secret) ? { kind, ...found } : undefined;
+}

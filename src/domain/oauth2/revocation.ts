@@ -1,0 +1,27 @@
+import type { Context } from "../kernel/context.js";
+import { authenticateClient, type ClientCredentials, identifyClient } from "./client-authentication.js";
+import { requireValues } from "./failures.js";
+import { revokeGrants } from "./grants.js";
+import { findIssuedToken } from "./issued.js";
+import { requireOAuth2 } from "./settings.js";
+
+/** A request to revoke a token (RFC 7009 §2.1). The type of the token is visible in its text: a hint is not needed. */
+export interface RevokeOAuth2Token extends ClientCredentials {
+  token?: string | null;
+}
+
+/**
+ * Ends the grant of an access or refresh token, if it was issued to the application (RFC 7009). All other tokens are
+ * ignored. The possession of the token suffices; credentials must be right if they are sent.
+ */
+export async function revokeOAuth2Token(ctx: Context, input: RevokeOAuth2Token): Promise<true> {
+  requireOAuth2(ctx);
+  const { clientId, clientSecret, token } = input;
+  requireValues({ clientId, token });
+  const [client, found] = await Promise.all([
+    clientSecret ? authenticateClient(ctx, input) : identifyClient(ctx, clientId!),
+    findIssuedToken(ctx, token!, null),
+  ]);
+  if (found?.ownerId === client.id) await revokeGrants(ctx, [found.grantId], "revoked", "application");
+  return true;
+}

@@ -1,0 +1,222 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
+import { AuthMethod } from "../../domain/oauth2/clients.js";
+import { type StartedDevice, startOAuth2Device, type StartOAuth2Device } from "../../domain/oauth2/device-codes.js";
+import type { IssuedTokens, IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
+import {
+  type IntrospectOAuth2Token,
+  introspectOAuth2Token,
+  type OAuth2Introspection,
+} from "../../domain/oauth2/introspection.js";
+import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
+import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
+import { LimitTries, Open, Required } from "../engine/access.js";
+import { BigInt, DateTime, Url } from "../engine/scalars.js";
+
+registerEnumType(AuthMethod, {
+  name: "OAuth2AuthMethod",
+  description: "How an application authenticates (RFC 7591 section 2).",
+  valuesConfig: {
+    CLIENT_SECRET_BASIC: { description: "With its secret in the header `Authorization: Basic`." },
+    CLIENT_SECRET_POST: { description: "With its secret among the parameters." },
+    NONE: { description: "Not at all: it is public." },
+  },
+});
+
+const scope = "Scopes, separated by spaces, at most 100 in 4096 bytes. Names of no scope are ignored.";
+const resource =
+  "URIs of the resources that the token is for (RFC 8707), at most 16: of this server, or registered by applications.";
+
+@InputType()
+abstract class ClientCredentialsInput implements ClientCredentials {
+  @Required()
+  @Field(() => String, { nullable: true, description: "The `client_id` of the application." })
+  clientId?: string | null;
+  @Field(() => String, { nullable: true, description: "Secret of the application. Public applications have none." })
+  clientSecret?: string | null;
+  @Field(() => AuthMethod, {
+    nullable: true,
+    description:
+      "How the secret was sent; the server sets it for REST. If given, it must be as the application registered it.",
+  })
+  clientAuthMethod?: AuthMethod | null;
+}
+
+@InputType({ description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628)." })
+class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth2Token {
+  @Required()
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
+  })
+  grantType?: string | null;
+  @Field(() => String, { nullable: true, description: "Authorization code. Required for `authorization_code`." })
+  code?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: "Redirect URI of the authorization request. May be omitted.",
+  })
+  redirectUri?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "PKCE code verifier, 43 to 128 unreserved characters. Required if the authorization request had a code challenge.",
+  })
+  codeVerifier?: string | null;
+  @Field(() => String, { nullable: true, description: "Refresh token. Required for `refresh_token`." })
+  refreshToken?: string | null;
+  @Field(() => String, { nullable: true, description: "Device code. Required for the grant type of device codes." })
+  deviceCode?: string | null;
+  @Field(() => String, {
+    nullable: true,
+    description: `${scope} For \`refresh_token\`, scopes of the grant; default: all of them.`,
+  })
+  scope?: string | null;
+  @Field(() => [String], {
+    nullable: true,
+    description: `${resource} If there is a grant, resources of the grant; default: all of them.`,
+  })
+  resource?: string[] | null;
+}
+
+@InputType({ description: "Input of `revokeOAuth2Token` (RFC 7009)." })
+class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
+  @Required()
+  @Field(() => String, { nullable: true, description: "Access token or refresh token." })
+  token?: string | null;
+  @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
+  tokenTypeHint?: string | null;
+}
+
+@InputType({ description: "A token to introspect, and the application that requests it (RFC 7662)." })
+class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
+  @Required()
+  @Field(() => String, { nullable: true, description: "Access token or refresh token." })
+  token?: string | null;
+  @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
+  tokenTypeHint?: string | null;
+}
+
+@InputType({ description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628)." })
+class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAuth2Device {
+  @Field(() => String, { nullable: true, description: scope }) scope?: string | null;
+  @Field(() => [String], { nullable: true, description: `${resource} Default: the whole of this server.` })
+  resource?: string[] | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Tokens for an application. They cannot be read again." })
+class IssueOAuth2TokenPayload implements IssuedTokens {
+  @Field(() => String, { description: "Access token." }) accessToken!: string;
+  @Field(() => String, { description: "Type of the access token: `Bearer`." }) tokenType!: "Bearer";
+  @Field(() => Int, { description: "Seconds until the access token expires." }) expiresIn!: number;
+  @Field(() => DateTime, { description: "When the access token expires." }) expiry!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "Refresh token, to be used once; null if the application cannot refresh.",
+  })
+  refreshToken!: string | undefined;
+  @Field(() => String, { description: "Scopes of the access token, separated by spaces." }) scope!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `revokeOAuth2Token`." })
+class RevokeOAuth2TokenPayload {
+  @Field(() => Boolean, { description: "Always true: tokens that cannot be used need no revocation." })
+  revoked!: boolean;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Codes for a device and its user (RFC 8628)." })
+class StartOAuth2DevicePayload implements StartedDevice {
+  @Field(() => String, { description: "Code with which the device requests tokens." }) deviceCode!: string;
+  @Field(() => String, { description: "Code that the user enters: four letters, a dash, four letters." })
+  userCode!: string;
+  @Field(() => Url, { description: "URL of the page on which the user enters the code." }) verificationUri!: string;
+  @Field(() => Url, { description: "The same URL with the code." }) verificationUriComplete!: string;
+  @Field(() => Int, { description: "Seconds until the codes expire." }) expiresIn!: number;
+  @Field(() => Int, { description: "Seconds that the device must wait between requests." }) interval!: number;
+}
+
+@ObjectType("OAuth2Introspection", {
+  simpleResolvers: true,
+  description: "State of a token (RFC 7662). Fields other than `active` are null if it is not active.",
+})
+class OAuth2IntrospectionType implements OAuth2Introspection {
+  @Field(() => Boolean, { description: "Whether the token can be used, and the application may know about it." })
+  active!: boolean;
+  @Field(() => String, { nullable: true, description: "Scopes, separated by spaces." }) scope?: string;
+  @Field(() => String, { nullable: true, description: "The `client_id` of the application of the token." })
+  clientId?: string;
+  @Field(() => String, { nullable: true, description: "Username of the user that the token acts as." })
+  username?: string;
+  @Field(() => String, { nullable: true, description: "ID of the user that the token acts as." }) sub?: string;
+  @Field(() => [String], { nullable: true, description: "URIs of the resources that the token is for." })
+  aud?: string[];
+  @Field(() => String, { nullable: true, description: "Issuer: the URL of this server." }) iss?: string;
+  @Field(() => BigInt, { nullable: true, description: "When the token was issued, in seconds since 1970." })
+  iat?: number;
+  @Field(() => BigInt, { nullable: true, description: "When the token expires, in seconds since 1970." })
+  exp?: number;
+  @Field(() => String, { nullable: true, description: "`Bearer` for access tokens; null for refresh tokens." })
+  tokenType?: "Bearer";
+}
+
+const tries = () => LimitTries<{ input: ClientCredentials }>("tokens", ({ input }) => input.clientId);
+
+@Resolver()
+export class OAuth2TokensResolver {
+  @Mutation(() => IssueOAuth2TokenPayload, {
+    description:
+      "Issues tokens to an OAuth2 application for a code, a refresh token, a device code, or its own service account. Failures of the protocol have their error code in `extensions.oauthError`.",
+  })
+  @Open()
+  @tries()
+  async issueOAuth2Token(
+    @Arg("input", () => IssueOAuth2TokenInput, { description: "The application, and what it presents." })
+    input: IssueOAuth2TokenInput,
+    @Ctx() ctx: Context,
+  ): Promise<IssueOAuth2TokenPayload> {
+    return { tokenType: "Bearer", ...(await issueOAuth2Token(ctx, input)) };
+  }
+
+  @Mutation(() => RevokeOAuth2TokenPayload, {
+    description:
+      "Ends the access that a token belongs to, with all of its tokens. Tokens that are unknown or of other applications are ignored.",
+  })
+  @Open()
+  @tries()
+  async revokeOAuth2Token(
+    @Arg("input", () => RevokeOAuth2TokenInput, { description: "The application and its token." })
+    input: RevokeOAuth2TokenInput,
+    @Ctx() ctx: Context,
+  ): Promise<RevokeOAuth2TokenPayload> {
+    return { revoked: await revokeOAuth2Token(ctx, input) };
+  }
+
+  @Mutation(() => StartOAuth2DevicePayload, {
+    description: "Starts the authorization of a device that has no browser. Its user approves it on another one.",
+  })
+  @Open()
+  @tries()
+  startOAuth2Device(
+    @Arg("input", () => StartOAuth2DeviceInput, { description: "The application, and the access that it requests." })
+    input: StartOAuth2DeviceInput,
+    @Ctx() ctx: Context,
+  ): Promise<StartedDevice> {
+    return startOAuth2Device(ctx, input);
+  }
+
+  @Query(() => OAuth2IntrospectionType, {
+    nullable: true,
+    description:
+      "Returns the state of a token that was issued to the application, or is for a resource that the application serves. All other tokens are not active.",
+  })
+  @Open()
+  oauth2Introspection(
+    @Arg("input", () => OAuth2IntrospectionInput, { description: "The application and the token." })
+    input: OAuth2IntrospectionInput,
+    @Ctx() ctx: Context,
+  ): Promise<OAuth2Introspection> {
+    return introspectOAuth2Token(ctx, input);
+  }
+}

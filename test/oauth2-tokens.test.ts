@@ -1,0 +1,432 @@
+// The token endpoint (RFC 6749 §3.2): codes, refresh tokens, and service accounts, on both surfaces.
+import { expect } from "chai";
+import {
+  basic,
+  challengeOf,
+  credentials,
+  idOf,
+  makeClient,
+  makeCode,
+  makeSecret,
+  type OAuthClient,
+  redeem,
+  redirectUri,
+  refresh,
+  sendForm,
+  unknownSecret,
+  verifier,
+} from "./support/oauth2-tokens.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, type Person, type World, world } from "./support/world.js";
+
+const issue = `mutation($input: IssueOAuth2TokenInput!) {
+  issueOAuth2Token(input: $input) { accessToken tokenType expiresIn expiry refreshToken scope } }`;
+
+const failed = (answer: Answer, error: string, status = 400): void => {
+  expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
+  expect(answer.body).to.include({ error });
+  expect(answer.headers.get("cache-control")).to.equal("no-store");
+  expect(answer.headers.get("pragma")).to.equal("no-cache");
+};
+
+describe("the token endpoint", () => {
+  const the = world();
+  let w: World;
+  let ada: Person;
+  let client: OAuthClient;
+  before(async () => {
+    w = the();
+    ada = await w.user("ada");
+    client = await makeClient(w);
+  });
+
+  const sql = async (text: string, ...values: unknown[]) =>
+    (await w.app.services.database.pool.query(text, values)).rows as Array<Record<string, unknown>>;
+  const me = async (token: string) => (await w.as({ token }).post("/graphql", { query: "{ me { id } }" })).status;
+  const grantOf = async (id: string) => (await sql("select * from oauth2_grants where id = $1", id))[0]!;
+  const stateOf = async (code: string) =>
+    (await sql("select state from oauth2_codes where id = $1", idOf(code)))[0]!.state;
+
+  describe("for codes", () => {
+    it("issues tokens once, by form, JSON and percent-encoded Basic alike", async () => {
+      const { body, status, headers } = await redeem(w, client, (await makeCode(w, client, ada)).code);
+      expect(status).to.equal(200);
+      expect(headers.get("content-type")).to.match(/^application\/json/);
+      expect(body).to.have.all.keys("access_token", "token_type", "expires_in", "expiry", "refresh_token", "scope");
+      expect(body).to.include({ token_type: "Bearer", expires_in: 3600, scope: "user:read workspace:read" });
+      expect(Date.parse(body.expiry)).to.be.greaterThan(Date.now());
+      expect(await me(body.access_token)).to.equal(200);
+
+      const json = { grant_type: "authorization_code", ...credentials(client), redirect_uri: redirectUri };
+      const second = await w.nobody.post("/oauth2/tokens", { ...json, code: (await makeCode(w, client, ada)).code });
+      expect(second, JSON.stringify(second.body)).to.include({ status: 200 });
+      const { code } = await makeCode(w, client, ada);
+      const Authorization = `Basic ${Buffer.from(`${client.id.replaceAll("-", "%2D")}:${client.secret!}`).toString("base64")}`;
+      const third = await sendForm(w, "tokens", { grant_type: "authorization_code", code }, { Authorization });
+      expect(third, JSON.stringify(third.body)).to.include({ status: 200 });
+    });
+
+    it("issues tokens over GraphQL, and reports failures with the code of the protocol", async () => {
+      const { code } = await makeCode(w, client, ada);
+      const input = { grantType: "authorization_code", clientId: client.id, clientSecret: client.secret, code };
+      const { issueOAuth2Token: tokens } = await w.nobody.graphql(issue, { input });
+      expect(tokens).to.include({ tokenType: "Bearer", expiresIn: 3600, scope: "user:read workspace:read" });
+      expect(await me(tokens.accessToken)).to.equal(200);
+      const again = await w.nobody.failure(issue, { input });
+      expect(again.errors[0]!.extensions).to.include({ code: "BAD_USER_INPUT", oauthError: "invalid_grant" });
+      expect(await me(tokens.accessToken)).to.equal(401);
+      const empty = await w.nobody.failure(issue, { input: { ...input, code: null } });
+      expect(empty.errors[0]!.extensions).to.deep.include({
+        oauthError: "invalid_request",
+        validations: [{ field: "input.code", detail: "Is required." }],
+      });
+    });
+
+    it("revokes the grant of a code that is presented again, and records the application as the actor", async () => {
+      const { code, grantId } = await makeCode(w, client, ada);
+      const { body } = await redeem(w, client, code);
+      failed(await redeem(w, client, code, { code_verifier: "x" }), "invalid_grant");
+      expect(await grantOf(grantId)).to.include({ revoke_reason: "code_replay" });
+      expect(await me(body.access_token)).to.equal(401);
+      failed(await refresh(w, client, body.refresh_token), "invalid_grant");
+      const [event] = await sql("select * from audit_events where resource_id = $1", grantId);
+      expect(event).to.include({ action: "revoke", actor_kind: "oauth_client", actor_id: client.id });
+      expect(event!.diff).to.deep.equal({ app: { old: client.id }, reason: { new: "code_replay" } });
+    });
+
+    it("never changes a code for another application or after a failed authentication", async () => {
+      const other = await makeClient(w);
+      const { code } = await makeCode(w, client, ada, { codeChallenge: challengeOf(verifier) });
+      failed(await redeem(w, other, code, { code_verifier: verifier }), "invalid_grant");
+      failed(await redeem(w, other, code, { redirect_uri: "https://evil.example" }), "invalid_grant");
+      failed(await redeem(w, { ...client, secret: other.secret }, code), "invalid_client", 401);
+      expect(await stateOf(code)).to.equal("issued");
+      expect(await redeem(w, client, code, { code_verifier: verifier })).to.include({ status: 200 });
+      failed(await redeem(w, other, code), "invalid_grant");
+      expect(await stateOf(code)).to.equal("used");
+    });
+
+    for (const [name, changes, wrong, right, error] of [
+      ["another redirect URI", {}, { redirect_uri: `${redirectUri}/` }, {}, "invalid_grant"],
+      [
+        "a wrong verifier",
+        { codeChallenge: challengeOf(verifier) },
+        { code_verifier: `${verifier}x` },
+        { code_verifier: verifier },
+        "invalid_grant",
+      ],
+      [
+        "a malformed verifier",
+        { codeChallenge: challengeOf(verifier) },
+        { code_verifier: "short" },
+        { code_verifier: verifier },
+        "invalid_grant",
+      ],
+      ["no verifier", { codeChallenge: challengeOf(verifier) }, {}, { code_verifier: verifier }, "invalid_grant"],
+      [
+        "the challenge as verifier",
+        { codeChallenge: challengeOf(verifier) },
+        { code_verifier: challengeOf(verifier) },
+        { code_verifier: verifier },
+        "invalid_grant",
+      ],
+      ["a verifier that no challenge was given for", {}, { code_verifier: verifier }, {}, "invalid_grant"],
+      ["another resource", {}, { resource: "https://mcp.example" }, {}, "invalid_target"],
+    ] as const) {
+      it(`burns a code that its application sends with ${name}`, async () => {
+        const { code } = await makeCode(w, client, ada, changes);
+        failed(await redeem(w, client, code, wrong), error);
+        failed(await redeem(w, client, code, right), "invalid_grant");
+        expect(await stateOf(code)).to.equal("burnt");
+      });
+    }
+
+    it("rejects codes that expired, whose redirect URI was removed, or whose user is suspended", async () => {
+      failed(await redeem(w, client, (await makeCode(w, client, ada, { expiry: "now()" })).code), "invalid_grant");
+      const moved = await makeCode(w, client, ada, { redirectUri: "https://old.example" });
+      failed(await redeem(w, client, moved.code), "invalid_grant");
+      const bob = await w.user("bob");
+      const { code } = await makeCode(w, client, bob);
+      await sql("update users set status = 'suspended' where id = $1", bob.id);
+      failed(await redeem(w, client, code), "invalid_grant");
+      failed(await redeem(w, client, unknownSecret("code")), "invalid_grant");
+      failed(await redeem(w, client, "nonsense\u0001"), "invalid_grant");
+    });
+
+    it("rejects scopes that are above a ceiling that became lower, and keeps the code", async () => {
+      const ceiled = await makeClient(w, { scope_ceiling: ["user:read"] });
+      const { code } = await makeCode(w, ceiled, ada, { scopes: ["user:read", "workspace:read"] });
+      const answer = await redeem(w, ceiled, code);
+      failed(answer, "invalid_scope");
+      expect(answer.body.error_description).to.include("workspace:read");
+      expect(await stateOf(code)).to.equal("issued");
+    });
+
+    it("issues tokens for a part of the granted resources", async () => {
+      const { accessUrl } = w.app.services.config;
+      const { body } = await redeem(w, client, (await makeCode(w, client, ada)).code, {
+        resource: `${accessUrl}/api/v2/`,
+      });
+      expect(await me(body.access_token)).to.equal(401);
+      expect(await w.as({ token: body.access_token }).get("/api/v2/users/me/quiet-hours")).to.include({ status: 403 });
+      const whole = await refresh(w, client, body.refresh_token);
+      expect(await me(whole.body.access_token)).to.equal(200);
+      const bound = await makeCode(w, client, ada, { audiences: ["https://mcp.example"] });
+      const foreign = await redeem(w, client, bound.code, { resource: "HTTPS://MCP.example:443/" });
+      expect(foreign).to.include({ status: 200 });
+      expect(await me(foreign.body.access_token)).to.equal(401);
+      failed(await refresh(w, client, foreign.body.refresh_token, { resource: accessUrl }), "invalid_target");
+    });
+
+    it("issues no refresh token to applications that may not refresh", async () => {
+      const short = await makeClient(w, { grant_types: ["authorization_code"] });
+      const { body } = await redeem(w, short, (await makeCode(w, short, ada)).code);
+      expect(body).to.not.have.property("refresh_token");
+    });
+  });
+
+  describe("for refresh tokens", () => {
+    const tokens = async (by = client, user = ada) => (await redeem(w, by, (await makeCode(w, by, user)).code)).body;
+    const spendEarlier = (token: string, by: string) =>
+      sql(`update oauth2_refresh_tokens set spent_at = spent_at - $2::interval where id = $1`, idOf(token), by);
+    const reasonOf = async (token: string) =>
+      (
+        await sql(
+          "select revoke_reason from oauth2_grants g join oauth2_refresh_tokens t on t.grant_id = g.id where t.id = $1",
+          idOf(token),
+        )
+      )[0]!.revoke_reason;
+
+    it("rotates them, and keeps earlier access tokens", async () => {
+      const first = await tokens();
+      const { body, status } = await refresh(w, client, first.refresh_token);
+      expect(status).to.equal(200);
+      expect(body.refresh_token).to.not.equal(first.refresh_token);
+      for (const { access_token: token } of [first, body]) expect(await me(token)).to.equal(200);
+    });
+
+    it("accepts a spent one three times within the grace period, and then revokes the grant", async () => {
+      const first = await tokens();
+      const successors: string[] = [];
+      for (let n = 0; n < 4; n++) {
+        const { status, body } = await refresh(w, client, first.refresh_token);
+        expect(status).to.equal(200);
+        successors.push(body.refresh_token);
+      }
+      expect(await refresh(w, client, successors[0]!)).to.include({ status: 200 });
+      failed(await refresh(w, client, first.refresh_token), "invalid_grant");
+      expect(await reasonOf(first.refresh_token)).to.equal("refresh_reuse");
+      for (const successor of successors) failed(await refresh(w, client, successor), "invalid_grant");
+    });
+
+    it("revokes the grant for one that was spent before the grace period", async () => {
+      const first = await tokens();
+      const { body } = await refresh(w, client, first.refresh_token);
+      await spendEarlier(first.refresh_token, "31 s");
+      failed(await refresh(w, client, first.refresh_token), "invalid_grant");
+      expect(await me(body.access_token)).to.equal(401);
+      failed(await refresh(w, client, body.refresh_token), "invalid_grant");
+    });
+
+    it("never changes those of another application", async () => {
+      const other = await makeClient(w);
+      const first = await tokens();
+      failed(await refresh(w, other, first.refresh_token), "invalid_grant");
+      const { body } = await refresh(w, client, first.refresh_token);
+      await spendEarlier(first.refresh_token, "31 s");
+      failed(await refresh(w, other, first.refresh_token), "invalid_grant");
+      expect(await refresh(w, client, body.refresh_token)).to.include({ status: 200 });
+    });
+
+    it("narrows scopes, and never widens them", async () => {
+      const first = await tokens();
+      const narrow = await refresh(w, client, first.refresh_token, { scope: "user:read bogus" });
+      expect(narrow.body.scope).to.equal("user:read");
+      failed(await refresh(w, client, narrow.body.refresh_token, { scope: "all" }), "invalid_scope");
+      failed(await refresh(w, client, narrow.body.refresh_token, { scope: "workspace:*" }), "invalid_scope");
+      const full = await refresh(w, client, narrow.body.refresh_token);
+      expect(full.body.scope).to.equal("user:read workspace:read");
+    });
+
+    it("ends with the suspension of the user, also after the reactivation", async () => {
+      const bob = await w.user("bob");
+      const held = await tokens(client, bob);
+      const change = (verb: string) =>
+        w
+          .as(w.owner)
+          .graphql(`mutation($user: String!) { ${verb}(input: { user: $user }) { user { id } } }`, { user: bob.id });
+      await change("suspendUser");
+      expect(await me(held.access_token)).to.equal(401);
+      failed(await refresh(w, client, held.refresh_token), "invalid_grant");
+      await change("activateUser");
+      expect(await me(held.access_token)).to.equal(401);
+      failed(await refresh(w, client, held.refresh_token), "invalid_grant");
+    });
+
+    it("are limited by the end of their grant", async () => {
+      const first = await tokens();
+      await sql(
+        `update oauth2_grants set expires_at = now() + interval '100 s' where id =
+        (select grant_id from oauth2_refresh_tokens where id = $1)`,
+        idOf(first.refresh_token),
+      );
+      expect((await refresh(w, client, first.refresh_token)).body.expires_in).to.be.within(95, 100);
+    });
+
+    it("are rotated with three statements, of which one writes", async () => {
+      let { refresh_token: token } = await tokens();
+      const count = await w.statements(async () => {
+        const { body } = await refresh(w, client, token);
+        token = body.refresh_token;
+      });
+      expect(count).to.equal(3);
+      expect(await w.statements(() => sendForm(w, "introspect", { ...credentials(client), token }))).to.equal(2);
+    });
+
+    it("write times of the last use every five minutes", async () => {
+      const counted = await makeClient(w);
+      const [row] = [
+        () =>
+          sql(
+            `select c.last_used_at as client, s.last_used_at as secret from oauth2_clients c
+        join oauth2_client_secrets s on s.client_id = c.id where c.id = $1`,
+            counted.id,
+          ),
+      ];
+      let { refresh_token: token } = await tokens(counted);
+      await eventually(async () => (await row!())[0]!.secret !== null, "the use is stored");
+      const before = (await row!())[0]!;
+      expect(before.client).to.not.equal(null);
+      const grant = () =>
+        sql(
+          `select g.last_used_at as at, g.xmin::text as version from oauth2_grants g
+        join oauth2_refresh_tokens t on t.grant_id = g.id where t.id = $1`,
+          idOf(token),
+        );
+      const fresh = (await grant())[0]!;
+      ({ refresh_token: token } = (await refresh(w, counted, token)).body);
+      expect((await grant())[0]).to.deep.equal(fresh);
+      expect((await row!())[0]).to.deep.equal(before);
+      await sql("update oauth2_grants set last_used_at = now() - interval '6 min' where client_id = $1", counted.id);
+      ({ refresh_token: token } = (await refresh(w, counted, token)).body);
+      expect((await grant())[0]!.version).to.not.equal(fresh.version);
+    });
+  });
+
+  describe("for service accounts", () => {
+    const service = async (changes = {}) => {
+      const { createUser } = await w
+        .as(w.owner)
+        .graphql(
+          `mutation { createUser(input: { username: "bot-${idOf(unknownSecret("code")).toLowerCase()}", email: "bot-${idOf(unknownSecret("code"))}@example.com", isServiceAccount: true }) { user { id } } }`,
+        );
+      return makeClient(w, { service_user_id: createUser.user.id, ...changes });
+    };
+    const ask = (by: OAuthClient, more: Record<string, string> = {}) =>
+      sendForm(w, "tokens", { grant_type: "client_credentials", ...credentials(by), ...more });
+
+    it("issues access tokens alone, each with a grant that expires with it", async () => {
+      const bot = await service();
+      const { body, status } = await ask(bot, { scope: "user:read" });
+      expect(status, JSON.stringify(body)).to.equal(200);
+      expect(body).to.not.have.property("refresh_token");
+      expect(await me(body.access_token)).to.equal(200);
+      const grants = await sql(
+        `select g.expires_at, k.expires_at as end from oauth2_grants g join api_keys k on k.grant_id = g.id where g.client_id = $1`,
+        bot.id,
+      );
+      expect(grants).to.have.length(1);
+      expect(grants[0]!.expires_at).to.deep.equal(grants[0]!.end);
+      expect(await w.statements(() => ask(bot))).to.equal(2);
+    });
+
+    it("rejects scopes above the ceiling, unknown resources, and applications without an active account", async () => {
+      failed(await ask(await service({ scope_ceiling: ["user:read"] }), { scope: "workspace:*" }), "invalid_scope");
+      failed(await ask(await service(), { resource: "https://unknown.example" }), "invalid_target");
+      failed(await ask(client), "unauthorized_client");
+      const bot = await service();
+      await sql(
+        "update users set status = 'suspended' where id = (select service_user_id from oauth2_clients where id = $1)",
+        bot.id,
+      );
+      failed(await ask(bot), "unauthorized_client");
+    });
+  });
+
+  describe("rejects", () => {
+    it("missing and repeated parameters, and unknown grant types", async () => {
+      const { body } = await sendForm(w, "tokens", {});
+      expect(body).to.deep.equal({
+        error: "invalid_request",
+        error_description: "Validation failed. grant_type: Is required. client_id: Is required.",
+      });
+      failed(await sendForm(w, "tokens", { grant_type: "authorization_code" }), "invalid_request");
+      failed(await sendForm(w, "tokens", { grant_type: ["refresh_token", "refresh_token"] }), "invalid_request");
+      for (const type of ["implicit", "password", "__proto__", "constructor", "x".repeat(5000)])
+        failed(await sendForm(w, "tokens", { grant_type: type, ...credentials(client) }), "unsupported_grant_type");
+      failed(await w.nobody.post("/oauth2/tokens", { grant_type: 1, client_id: {} }), "invalid_request");
+      failed(await w.nobody.post("/oauth2/tokens", "<x/>", { "Content-Type": "text/xml" }), "invalid_request", 415);
+      failed(await sendForm(w, "tokens", { scope: "x".repeat(70_000) }), "invalid_request", 413);
+    });
+
+    it("grant types that are not enabled for the application", async () => {
+      const few = await makeClient(w, { grant_types: [] });
+      failed(await redeem(w, few, unknownSecret("code")), "unauthorized_client");
+    });
+
+    it("applications that cannot be authenticated, all alike", async () => {
+      const expired = (await makeSecret(w, client.id, "now()")).secret;
+      const other = await makeClient(w);
+      const open = await makeClient(w, { type: "public", auth_method: "none" });
+      const basicOnly = await makeClient(w, { auth_method: "client_secret_basic" });
+      const disabled = await makeClient(w, { is_disabled: true });
+      const bodies = new Set<string>();
+      for (const [id, secret] of [
+        [unknownSecret("code"), client.secret],
+        ["00000000-0000-7000-8000-000000000000", client.secret],
+        [client.id, undefined],
+        [client.id, "wrong"],
+        [client.id, unknownSecret("clientSecret")],
+        [client.id, other.secret],
+        [client.id, expired],
+        [open.id, client.secret],
+        [basicOnly.id, basicOnly.secret],
+        [disabled.id, disabled.secret],
+      ]) {
+        const answer = await sendForm(w, "tokens", {
+          grant_type: "refresh_token",
+          refresh_token: "x",
+          client_id: id,
+          client_secret: secret,
+        });
+        failed(answer, "invalid_client", 401);
+        expect(answer.headers.get("www-authenticate")).to.equal('Basic realm="steward"');
+        bodies.add(JSON.stringify(answer.body));
+      }
+      expect(bodies.size).to.equal(1);
+      const header = basic(basicOnly.id, basicOnly.secret!);
+      failed(await sendForm(w, "tokens", { grant_type: "refresh_token", refresh_token: "x" }, header), "invalid_grant");
+      const differing = { grant_type: "refresh_token", refresh_token: "x", client_id: client.id };
+      failed(await sendForm(w, "tokens", differing, header), "invalid_request");
+      const unknown = () => sendForm(w, "tokens", { ...differing, client_id: unknownSecret("code") });
+      const wrong = () => sendForm(w, "tokens", { ...differing, client_secret: unknownSecret("clientSecret") });
+      expect(await w.statements(unknown)).to.equal(await w.statements(wrong));
+    });
+
+    it("public applications nothing but secrets", async () => {
+      const open = await makeClient(w, { type: "public", auth_method: "none" });
+      const { code } = await makeCode(w, open, ada, { codeChallenge: challengeOf(verifier) });
+      const { status, body } = await redeem(w, open, code, { code_verifier: verifier });
+      expect(status).to.equal(200);
+      expect(await refresh(w, open, body.refresh_token)).to.include({ status: 200 });
+    });
+  });
+});
+
+describe("a server that is no authorization server", () => {
+  const the = world({ STEWARD_OAUTH2_ENABLED: "false" });
+  it("has no endpoints for tokens", async () => {
+    for (const path of ["tokens", "revoke", "introspect", "device_authorization"])
+      expect(await sendForm(the(), path, { client_id: "x", token: "x" }), path).to.include({ status: 404 });
+  });
+});
