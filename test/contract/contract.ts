@@ -31,8 +31,22 @@ const { definitions, operations } = JSON.parse(readFileSync(new URL("./contract.
   operations: ContractOperation[];
 };
 
+const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+const numbers = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "integer" }]));
+
+/** The credentials of an OAuth2 application, which every request of the protocol may have. */
+const client = texts("client_id", "client_secret");
+
 /** Request bodies that the contract's data omits. */
 const requests: Record<string, JsonSchema> = {
+  "POST /oauth2/tokens": {
+    properties: {
+      ...client,
+      ...texts("grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "device_code", "scope"),
+      resource: { type: "array", items: { type: "string" } },
+    },
+  },
+  "POST /oauth2/revoke": { properties: { ...client, ...texts("token", "token_type_hint") } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
 };
 
@@ -43,9 +57,6 @@ export const modifying = new Set([
   "PUT /api/v2/notifications/templates/{notification_template}/method",
 ]);
 
-const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
-const numbers = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "integer" }]));
-
 /** Operations beyond the contract, as specified by their RFC. */
 const beyond: ContractOperation[] = [
   {
@@ -53,7 +64,7 @@ const beyond: ContractOperation[] = [
     path: "/oauth2/introspect",
     status: 200,
     open: true,
-    request: { properties: texts("client_id", "client_secret", "token", "token_type_hint") },
+    request: { properties: { ...client, ...texts("token", "token_type_hint") } },
     schema: {
       properties: {
         active: { type: "boolean" },
@@ -69,7 +80,7 @@ const beyond: ContractOperation[] = [
     path: "/oauth2/device_authorization",
     status: 200,
     open: true,
-    request: { properties: texts("client_id", "client_secret", "scope") },
+    request: { properties: { ...client, ...texts("scope"), resource: { type: "array", items: { type: "string" } } } },
     schema: {
       properties: {
         ...texts("device_code", "user_code", "verification_uri", "verification_uri_complete"),
@@ -164,7 +175,10 @@ export function wrongLeaves(schema: JsonSchema, path = ""): { value: unknown; fi
 /** Returns a body with a value of a wrong type in each field. */
 export function wrongFields({ properties = {} }: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(properties).map(([key, { type }]) => [key, type === "string" ? { not: "text" } : "text"]),
+    Object.entries(properties).map(([key, { type }]) => [
+      key,
+      type === "string" || type === "array" ? { not: type } : "text",
+    ]),
   );
 }
 

@@ -24,15 +24,13 @@ registerEnumType(AuthMethod, {
   },
 });
 
-const scope = "Scopes, separated by spaces, at most 100 in 4096 bytes. Names of no scope are ignored.";
+const clientId = "The `client_id` of the application.";
+const scope = "Scopes, separated by spaces. Names of no scope are ignored.";
 const resource =
-  "URIs of the resources that the token is for (RFC 8707), at most 16: of this server, or registered by applications.";
+  "URIs of the resources that the token is for (RFC 8707): of this server, or registered by applications.";
 
 @InputType()
-abstract class ClientCredentialsInput implements ClientCredentials {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The `client_id` of the application." })
-  clientId?: string | null;
+abstract class ClientCredentialsInput implements Omit<ClientCredentials, "clientId"> {
   @Field(() => String, { nullable: true, description: "Secret of the application. Public applications have none." })
   clientSecret?: string | null;
   @Field(() => AuthMethod, {
@@ -45,6 +43,9 @@ abstract class ClientCredentialsInput implements ClientCredentials {
 
 @InputType({ description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628)." })
 class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth2Token {
+  @Required()
+  @Field(() => String, { nullable: true, description: clientId })
+  clientId?: string | null;
   @Required()
   @Field(() => String, {
     nullable: true,
@@ -61,8 +62,7 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
   redirectUri?: string | null;
   @Field(() => String, {
     nullable: true,
-    description:
-      "PKCE code verifier, 43 to 128 unreserved characters. Required if the authorization request had a code challenge.",
+    description: "PKCE code verifier (RFC 7636). Required if the authorization request had a code challenge.",
   })
   codeVerifier?: string | null;
   @Field(() => String, { nullable: true, description: "Refresh token. Required for `refresh_token`." })
@@ -84,6 +84,9 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
 @InputType({ description: "Input of `revokeOAuth2Token` (RFC 7009)." })
 class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
   @Required()
+  @Field(() => String, { nullable: true, description: clientId })
+  clientId?: string | null;
+  @Required()
   @Field(() => String, { nullable: true, description: "Access token or refresh token." })
   token?: string | null;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
@@ -93,6 +96,9 @@ class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAu
 @InputType({ description: "A token to introspect, and the application that requests it (RFC 7662)." })
 class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
   @Required()
+  @Field(() => String, { nullable: true, description: clientId })
+  clientId?: string | null;
+  @Required()
   @Field(() => String, { nullable: true, description: "Access token or refresh token." })
   token?: string | null;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
@@ -101,6 +107,9 @@ class OAuth2IntrospectionInput extends ClientCredentialsInput implements Introsp
 
 @InputType({ description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628)." })
 class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAuth2Device {
+  @Required()
+  @Field(() => String, { nullable: true, description: clientId })
+  clientId?: string | null;
   @Field(() => String, { nullable: true, description: scope }) scope?: string | null;
   @Field(() => [String], { nullable: true, description: `${resource} Default: the whole of this server.` })
   resource?: string[] | null;

@@ -7,6 +7,8 @@ export interface RowOptions {
   headers?: Record<string, string>;
   /** Response headers, and the aliases outside of the body whose values they have. */
   sends?: Record<string, string>;
+  /** Fields of the input that the dialect fills from headers: the API description does not list them. */
+  derived?: readonly string[];
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
   /** A constant text that is the first field of the response body, `message`. */

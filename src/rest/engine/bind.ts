@@ -104,7 +104,7 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   if (header !== undefined) return fromHeader(header, variable, read);
   const isInput = name === "input" && isInputObjectType(getNamedType(type));
   if (isInput && options?.page) return fromWholeQuery(variable, read);
-  if (isInput) return fromAll(namesIn(path), variable, read);
+  if (isInput) return fromAll(namesIn(path), variable, read, options?.derived);
   return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
@@ -144,9 +144,10 @@ const fromBody = (variable: Variable, read: Reader): Source => ({
 });
 
 /** The input object of an operation: each field is a parameter of its own. */
-function fromAll(inPath: readonly string[], { type }: Variable, read: Reader): Source {
+function fromAll(inPath: readonly string[], { type }: Variable, read: Reader, derived: readonly string[] = []): Source {
   const parameters = fieldsOf(type)
     .map(fieldOnTheWire)
+    .filter(({ name }) => !derived.includes(name))
     .map((field): Parameter => ({ ...field, in: inPath.includes(field.name) ? "path" : "body" }));
   const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
   const take: Take = ({ path, body: content }, { body }) =>

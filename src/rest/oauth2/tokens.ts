@@ -1,18 +1,18 @@
 import { area, type RowOptions } from "../engine/area.js";
 import { oauthDialect } from "./dialect.js";
 
-const secretText = "8LmXq20aZk_3tYw8ZrQpLk2VxNc7BdMf5HjSg9TaUe4WiXo1CvRb6Ey";
+const secretText = "8LmXq20aZk_3tYw8ZrQpLk2VxNc7BdMf5HjSg9TaUe4WiXo1CvRb6E";
 const client = { client_id: "019ab1c2-7d3e-7f00-8a1b-2c3d4e5f6071", client_secret: `stws_${secretText}` };
 const refreshToken = `stwr_${secretText}`;
-const failures = { 401: "The application could not be authenticated." };
+const common = { derived: ["client_auth_method"], failures: { 401: "The application could not be authenticated." } };
 
 const issued: RowOptions = {
   example: { ...client, grant_type: "refresh_token", refresh_token: refreshToken },
-  failures,
+  ...common,
 };
-const revoked: RowOptions = { example: { ...client, token: refreshToken }, failures };
-const introspected: RowOptions = { example: { ...client, token: refreshToken }, failures, sparse: ["aud"] };
-const started: RowOptions = { example: client, failures };
+const revoked: RowOptions = { example: { ...client, token: refreshToken }, ...common };
+const introspected: RowOptions = { example: { ...client, token: refreshToken }, ...common, sparse: ["aud"] };
+const started: RowOptions = { example: client, ...common };
 
 // oxfmt-ignore
 export default area("oauth2/tokens", "Tokens of OAuth2 applications (RFC 6749, RFC 7009, RFC 7662, RFC 8628).", [
