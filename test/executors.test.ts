@@ -9,6 +9,7 @@ import { createInnerSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
 import { connect, reported } from "./support/connections.js";
+import { makeClient, makeCode, redeem } from "./support/oauth2-tokens.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
@@ -27,6 +28,12 @@ describe("compiled queries", () => {
       await w().as(w().owner).post("/api/v2/notifications/custom", { content: { title } });
     await w().as(w().owner).post("/api/v2/users/me/secrets", { name: "one", value: "of the owner" });
     await reported(w(), (await w().workspace(ada!)).agent, connect(newId()));
+    const client = await makeClient(w());
+    const { code } = await makeCode(w(), client, ada!);
+    const { body: tokens } = await redeem(w(), client, code);
+    own.OAuth2Introspection = {
+      input: { clientId: client.id, clientSecret: client.secret, token: tokens.access_token },
+    };
     present = {
       name: "one",
       group: id,
