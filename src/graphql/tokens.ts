@@ -167,6 +167,7 @@ export class TokensResolver {
     description: "Lists the API keys of a user, newest first, at most 1000. Expired keys stay in the list for a week.",
   })
   @Needs("api_key:read")
+  @OpenTo("session", "token")
   apiKeys(
     @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
     @Arg("kind", () => TokenKind, { nullable: true, description: "Returns only keys of this kind." })
@@ -192,6 +193,7 @@ export class TokensResolver {
 
   @Mutation(() => UpdateApiKeyPayload, { description: "Renames an API token." })
   @Needs("api_key:update")
+  @OpenTo("session", "token")
   async updateApiKey(
     @Arg("input", () => UpdateApiKeyInput, { description: "The change." }) input: UpdateApiKeyInput,
     @Ctx() ctx: Context,
@@ -201,6 +203,7 @@ export class TokensResolver {
 
   @Mutation(() => RevokeApiKeyPayload, { description: "Revokes an API key immediately." })
   @Needs("api_key:delete")
+  @OpenTo("session", "token")
   async revokeApiKey(
     @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
     @Ctx() ctx: Context,
@@ -218,8 +221,10 @@ export class TokensResolver {
   }
 
   @AnyScope()
+  @OpenTo("session", "token", "application")
   @Mutation(() => LogoutPayload, {
-    description: "Revokes the credential that authenticates the request, whatever its scopes.",
+    description:
+      "Revokes the credential that authenticates the request, whatever its scopes. OAuth2 applications revoke theirs with `revokeOAuth2Token`.",
   })
   async logout(@Ctx() ctx: Context) {
     return { apiKeyId: await logout(ctx) };

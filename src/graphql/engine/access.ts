@@ -49,7 +49,8 @@ const callerNames: Record<Caller, string> = {
 
 /**
  * Which kinds of credentials a root field takes; without it, all of users and none of machines. What would outlive or
- * outgrow a key (passwords, email addresses, ways to sign in) takes a session. Machines have no scopes: what they may
+ * outgrow a key (passwords, email addresses, ways to sign in) takes a session, and no keys and sessions take an OAuth2
+ * access token. Machines have no scopes: what they may
  * do, the domain verb decides by their kind and id.
  */
 export const OpenTo = (...openTo: Caller[]) => Extensions({ openTo });

@@ -2,7 +2,7 @@ import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
-import { AnyScope, LimitTries, Required } from "../engine/access.js";
+import { AnyScope, LimitTries, OpenTo, Required } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
@@ -25,6 +25,7 @@ export class ValidatePasswordPayload {
 @Resolver()
 export class PasswordsResolver {
   @AnyScope()
+  @OpenTo("session", "token")
   @Mutation(() => ValidatePasswordPayload, {
     description: "Checks a password as a new one of the caller. Nothing is stored.",
   })

@@ -131,7 +131,12 @@ class DeleteUserPayload {
 @Resolver()
 export class AccountsResolver {
   @Needs("user:create")
-  @Mutation(() => CreateUserPayload, { description: "Creates a user or a service account." })
+  @ByArguments<{ input: CreateUserInput }>(({ input }) =>
+    input.password == null ? {} : { openTo: ["session", "token"] },
+  )
+  @Mutation(() => CreateUserPayload, {
+    description: "Creates a user or a service account. OAuth2 access tokens cannot set a password.",
+  })
   async createUser(
     @Arg("input", () => CreateUserInput, { description: "The new user." }) input: CreateUser,
     @Ctx() ctx: Context,

@@ -32,7 +32,7 @@ import {
   type UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
-import { CountsAs, Needs, ReadWith, Required } from "../engine/access.js";
+import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -257,6 +257,7 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("workspace_proxy:create")
+  @OpenTo("session", "token")
   @Mutation(() => CreateWorkspaceProxyPayload, {
     description: "Creates a workspace proxy, which then registers itself with its token.",
   })
@@ -268,6 +269,9 @@ export class WorkspaceProxiesResolver {
   }
 
   @Needs("workspace_proxy:update")
+  @ByArguments<{ input: UpdateWorkspaceProxyInput }>(({ input }) =>
+    input.regenerateToken ? { openTo: ["session", "token"] } : {},
+  )
   @Mutation(() => UpdateWorkspaceProxyPayload, {
     description: "Updates a workspace proxy, or replaces its token.",
   })
