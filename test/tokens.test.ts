@@ -65,7 +65,9 @@ describe("tokens", () => {
         const { status, body, headers } = await ask(token);
         expect(status).to.equal(401);
         expect(body.message).to.equal(message);
-        expect(headers.get("www-authenticate")).to.match(/^Bearer realm="steward",.* error="invalid_token"$/);
+        expect(headers.get("www-authenticate")).to.match(
+          /^Bearer realm="steward",.* error="invalid_token", error_description="The token is [a-z ]+\."$/,
+        );
         return body.detail;
       };
       for (const token of ["x", "stw_se_short-secret", `${w.owner.token}x`, `stw_xx${w.owner.token.slice(6)}`]) {
@@ -226,7 +228,9 @@ describe("tokens", () => {
       expect((await w.nobody.get("/api/v2/groups", headers)).status).to.equal(200);
       const patch = await w.nobody.patch(`/api/v2/groups/${group.id}`, { name: "x" }, headers);
       expect(patch.status).to.equal(403);
-      expect(patch.headers.get("www-authenticate")).to.equal('Bearer error="insufficient_scope", scope="group:update"');
+      expect(patch.headers.get("www-authenticate")).to.equal(
+        `Bearer realm="steward", resource_metadata="${w.app.services.config.accessUrl}/.well-known/oauth-protected-resource/api/v2", error="insufficient_scope", scope="group:read group:update"`,
+      );
 
       const expiresAt = new Date(Date.now() + hour).toISOString();
       const maker = await makeKey(w.owner, { name: "maker", scopes: ["api_key:create", "group:read"], expiresAt });

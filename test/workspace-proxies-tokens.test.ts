@@ -118,7 +118,7 @@ describe("the token of a workspace proxy", () => {
     for (const [fault, token] of Object.entries(faults)) {
       const { status, body, headers } = await asProxy(w.url, token);
       expect(status, fault).to.equal(401);
-      expect(headers.get("www-authenticate"), fault).to.match(/error="invalid_token"$/);
+      expect(headers.get("www-authenticate"), fault).to.match(/error="invalid_token", error_description=".*"$/);
       delete body.errors[0].extensions.requestId;
       answers.add(JSON.stringify(body));
     }

@@ -3,6 +3,8 @@ import { json } from "./responses.js";
 
 export interface ChallengeDetails {
   accessUrl: string;
+  /** The path of the request. */
+  path: string;
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
   /** Whether the caller sent a credential. */
@@ -20,18 +22,39 @@ export function failureHeaders(failure: DomainError, details: ChallengeDetails):
   };
 }
 
-/** `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. */
-function challengeOf(
-  failure: DomainError,
-  { accessUrl, scopes = [], challenged }: ChallengeDetails,
-): string | undefined {
-  if (failure.details.requiredScopes) {
-    return `Bearer error="insufficient_scope", scope="${failure.details.requiredScopes.join(" ")}"`;
+/** The resources of this server that have metadata of their own. */
+const resources = ["/api/v2", "/graphql"];
+
+/**
+ * `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. The
+ * scopes are all that the operation needs, so that clients can request them together.
+ */
+function challengeOf(failure: DomainError, details: ChallengeDetails): string | undefined {
+  const { requiredScopes, oauthError, detail } = failure.details;
+  const { scopes = [], challenged } = details;
+  if (requiredScopes) {
+    const all = [...new Set([...scopes, ...requiredScopes])].sort();
+    return bearer({ resource_metadata: metadataOf(details), error: "insufficient_scope", scope: all.join(" ") });
   }
   if (failure.code !== "UNAUTHENTICATED") return undefined;
-  const parts = [`realm="steward"`];
-  if (scopes.length > 0) parts.push(`scope="${scopes.join(" ")}"`);
-  parts.push(`resource_metadata="${accessUrl}/.well-known/oauth-protected-resource"`);
-  if (challenged) parts.push(`error="invalid_token"`);
-  return `Bearer ${parts.join(", ")}`;
+  // Tokens of the protocol itself are for no resource.
+  if (oauthError) return bearer({ error: oauthError });
+  return bearer({
+    scope: scopes.join(" "),
+    resource_metadata: metadataOf(details),
+    ...(challenged && { error: "invalid_token", error_description: detail }),
+  });
+}
+
+function metadataOf({ accessUrl, path }: ChallengeDetails): string {
+  const resource = resources.find((each) => path === each || path.startsWith(`${each}/`)) ?? "";
+  return `${accessUrl}/.well-known/oauth-protected-resource${resource}`;
+}
+
+function bearer(parameters: Record<string, string | undefined>): string {
+  const given = Object.entries({ realm: "steward", ...parameters }).flatMap(([name, value]) =>
+    value ? [[name, value] as const] : [],
+  );
+  // No parameter may contain quotation marks and backslashes (RFC 6750 §3).
+  return `Bearer ${given.map(([name, value]) => `${name}="${value.replace(/["\\]/g, "'")}"`).join(", ")}`;
 }

@@ -110,6 +110,7 @@ export class Endpoint {
     return this.dialect.failure(failure, {
       requestId: http.state.details.id,
       accessUrl: config.accessUrl,
+      path: http.path,
       scopes: this.#scopes,
       challenged: sentCredential(http.req, config.accessUrl),
       wireField: (field) => this.binding.wireField(field, variables),
