@@ -12,6 +12,9 @@ import { write } from "./write.js";
 /** Paths whose responses are for their caller alone and must not be stored. */
 const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 
+/** Paths whose responses may contain tokens (RFC 6749 §5.1). */
+const ofOAuth = /^\/oauth2(\/|$)/;
+
 /** Applies to every request: its id, common headers, a time limit, and a response even after a defect. */
 export class Baseline {
   readonly #headers: Record<string, string>;
@@ -47,7 +50,7 @@ export class Baseline {
       checkPath(http);
       if (confidential.test(http.path)) state.headers["Cache-Control"] = "no-store";
       // RFC 6749 §5.1, for caches of HTTP/1.0.
-      if (http.path.startsWith("/oauth2/")) state.headers.Pragma = "no-cache";
+      if (ofOAuth.test(http.path)) state.headers.Pragma = "no-cache";
       await next();
     } catch (error) {
       state.response = this.#failureOf(error, state);

@@ -13,16 +13,42 @@ const permission = {
 const readable =
   "Deprecation, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Total-Count";
 
+/**
+ * What scripts of any origin may use, without cookies: discovery, and requests of applications for themselves. Not the
+ * pages, and not what sessions of users do.
+ */
+const forAll: ReadonlyArray<readonly [path: RegExp, methods: string]> = [
+  [/^\/\.well-known\//, "GET, HEAD"],
+  [/^\/oauth2\/(register|tokens|revoke|introspect|device_authorization)$/, "POST"],
+  [/^\/oauth2\/clients\/[^/]+$/, "GET, HEAD, PUT, DELETE"],
+];
+
+/** `*` does not cover `Authorization` (Fetch Standard, CORS-preflight fetch). */
+const anyHeader = "Authorization, *";
+
 /** Lets scripts of these origins use the server, with tokens: browsers keep cookies to themselves. */
 export function cors(origins: readonly string[]): Koa.Middleware<State> {
   return (http, next) => {
     const { headers } = http.state;
+    const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
+    const methods = forAll.find(([path]) => path.test(http.path))?.[1];
+    const method = isPreflight ? http.get("access-control-request-method") : http.method;
+    if (methods?.split(", ").includes(method)) {
+      headers["Access-Control-Allow-Origin"] = "*";
+      headers["Access-Control-Expose-Headers"] = readable;
+      const permitted = {
+        ...permission,
+        "Access-Control-Allow-Methods": methods,
+        "Access-Control-Allow-Headers": anyHeader,
+      };
+      return isPreflight ? send(http, { status: 204, headers: permitted, body: "" }) : next();
+    }
+    if (origins.length === 0) return next();
     headers.Vary = "Origin";
     const origin = http.get("origin");
     if (!origins.includes(origin)) return next();
     headers["Access-Control-Allow-Origin"] = origin;
     headers["Access-Control-Expose-Headers"] = readable;
-    const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
     return isPreflight ? send(http, { status: 204, headers: permission, body: "" }) : next();
   };
 }

@@ -56,7 +56,7 @@ export function routePages(
 
 /** Responds to an unknown route: with a page to a browser, otherwise by throwing the failure. */
 export function refuseRoute(http: Http, failure: TransportError): void {
-  const isBrowsing = !http.path.startsWith("/api/") && http.accepts("json", "html") === "html";
+  const isBrowsing = !/^\/(api|\.well-known)\//.test(http.path) && http.accepts("json", "html") === "html";
   if (!isBrowsing) throw failure;
   showFailure(http, failure);
 }
