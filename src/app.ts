@@ -12,6 +12,7 @@ import { Database } from "./domain/kernel/database.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { Errands } from "./domain/kernel/errands.js";
 import { StartRefused } from "./domain/kernel/errors.js";
+import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
 import { outsideFetch } from "./domain/outside/http.js";
 import { InProcessEvents } from "./domain/outside/in-process-events.js";
@@ -43,8 +44,8 @@ import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./http/credentials.js";
-import { refuseRoute, routePages } from "./pages/index.js";
-import { routeRows } from "./rest/index.js";
+import { routePages } from "./pages/index.js";
+import { refuseRoute, routeRows } from "./rest/index.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { asksForGraphiql, graphiqlPage } from "./pages/explorer.js";
 
@@ -140,7 +141,15 @@ export async function openServices(
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
-  const outside = { fetch, passwords, vault: new Vault(), identityProviders, mailer: createMailer(config) };
+  const clientDocuments = new DocumentFetches(config);
+  const outside = {
+    fetch,
+    clientDocuments,
+    passwords,
+    vault: new Vault(),
+    identityProviders,
+    mailer: createMailer(config),
+  };
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 
@@ -179,7 +188,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
   koa.use(applicationHosts.respond);
-  if (config.corsOrigins.length > 0) koa.use(cors(config.corsOrigins));
+  koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
   koa.use((http) => routes.handle(http));
   // Koa only reports broken connections here; without a listener, it writes them to standard error.

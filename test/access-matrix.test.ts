@@ -236,7 +236,8 @@ describe("the access matrix", () => {
           isByKind("token") ? undefined : missing,
         );
         // An application key has one scope, and may run operations that need none.
-        const isApplicationRefused = narrowed || !(kinds.includes("token") && kinds.includes("oauth"));
+        const takesAny = kinds.includes("token") && kinds.includes("oauth");
+        const isApplicationRefused = narrowed || !(takesAny || kinds.includes("application"));
         await check(
           "an application key",
           await credential(w, stage.actor, "application", ["application_connect"]),

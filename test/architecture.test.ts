@@ -314,6 +314,12 @@ describe("the GraphQL schema", () => {
       "oauth2Introspection",
       "revokeOAuth2Token",
       "startOAuth2Device",
+      "oauth2ServerMetadata",
+      "oauth2ProtectedResourceMetadata",
+      "oauth2ClientConfiguration",
+      "registerOAuth2Client",
+      "updateOAuth2Client",
+      "deleteOAuth2Client",
     ]);
   });
 
@@ -336,6 +342,10 @@ describe("the GraphQL schema", () => {
       "issueOAuth2Token",
       "revokeOAuth2Token",
       "startOAuth2Device",
+      "oauth2ClientConfiguration",
+      "registerOAuth2Client",
+      "updateOAuth2Client",
+      "deleteOAuth2Client",
     ]);
   });
 
@@ -378,6 +388,10 @@ describe("the GraphQL schema", () => {
       "PasswordValidation",
       "PrebuildsSettings",
       "ServerInfo",
+      "OAuth2ServerMetadata",
+      "OAuth2ProtectedResourceMetadata",
+      // For the holder of its registration access token.
+      "OAuth2ClientConfiguration",
       // Reached only through the object that they are a part of.
       "UserRole",
       "ConnectionSshInfo",

@@ -147,6 +147,7 @@ export const settings = {
 
   oauth2Enabled:            setting("STEWARD_OAUTH2_ENABLED",               yesOrNo,                   "true", "Whether applications can get access as OAuth2 clients. Administration of applications is always available."),
   oauth2DynamicRegistration: setting("STEWARD_OAUTH2_DYNAMIC_REGISTRATION", yesOrNo,                   "true", "Whether applications can register themselves, unless an owner has decided in the API."),
+  oauth2RegistrationsPerHour: setting("STEWARD_OAUTH2_REGISTRATIONS_PER_HOUR", perTime,                "300", "Applications that may register themselves per hour, per client address. 0 means unlimited."),
   oauth2DynamicScopes:      setting("STEWARD_OAUTH2_DYNAMIC_SCOPES",        scopes,                    "user:read organization:read template:read template:use workspace:* task:*", "Scopes that applications get that registered themselves, in addition to those they registered."),
   oauth2ResourceScopes:     setting("STEWARD_OAUTH2_RESOURCE_SCOPES",       scopes,                    "user:read workspace:read template:read task:read", "Scopes that the metadata of the API as a resource suggests."),
   oauth2CodeTtl:            setting("STEWARD_OAUTH2_CODE_TTL",              duration("10s", "1h"),     "10m", "Lifetime of an authorization code."),
@@ -156,7 +157,7 @@ export const settings = {
   oauth2GrantTtl:           setting("STEWARD_OAUTH2_GRANT_TTL",             lifetime,                  "365d", "Time after which an application needs the consent of the user again."),
   oauth2RefreshGrace:       setting("STEWARD_OAUTH2_REFRESH_GRACE",         duration("0s", "5m"),      "30s", "Time in which a spent refresh token is accepted again, up to three times. 0s means never."),
   oauth2Cimd:               setting("STEWARD_OAUTH2_CIMD",                  yesOrNo,                   "true", "Whether the URL of a client metadata document is accepted as a client ID."),
-  oauth2CimdHosts:          setting("STEWARD_OAUTH2_CIMD_HOSTS",            list(text),                "*", "Hosts that client metadata documents may come from; * means all public hosts."),
+  oauth2CimdHosts:          setting("STEWARD_OAUTH2_CIMD_HOSTS",            list(text),                "*", "Hosts that client metadata documents may come from: names, patterns such as *.example.com, or * for all public hosts."),
   oauth2CimdAllowPrivate:   setting("STEWARD_OAUTH2_CIMD_ALLOW_PRIVATE",    yesOrNo,                   "false", "Whether client metadata documents may come from private addresses, and over http from loopback addresses."),
 
   smtpHost:                 optional("STEWARD_NOTIFICATIONS_SMTP_HOST",     host,                      "SMTP server for email to users. If unset, no email is sent."),

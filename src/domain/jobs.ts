@@ -8,6 +8,7 @@ import { idempotencyKeyPurge } from "./notifications/custom.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
+import { unusedClientPurge } from "./oauth2/unused-clients.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/failures.js";
@@ -30,6 +31,7 @@ const jobs: readonly Job[] = [
   deviceCodePurge,
   refreshTokenPurge,
   grantPurge,
+  unusedClientPurge,
   conversionPurge,
   idempotencyKeyPurge,
   keyPurge,

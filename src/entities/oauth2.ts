@@ -15,7 +15,8 @@ const OAuth2ClientSchema = defineEntity({
     },
     {
       name: "oauth2_clients_unused_index",
-      expression: "create index oauth2_clients_unused_index on oauth2_clients (created_at) where kind = 'dynamic'",
+      expression:
+        "create index oauth2_clients_unused_index on oauth2_clients (last_used_at, created_at) where kind <> 'admin'",
     },
   ],
   properties: {

@@ -3,8 +3,6 @@ import { json } from "./responses.js";
 
 export interface ChallengeDetails {
   accessUrl: string;
-  /** The path of the request. */
-  path: string;
   /** The scopes that the operation needs. */
   scopes?: readonly string[];
   /** Whether the caller sent a credential. */
@@ -21,9 +19,6 @@ export function failureHeaders(failure: DomainError, details: ChallengeDetails):
     ...(challenge && { "WWW-Authenticate": challenge }),
   };
 }
-
-/** The resources of this server that have metadata of their own. */
-const resources = ["/api/v2", "/graphql"];
 
 /**
  * `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. The
@@ -46,10 +41,8 @@ function challengeOf(failure: DomainError, details: ChallengeDetails): string | 
   });
 }
 
-function metadataOf({ accessUrl, path }: ChallengeDetails): string {
-  const resource = resources.find((each) => path === each || path.startsWith(`${each}/`)) ?? "";
-  return `${accessUrl}/.well-known/oauth-protected-resource${resource}`;
-}
+/** Where to read about this server as a resource, whichever part of it was requested. */
+const metadataOf = ({ accessUrl }: ChallengeDetails): string => `${accessUrl}/.well-known/oauth-protected-resource`;
 
 function bearer(parameters: Record<string, string | undefined>): string {
   const given = Object.entries({ realm: "steward", ...parameters }).flatMap(([name, value]) =>

@@ -35,7 +35,11 @@ const header =
   ({ headers }) =>
     (headers[name] as string | undefined) || undefined;
 
-const bearer: Reader["read"] = ({ headers }) => /^bearer +(.*)$/i.exec(headers.authorization ?? "")?.[1];
+/** The token of `Authorization: Bearer` (RFC 6750 §2.1). */
+export const bearerOf = ({ authorization = "" }: { authorization?: string }): string | undefined =>
+  /^bearer +(.*)$/i.exec(authorization)?.[1];
+
+const bearer: Reader["read"] = ({ headers }) => bearerOf(headers);
 
 const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>
   fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined;

@@ -1,7 +1,8 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import { json } from "../http/responses.js";
-import { send, type ContextOf } from "../http/exchange.js";
+import { json, type TransportError } from "../http/responses.js";
+import { refuseRoute as refuseRouteOfPages } from "../pages/index.js";
+import { send, type ContextOf, type Http } from "../http/exchange.js";
 import type { Area } from "./engine/area.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import { type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
@@ -20,6 +21,8 @@ import { pageWith } from "./engine/page.js";
 import oauth2Apps from "./oauth2/apps.js";
 import oauth2Grants from "./oauth2/grants.js";
 import oauth2Tokens from "./oauth2/tokens.js";
+import discovery from "./oauth2/discovery.js";
+import registration from "./oauth2/registration.js";
 import { redirectWith } from "./engine/redirect.js";
 import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
@@ -46,6 +49,8 @@ export const areas: readonly Area[] = [
   oauth2Grants,
   workspaceProxies,
   oauth2Authorization,
+  discovery,
+  registration,
 ];
 
 /** Registers a route for each row of each area, and `/openapi.json`. Throws if a row or an operation is invalid. */
@@ -77,6 +82,13 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
   }
   const body = JSON.stringify(openApiOf(described, services.config.accessUrl));
   routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body }));
+}
+
+/** Responds to an unknown route as its part of the server does: `/oauth2` as the protocol, except to browsers. */
+export function refuseRoute(http: Http, failure: TransportError): void {
+  const speaksOAuth = http.path.startsWith("/oauth2/") && http.accepts("json", "html") !== "html";
+  if (speaksOAuth) send(http, oauthDialect.transportFailure(failure));
+  else refuseRouteOfPages(http, failure);
 }
 
 /** Returns the handler of a row: stream, redirect, or a single response. */

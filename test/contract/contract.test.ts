@@ -44,7 +44,15 @@ describe("the contract", () => {
         } else expect(answer.body).to.equal("");
       });
 
-      if (operation?.open) {
+      if (pattern.startsWith("/oauth2/clients/")) {
+        it("takes no credential but the registration access token", async () => {
+          for (const token of [undefined, unknownToken, w().owner.token]) {
+            const refused = await send(token, operation?.request && "{}");
+            expect(refused).to.include({ status: 401 });
+            expect(refused.body.error).to.equal("invalid_token");
+          }
+        });
+      } else if (operation?.open) {
         it("requires no credential and ignores any that is sent", async () => {
           const body = operation.request && "{}";
           const [without, bad] = [await send(undefined, body), await send(unknownToken, body)];
@@ -64,7 +72,9 @@ describe("the contract", () => {
           expect(malformed.body).to.deep.equal(rejection("The token is malformed."));
           const unknown = await send(unknownToken);
           expect(unknown.body).to.deep.equal(rejection("The token is not valid."));
-          expect(unknown.headers.get("www-authenticate")).to.match(/^Bearer realm="steward", .*error="invalid_token"$/);
+          expect(unknown.headers.get("www-authenticate")).to.match(
+            /^Bearer realm="steward", .*error="invalid_token", error_description="The token is not valid\."$/,
+          );
         });
       }
 
@@ -77,9 +87,10 @@ describe("the contract", () => {
         for (const body of ['{"name": ', "[]", "null", "5", '"text"', "{} {}", ...(showsBody && !isForm ? [""] : [])]) {
           const answer = await send(w().owner.token, body);
           expect(answer, body).to.include({ status: 400 });
-          if (isForm) expect(answer.body.error_description, body).to.match(/^Request body must be valid JSON\. /);
+          if (answer.body.error)
+            expect(answer.body.error_description, body).to.match(/^Request body must be valid JSON\. /);
           else expect(answer.body.message, body).to.equal("Request body must be valid JSON.");
-          if (!isForm) expect(answer.body.detail, body).to.be.a("string");
+          if (!answer.body.error) expect(answer.body.detail, body).to.be.a("string");
           if (!open) expect(await send(undefined, body), body).to.include({ status: 401 });
         }
       });

@@ -34,6 +34,9 @@ const { definitions, operations } = JSON.parse(readFileSync(new URL("./contract.
 const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
 const numbers = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { type: "integer" }]));
 
+const lists = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, { type: "array", items: { type: "string" } }]));
+
 /** The credentials of an OAuth2 application, which every request of the protocol may have. */
 const client = texts("client_id", "client_secret");
 
@@ -59,6 +62,13 @@ export const modifying = new Set([
 
 /** Operations beyond the contract, as specified by their RFC. */
 const beyond: ContractOperation[] = [
+  ...["/api/v2", "/graphql"].map((resource) => ({
+    method: "GET",
+    path: `/.well-known/oauth-protected-resource${resource}`,
+    status: 200,
+    open: true,
+    schema: { $ref: "#/components/schemas/OAuth2ProtectedResourceMetadata" },
+  })),
   {
     method: "POST",
     path: "/oauth2/introspect",
@@ -115,6 +125,16 @@ export const mounted = areas.flatMap(({ rows, dialect }) =>
 /** Fields of responses beyond the contract, as specified by the area. */
 const additions: Record<string, Record<string, JsonSchema>> = {
   "POST /oauth2/tokens": { scope: { type: "string" } },
+  "GET /.well-known/oauth-authorization-server": {
+    ...texts("device_authorization_endpoint", "introspection_endpoint"),
+    ...lists(
+      "response_modes_supported",
+      "revocation_endpoint_auth_methods_supported",
+      "introspection_endpoint_auth_methods_supported",
+    ),
+    authorization_response_iss_parameter_supported: { type: "boolean" },
+    client_id_metadata_document_supported: { type: "boolean" },
+  },
   "POST /api/v2/workspaceproxies": { proxy_token: { type: "string" } },
   "PATCH /api/v2/workspaceproxies/{workspaceproxy}": { proxy_token: { type: "string" } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": {
@@ -185,7 +205,7 @@ export function wrongFields({ properties = {} }: JsonSchema): Record<string, unk
 /** The faults that a 400 reports: as `validations`, or in the description of an error of OAuth2. */
 export function validationsOf({ body }: Answer): Array<{ field: string; detail: string }> {
   if (body.error_description === undefined) return body.validations ?? [];
-  expect(body).to.include({ error: "invalid_request" });
+  expect(body.error).to.match(/^invalid_(request|redirect_uri|client_metadata)$/);
   const [message, ...faults] = body.error_description.split(/(?<=\.) /) as string[];
   expect(message).to.equal("Validation failed.");
   return faults.map((fault) => {

@@ -57,6 +57,14 @@ async function firstLine(url: string, token: string, cause: () => Promise<unknow
   return { status: response.status, headers: response.headers, body: JSON.parse(text.trim().split("\n")[0]!) };
 }
 
+/** A client that registered itself, and the headers that manage it. */
+async function withClient(w: World) {
+  const metadata = { client_name: "Night Watch", redirect_uris: ["https://watch.example.com/"], contacts: ["ada"] };
+  const made = await w.nobody.post("/oauth2/register", { ...metadata, jwks: { keys: [] } });
+  const headers = { Authorization: `Bearer ${made.body.registration_access_token}` };
+  return { made, metadata, headers, path: `/oauth2/clients/${made.body.client_id}` };
+}
+
 /** A user with a secret, and the path of the secret. */
 async function withSecret(w: World) {
   const person = await w.user("ada");
@@ -628,5 +636,31 @@ export const examples: Record<string, Example> = {
     const answer = await sendForm(w, "device_authorization", credentials(client));
     expect(answer.body.user_code).to.match(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     return answer;
+  },
+
+  "GET /.well-known/oauth-authorization-server": (w) => w.nobody.get("/.well-known/oauth-authorization-server"),
+  "GET /.well-known/oauth-protected-resource": (w) => w.nobody.get("/.well-known/oauth-protected-resource"),
+  "GET /.well-known/oauth-protected-resource/api/v2": (w) =>
+    w.nobody.get("/.well-known/oauth-protected-resource/api/v2"),
+  "GET /.well-known/oauth-protected-resource/graphql": (w) =>
+    w.nobody.get("/.well-known/oauth-protected-resource/graphql"),
+  "POST /oauth2/register": async (w) => (await withClient(w)).made,
+  "GET /oauth2/clients/{client_id}": async (w) => {
+    const { path, headers, metadata } = await withClient(w);
+    const read = await w.nobody.get(path, headers);
+    expect(read.body).to.deep.include(metadata);
+    return read;
+  },
+  "PUT /oauth2/clients/{client_id}": async (w) => {
+    const { path, headers, metadata } = await withClient(w);
+    const changed = await w.nobody.put(path, { ...metadata, client_name: "Day Watch" }, headers);
+    expect(changed.body.client_name).to.equal("Day Watch");
+    return changed;
+  },
+  "DELETE /oauth2/clients/{client_id}": async (w) => {
+    const { path, headers } = await withClient(w);
+    const deleted = await w.nobody.delete(path, headers);
+    expect((await w.nobody.get(path, headers)).status).to.equal(401);
+    return deleted;
   },
 };

@@ -23,6 +23,7 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0",
   STEWARD_RATE_LIMIT_API: "0",
   STEWARD_LOGIN_FAILURES_PER_HOUR: "0",
+  STEWARD_OAUTH2_REGISTRATIONS_PER_HOUR: "0",
 });
 
 type LogLine = Record<string, unknown> & { level: number };

@@ -65,6 +65,7 @@ const change = (verb: string, input: (place: Place) => string) => (place: Place)
 const api =
   (method: string, path: (place: Place) => string, body?: unknown) =>
   (place: Place): Request => [method, `/api/v2${path(place)}`, body];
+const exactly = (method: string, path: string, body?: unknown) => (): Request => [method, path, body];
 const fixed = (method: string, path: string, body?: unknown) => api(method, () => path, body);
 
 const others: Where[] = ["other", "away"];
@@ -73,6 +74,8 @@ const onUser = { on: others, seen: ["user:read"] };
 const inOrganization = { on: others, seen: ["organization:read"] };
 const onGroup = { on: everywhere, own: "otuam", seen: ["group:read"] };
 const onSession = { kinds: ["session"] };
+/** What creates, shows, or ends keys is closed to OAuth2 access tokens. */
+const onKeys = { kinds: ["session", "token"] };
 const open = { kinds: ["open"] };
 const name = () => `n${newId().slice(-12)}`;
 const rule = "seven-lamps-beside-the-old-canal";
@@ -83,6 +86,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("user", "user:read", "user:read", ({ user }) => `{ user(user: "${user}") { id email } }`, undefined, { on: everywhere, seen: ["user:read"] });
   operation("users", "signed in", "user:read", "{ users(first: 1) { nodes { id } } }");
   operation("createUser", "user:create", "user:create", change("createUser", () => `email: "${name()}@example.com", username: "${name()}", isServiceAccount: true`));
+  operation("createUser with a password", "user:create", "user:create", change("createUser", () => `email: "${name()}@example.com", username: "${name()}", password: "${rule}"`), undefined, { ...onKeys, byArguments: true });
   operation("updateUser", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", name: "x"`), undefined, onUser);
   operation("updateUser with an email address", "user:update", "user:update", change("updateUser", ({ user }) => `user: "${user}", email: "${name()}@example.com"`), undefined, { ...onUser, ...onSession, byArguments: true });
   operation("updateProfile", "signed in", "user:update_personal", change("updateProfile", () => `name: "x"`));
@@ -92,8 +96,8 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("resetUserPassword", "user:update", "user:update", change("resetUserPassword", ({ user }) => `user: "${user}", password: "${rule}"`), undefined, { ...onUser, ...onSession });
   operation("changePassword", "signed in", "user:update_personal", change("changePassword", () => `currentPassword: "x", newPassword: "x"`), undefined, { ...onSession, outcome: "BAD_USER_INPUT" });
   operation("convertLogin", "signed in", "user:update_personal", change("convertLogin", () => `user: "me", toType: GITHUB, password: ""`), fixed("POST", "/users/me/convert-login", { to_type: "github", password: "" }), { ...onSession, outcome: "BAD_USER_INPUT" });
-  operation("validatePassword", "signed in", "", change("validatePassword", () => `password: "x"`), fixed("POST", "/users/validate-password", { password: "x" }));
-  operation("logout", "signed in", "", "mutation { logout { __typename } }", undefined, { kinds: ["session", "token", "oauth", "application"] });
+  operation("validatePassword", "signed in", "", change("validatePassword", () => `password: "x"`), fixed("POST", "/users/validate-password", { password: "x" }), onKeys);
+  operation("logout", "signed in", "", "mutation { logout { __typename } }", undefined, { kinds: ["session", "token", "application"] });
   operation("revokeSessions", "signed in", "api_key:delete", "mutation { revokeSessions { __typename } }", undefined, onSession);
 
   operation("organization", "organization:read", "organization:read", ({ organization }) => `{ organization(organization: "${organization}") { id description } }`, undefined, inOrganization);
@@ -108,11 +112,11 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("removeOrganizationMember", "organization_member:delete", "organization_member:delete", change("removeOrganizationMember", ({ organization, user }) => `organization: "${organization}", user: "${user}"`), undefined, inOrganization);
   operation("setOrganizationMemberRoles", "assign_org_role:assign", "organization_member:*", change("setOrganizationMemberRoles", ({ organization, user }) => `organization: "${organization}", user: "${user}", roles: []`), undefined, inOrganization);
 
-  operation("apiKeys", "api_key:read", "api_key:read", ({ user }) => `{ apiKeys(user: "${user}") { id ip } }`, undefined, { on: everywhere, seen: ["user:read"] });
+  operation("apiKeys", "api_key:read", "api_key:read", ({ user }) => `{ apiKeys(user: "${user}") { id ip } }`, undefined, { ...onKeys, on: everywhere, seen: ["user:read"] });
   operation("createApiKey", "api_key:create", "api_key:create", change("createApiKey", () => `name: "${name()}"`), undefined, { kinds: ["session", "token"] });
   operation("createApiKey for a service account", "api_key:create for a service account", "api_key:create", change("createApiKey", ({ bot }) => `name: "${name()}", user: "${bot}"`), undefined, { ...onUser, kinds: ["session", "token"] });
-  operation("updateApiKey", "api_key:update", "api_key:update", change("updateApiKey", ({ key }) => `id: "${key}", name: "${name()}"`), undefined, { on: everywhere, seen: ["api_key:read"] });
-  operation("revokeApiKey", "api_key:delete", "api_key:delete", change("revokeApiKey", ({ key }) => `id: "${key}"`), undefined, { on: everywhere, seen: ["api_key:read"] });
+  operation("updateApiKey", "api_key:update", "api_key:update", change("updateApiKey", ({ key }) => `id: "${key}", name: "${name()}"`), undefined, { ...onKeys, on: everywhere, seen: ["api_key:read"] });
+  operation("revokeApiKey", "api_key:delete", "api_key:delete", change("revokeApiKey", ({ key }) => `id: "${key}"`), undefined, { ...onKeys, on: everywhere, seen: ["api_key:read"] });
 
   operation("group", "group:read", "group:read", ({ group }) => `{ group(group: "${group}") { id source } }`, api("GET", ({ group }) => `/groups/${group}`), onGroup);
   operation("group with its members", "group:read", "group:read", ({ group }) => `{ group(group: "${group}") { members { totalCount } } }`, api("GET", ({ group }) => `/groups/${group}/members`), onGroup);
@@ -174,8 +178,9 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("workspaceProxies", "signed in", "workspace_proxy:read", "{ workspaceProxies { id version } }", fixed("GET", "/workspaceproxies"));
   operation("workspaceProxy", "signed in", "workspace_proxy:read", `{ workspaceProxy(workspaceProxy: "primary") { version } }`, fixed("GET", "/workspaceproxies/primary"));
   operation("regions", "signed in", "workspace_proxy:read", "{ regions { id } }");
-  operation("createWorkspaceProxy", "workspace_proxy:create", "workspace_proxy:create/workspace_proxy:create workspace_proxy:read", change("createWorkspaceProxy", () => `name: "${name()}"`), (place) => api("POST", () => "/workspaceproxies", { name: name() })(place));
+  operation("createWorkspaceProxy", "workspace_proxy:create", "workspace_proxy:create/workspace_proxy:create workspace_proxy:read", change("createWorkspaceProxy", () => `name: "${name()}"`), (place) => api("POST", () => "/workspaceproxies", { name: name() })(place), onKeys);
   operation("updateWorkspaceProxy", "workspace_proxy:update", "workspace_proxy:update/workspace_proxy:read workspace_proxy:update", change("updateWorkspaceProxy", () => `workspaceProxy: "primary", displayName: "x"`), fixed("PATCH", "/workspaceproxies/primary", { display_name: "x" }));
+  operation("updateWorkspaceProxy with a new token", "workspace_proxy:update", "workspace_proxy:update/workspace_proxy:read workspace_proxy:update", change("updateWorkspaceProxy", () => `workspaceProxy: "primary", regenerateToken: true`), fixed("PATCH", "/workspaceproxies/primary", { regenerate_token: true }), { ...onKeys, byArguments: true, outcome: "BAD_USER_INPUT" });
   operation("deleteWorkspaceProxy", "workspace_proxy:delete", "workspace_proxy:delete", change("deleteWorkspaceProxy", () => `workspaceProxy: "primary"`), fixed("DELETE", "/workspaceproxies/primary"), { outcome: "BAD_USER_INPUT" });
 
   const appsPath = "/oauth2-provider/apps";
@@ -208,6 +213,15 @@ const rule = "seven-lamps-beside-the-old-canal";
 
   operation("authScopes", "signed in", "", "{ authScopes { external } }", fixed("GET", "/auth/scopes"), open);
   operation("serverInfo", "signed in", "", "{ serverInfo { version } }", undefined, open);
+  operation("oauth2ServerMetadata", "signed in", "", "{ oauth2ServerMetadata { issuer } }", exactly("GET", "/.well-known/oauth-authorization-server"), open);
+  operation("oauth2ProtectedResourceMetadata", "signed in", "", "{ oauth2ProtectedResourceMetadata { resource } }", exactly("GET", "/.well-known/oauth-protected-resource"), open);
+  for (const [resource, path] of [["REST", "/api/v2"], ["GRAPHQL", "/graphql"]]) operation(`oauth2ProtectedResourceMetadata of ${path}`, "signed in", "", `{ oauth2ProtectedResourceMetadata(resource: ${resource}) { resource } }`, exactly("GET", `/.well-known/oauth-protected-resource${path}`), open);
+  const client = newId();
+  const unregistered = { ...open, outcome: "UNAUTHENTICATED" };
+  operation("registerOAuth2Client", "signed in", "", change("registerOAuth2Client", () => "redirectUris: []"), exactly("POST", "/oauth2/register", {}), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("oauth2ClientConfiguration", "signed in", "", `{ oauth2ClientConfiguration(clientId: "${client}") { scope } }`, exactly("GET", `/oauth2/clients/${client}`), unregistered);
+  operation("updateOAuth2Client", "signed in", "", change("updateOAuth2Client", () => `clientId: "${client}"`), exactly("PUT", `/oauth2/clients/${client}`, {}), unregistered);
+  operation("deleteOAuth2Client", "signed in", "", change("deleteOAuth2Client", () => `clientId: "${client}"`), exactly("DELETE", `/oauth2/clients/${client}`), unregistered);
   operation("login", "signed in", "", change("login", () => `email: "", password: ""`), fixed("POST", "/users/login", {}), { ...open, outcome: "BAD_USER_INPUT" });
   operation("requestOneTimePasscode", "signed in", "", change("requestOneTimePasscode", () => `email: "x"`), fixed("POST", "/users/otp/request", {}), { ...open, outcome: "BAD_USER_INPUT" });
   operation("changePasswordWithPasscode", "signed in", "", change("changePasswordWithPasscode", () => `email: "x", oneTimePasscode: "", password: ""`), fixed("POST", "/users/otp/change-password", {}), { ...open, outcome: "BAD_USER_INPUT" });

@@ -10,6 +10,7 @@ import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
 import type { Sql } from "./sql.js";
+import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
 import type { Passwords } from "../outside/passwords.js";
@@ -36,6 +37,8 @@ export interface Services {
   mailer?: Mailer;
   errands: Errands;
   proxyHealth: ProxyHealth;
+  /** Fetches the metadata documents of OAuth2 applications. */
+  clientDocuments: DocumentFetches;
   log: Logger;
 }
 

@@ -93,6 +93,11 @@ export class Problems {
     if (detail !== undefined && !this.isFull) this.#found.push({ field: cut(field, longestField), detail });
   }
 
+  /** The faults in the order in which they were added. */
+  get found(): readonly Validation[] {
+    return this.#found;
+  }
+
   get isEmpty(): boolean {
     return this.#found.length === 0;
   }

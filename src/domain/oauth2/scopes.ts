@@ -9,11 +9,19 @@ const mostScopes = 100;
 
 type Configured = Pick<Config, "oauth2DynamicScopes">;
 
+const namesIn = (scope: string) => [...new Set(scope.split(" ").filter(Boolean))];
+
+/** The rule of `scope` parameters. */
+export const scopeProblem = (scope: string): string | undefined =>
+  Buffer.byteLength(scope) <= longest && namesIn(scope).length <= mostScopes
+    ? undefined
+    : `Must be at most ${mostScopes} scopes in ${longest} bytes.`;
+
 /** Splits the `scope` parameter (RFC 6749 §3.3). Throws `invalid_scope` for one that is too long. */
 export function splitScope(scope: string): string[] {
-  const names = [...new Set(scope.split(" ").filter(Boolean))];
-  if (Buffer.byteLength(scope) <= longest && names.length <= mostScopes) return names;
-  throw oauthFailure("invalid_scope", `At most ${mostScopes} scopes in ${longest} bytes are accepted.`);
+  const problem = scopeProblem(scope);
+  if (problem !== undefined) throw oauthFailure("invalid_scope", `The parameter scope is too long. ${problem}`);
+  return namesIn(scope);
 }
 
 /** Whether scopes cover everything that others cover. */

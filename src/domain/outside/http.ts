@@ -108,7 +108,8 @@ function guarded({
 /** Names of the loopback interface (RFC 6761 §6.3), which not every resolver knows. */
 const localNames = /(^|\.)localhost\.?$/i;
 
-async function addressesOf(name: string): Promise<string[]> {
+/** The addresses of a host name. */
+export async function addressesOf(name: string): Promise<string[]> {
   if (localNames.test(name)) return ["127.0.0.1", "::1"];
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }

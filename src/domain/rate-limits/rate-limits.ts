@@ -18,6 +18,7 @@ export interface RateLimitsOptions {
     rateLimitCredentialIp: number;
     rateLimitApi: number;
     loginFailuresPerHour: number;
+    oauth2RegistrationsPerHour: number;
   };
   database: Database;
 }
@@ -34,6 +35,7 @@ export class RateLimits {
   readonly #callers: LocalCounters;
   readonly #addresses: Limit;
   readonly #accounts: Limit;
+  readonly #registrations: Limit;
   /** Failed logins, by account. */
   readonly failures: Limit;
   /** Wrong user codes of devices, by user. */
@@ -49,6 +51,7 @@ export class RateLimits {
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
     this.userCodes = shared("device-user-codes", 10, 10 * minute);
+    this.#registrations = shared("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
   }
 
   /** Counts a request by its caller: the user, else the machine, else the address. */
@@ -76,6 +79,11 @@ export class RateLimits {
     this.#uncountCaller(source);
     await this.countAddress(request);
     await this.#accounts.take(`${networkOf(request.ip)} ${folded(account)}`, request);
+  }
+
+  /** Counts an application that registers itself, by its address. */
+  countRegistration(request: RequestDetails): Promise<void> {
+    return this.#registrations.take(networkOf(request.ip), request);
   }
 
   /** Reverts `countCaller`: GraphQL requests are counted before their operation is known. */

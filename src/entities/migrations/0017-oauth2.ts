@@ -33,7 +33,7 @@ export class OAuth2 extends Migration {
       create index oauth2_clients_service_user_index on oauth2_clients (service_user_id);
       create index oauth2_clients_creator_index on oauth2_clients (created_by_id);
       create index oauth2_clients_name_index on oauth2_clients (kind, lower(name collate "C"), id);
-      create index oauth2_clients_unused_index on oauth2_clients (created_at) where kind = 'dynamic';
+      create index oauth2_clients_unused_index on oauth2_clients (last_used_at, created_at) where kind <> 'admin';
       alter table oauth2_clients add constraint oauth2_clients_document_unique unique (document_url);
 
       create table oauth2_resources (

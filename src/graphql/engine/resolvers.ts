@@ -22,6 +22,8 @@ import { OAuth2TokensResolver } from "../oauth2/tokens.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
 import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
 import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
+import { OAuth2MetadataResolver } from "../oauth2/metadata.js";
+import { OAuth2RegistrationResolver } from "../oauth2/registration.js";
 import { JoinedOrganizationsResolver } from "../organizations/joined.js";
 import { OrganizationMembersResolver } from "../organizations/members.js";
 import { OrganizationsResolver } from "../organizations/organizations.js";
@@ -63,6 +65,8 @@ export const resolvers: Function[] = [
   OAuth2GrantsResolver,
   OAuth2SettingsResolver,
   OAuth2TokensResolver,
+  OAuth2MetadataResolver,
+  OAuth2RegistrationResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,

@@ -113,7 +113,7 @@ export class GraphqlOverHttp {
       { log, request: http.state.details },
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
-    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, path: graphqlPath, challenged: true });
+    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, challenged: true });
     send(http, { status: statusOf(failure), headers, body: JSON.stringify({ errors: [error] }) });
   }
 }

@@ -9,6 +9,12 @@ export interface RowOptions {
   sends?: Record<string, string>;
   /** Fields of the input that the dialect fills from headers: the API description does not list them. */
   derived?: readonly string[];
+  /** The variable that the token of `Authorization: Bearer` fills, for rows that take no other credential. */
+  bearer?: string;
+  /** Parameters of the path may be repeated in the body, with the same values. */
+  repeatsPath?: boolean;
+  /** The response has an `ETag` of its body, and a request with `If-None-Match` gets 304 if it matches (RFC 9110 §8.8.3). */
+  tagged?: boolean;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
   /** A constant text that is the first field of the response body, `message`. */

@@ -14,7 +14,8 @@ import { truthOf } from "../../domain/kernel/text.js";
 import { entryKeyOf, isRequired, ruleOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
-import type { Row } from "./area.js";
+import { bearerOf } from "../../http/credentials.js";
+import type { Row, RowOptions } from "./area.js";
 import { step } from "./shapes.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
 
@@ -100,11 +101,12 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   const { name, type } = variable;
   const read = readerOf(variable, asOnTheWire);
   if (namesIn(path).includes(name)) return fromPath(variable, read);
+  if (options?.bearer === name) return fromBearer(variable, read);
   const header = Object.entries(options?.headers ?? {}).find(([, filled]) => filled === name)?.[0];
   if (header !== undefined) return fromHeader(header, variable, read);
   const isInput = name === "input" && isInputObjectType(getNamedType(type));
   if (isInput && options?.page) return fromWholeQuery(variable, read);
-  if (isInput) return fromAll(namesIn(path), variable, read, options?.derived);
+  if (isInput) return fromAll(path, options, variable, read);
   return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
@@ -138,20 +140,35 @@ const fromHeader = (name: string, variable: Variable, read: Reader): Source => (
   take: ({ headers }, { body }) => read(headers[name], name, body),
 });
 
+/** The token of the request. It is no parameter: the security of a description covers the header. */
+const fromBearer = ({ name }: Variable, read: Reader): Source => ({
+  parameters: [],
+  take: ({ headers }, { body }) => read(bearerOf(headers), name, body),
+});
+
 const fromBody = (variable: Variable, read: Reader): Source => ({
   parameters: [parameterOf("body", variable)],
   take: ({ body: content }, { body }) => read(content[variable.name], variable.name, body),
 });
 
 /** The input object of an operation: each field is a parameter of its own. */
-function fromAll(inPath: readonly string[], { type }: Variable, read: Reader, derived: readonly string[] = []): Source {
+function fromAll(
+  path: string,
+  { bearer, repeatsPath, derived = [] }: Partial<RowOptions> = {},
+  { type }: Variable,
+  read: Reader,
+): Source {
+  const inPath = namesIn(path);
   const parameters = fieldsOf(type)
     .map(fieldOnTheWire)
-    .filter(({ name }) => !derived.includes(name))
+    .filter(({ name }) => name !== bearer && !derived.includes(name))
     .map((field): Parameter => ({ ...field, in: inPath.includes(field.name) ? "path" : "body" }));
   const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
-  const take: Take = ({ path, body: content }, { body }) =>
-    read({ ...content, ...Object.fromEntries(names.map((name) => [name, path[name]])) }, "", body);
+  const take: Take = ({ path: values, headers, body: content }, { body }) => {
+    const given = Object.fromEntries(names.map((name) => [name, values[name]]));
+    if (repeatsPath) for (const name of names) checkRepeated(name, content[name], values[name]!, body);
+    return read({ ...content, ...given, ...(bearer !== undefined && { [bearer]: bearerOf(headers) }) }, "", body);
+  };
   return { parameters, take };
 }
 
@@ -169,6 +186,11 @@ function fromWholeQuery({ type }: Variable, read: Reader): Source {
     return read(content, "", problems);
   };
   return { parameters, take };
+}
+
+function checkRepeated(name: string, repeated: unknown, value: string, problems: Problems): void {
+  const isSame = typeof repeated === "string" && repeated.toLowerCase() === value.toLowerCase();
+  if (repeated != null && !isSame) problems.add(name, "Must be the same as in the path.");
 }
 
 /** A query parameter: empty is absent, twice is a fault unless it is a list, text becomes what the type reads. */

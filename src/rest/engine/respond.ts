@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { type Actor, anonymous } from "../../domain/kernel/actor.js";
@@ -110,7 +111,6 @@ export class Endpoint {
     return this.dialect.failure(failure, {
       requestId: http.state.details.id,
       accessUrl: config.accessUrl,
-      path: http.path,
       scopes: this.#scopes,
       challenged: sentCredential(http.req, config.accessUrl),
       wireField: (field) => this.binding.wireField(field, variables),
@@ -132,9 +132,18 @@ export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
       for (const { name, from } of sent) http.state.headers[name] = String(from.reduce<unknown>(step, data));
       if (!write) return send(http, { status, headers: {}, body: "" });
       const body = joined(write(data));
-      if (typeof body === "string") return send(http, { status, headers, body });
+      if (typeof body === "string")
+        return send(http, options?.tagged ? tagged(http, endpoint.dialect, body) : { status, headers, body });
       return body.then((large) => send(http, { status, headers, body: large }));
     });
+}
+
+/** The response with an entity tag, or 304 if the client has this body already (RFC 9110 §13.1.2). */
+function tagged(http: Http, { headers }: Dialect, body: string): HttpResponse {
+  const tag = `"${hash("sha256", body, "base64url").slice(0, 22)}"`;
+  const known = http.get("if-none-match").split(",");
+  const isKnown = known.some((each) => ["*", tag, `W/${tag}`].includes(each.trim()));
+  return { status: isKnown ? 304 : 200, headers: { ...headers, ETag: tag }, body: isKnown ? "" : body };
 }
 
 /** Marks the path as deprecated (RFC 9745) and links its successor (RFC 8288). */

@@ -82,7 +82,7 @@ function fromForm(form: URLSearchParams): Record<string, unknown> {
 }
 
 /** Parameters without a value count as absent (RFC 6749 §3.2). */
-function withoutEmpty(sent: Record<string, unknown>): Record<string, unknown> {
+export function withoutEmpty(sent: Record<string, unknown>): Record<string, unknown> {
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== ""));
   return typeof given.resource === "string" ? { ...given, resource: [given.resource] } : given;
 }

@@ -1,0 +1,178 @@
+import type { Config } from "../../config/config.js";
+import { isScope } from "../authorization/authorization.js";
+import { DomainError, Problems } from "../kernel/errors.js";
+import { isStorable, proseProblem, urlProblem } from "../kernel/text.js";
+import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
+import type { OAuthErrorCode } from "./failures.js";
+import { redirectUrisProblems } from "./redirect-uris.js";
+import { scopeProblem, splitScope } from "./scopes.js";
+
+/**
+ * What an application states about itself (RFC 7591 §2), in a registration or a metadata document. Null and empty values
+ * count as absent.
+ */
+export interface ClientMetadata {
+  redirectUris?: string[] | null;
+  tokenEndpointAuthMethod?: string | null;
+  grantTypes?: string[] | null;
+  responseTypes?: string[] | null;
+  clientName?: string | null;
+  clientUri?: string | null;
+  logoUri?: string | null;
+  tosUri?: string | null;
+  policyUri?: string | null;
+  jwksUri?: string | null;
+  scope?: string | null;
+  contacts?: string[] | null;
+  jwks?: Record<string, unknown> | null;
+  softwareId?: string | null;
+  softwareVersion?: string | null;
+  /** Ignored: no issuer of statements is trusted. */
+  softwareStatement?: string | null;
+}
+
+/** The columns of an application that its metadata decides. */
+export interface ClientProfile extends Pick<ClientRow, "type" | "name" | "redirectUris" | "grantTypes" | "metadata"> {
+  authMethod: AuthMethod;
+  scopeCeiling: string[];
+}
+
+const longestName = 64;
+const mostContacts = 32;
+const largestKeySet = 16 * 1024;
+const deepestKeySet = 8;
+
+const uris = ["clientUri", "logoUri", "tosUri", "policyUri", "jwksUri"] as const;
+const labels = ["softwareId", "softwareVersion"] as const;
+
+/** Grant types for applications that no administrator has checked. */
+const grantTypes: readonly string[] = [GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN, GrantType.DEVICE_CODE];
+const authMethods: readonly string[] = Object.values(AuthMethod);
+
+type Configured = Pick<Config, "oauth2DynamicScopes">;
+
+/**
+ * Checks the metadata of an application, and adds defaults. Without an authentication method, it is that of `otherwise`.
+ * Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2).
+ */
+export function profileOf(
+  given: ClientMetadata,
+  { oauth2DynamicScopes }: Configured,
+  otherwise: AuthMethod = "client_secret_basic",
+): ClientProfile {
+  const problems = new Problems();
+  const grants = listOr([GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN], given.grantTypes);
+  const usesRedirects = grants.includes(GrantType.AUTHORIZATION_CODE);
+  const redirectUris = given.redirectUris ?? [];
+  addRedirectProblems(problems, redirectUris, usesRedirects);
+  const hasWrongRedirects = !problems.isEmpty;
+
+  const authMethod = given.tokenEndpointAuthMethod || otherwise;
+  addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
+  const name = nameOf(given);
+  problems.add("clientName", nameProblem(name));
+  addDescriptionProblems(problems, given);
+  if (!problems.isEmpty) throw metadataFailure(problems, hasWrongRedirects);
+
+  const scopes = given.scope ? scopesOf(given.scope) : undefined;
+  return {
+    type: authMethod === "none" ? "public" : "confidential",
+    name,
+    redirectUris,
+    authMethod: authMethod as AuthMethod,
+    grantTypes: grants as GrantType[],
+    scopeCeiling: [...new Set([...(scopes ?? []), ...oauth2DynamicScopes])],
+    metadata: { ...descriptionOf(given), ...(scopes && { scope: scopes.join(" ") }) },
+  };
+}
+
+/** The failure of a registration with these faults. */
+function metadataFailure(problems: Problems, hasWrongRedirects: boolean): DomainError {
+  const oauthError: OAuthErrorCode = hasWrongRedirects ? "invalid_redirect_uri" : "invalid_client_metadata";
+  const message = hasWrongRedirects
+    ? "The redirect URIs are invalid."
+    : "The metadata of the application has invalid values.";
+  return new DomainError("BAD_USER_INPUT", message, { oauthError, validations: [...problems.found] });
+}
+
+function addRedirectProblems(problems: Problems, redirectUris: string[], isRequired: boolean): void {
+  if (isRequired && redirectUris.length === 0) problems.add("redirectUris", "Is required.");
+  for (const [index, problem] of redirectUrisProblems(redirectUris, "anybody"))
+    problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
+}
+
+interface Flow {
+  authMethod: string;
+  grants: string[];
+  responses: string[];
+}
+
+function addFlowProblems(problems: Problems, { authMethod, grants, responses }: Flow): void {
+  if (!authMethods.includes(authMethod)) problems.add("tokenEndpointAuthMethod", oneOf(authMethods));
+  if (!grants.every((grant) => grantTypes.includes(grant)))
+    problems.add("grantTypes", `Each m${oneOf(grantTypes).slice(1)}`);
+  else if (grants.every((grant) => grant === GrantType.REFRESH_TOKEN))
+    problems.add("grantTypes", `Must have ${GrantType.AUTHORIZATION_CODE} or ${GrantType.DEVICE_CODE}.`);
+  if (!responses.every((response) => response === "code")) problems.add("responseTypes", `Each must be "code".`);
+}
+
+const oneOf = (values: readonly string[]) => `Must be one of: ${values.join(", ")}.`;
+
+function addDescriptionProblems(problems: Problems, given: ClientMetadata): void {
+  for (const field of uris) if (given[field]) problems.add(field, urlProblem(given[field]));
+  problems.add("scope", scopeProblem(given.scope ?? ""));
+  const contacts = given.contacts ?? [];
+  if (contacts.length > mostContacts) problems.add("contacts", `Must be at most ${mostContacts} contacts.`);
+  for (const [index, contact] of contacts.slice(0, mostContacts).entries())
+    problems.add(`contacts[${index}]`, proseProblem(contact, 254));
+  for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", 255));
+  // RFC 7591 §2.
+  if (given.jwks && given.jwksUri) problems.add("jwks", "Must not be given together with a URI of the keys.");
+  if (given.jwks) problems.add("jwks", keySetProblem(given.jwks));
+}
+
+function keySetProblem(jwks: Record<string, unknown>): string | undefined {
+  if (isDeeper(jwks, deepestKeySet)) return `Must be nested at most ${deepestKeySet} levels deep.`;
+  const text = JSON.stringify(jwks);
+  if (text.length > largestKeySet) return `Must be at most ${largestKeySet / 1024} KiB of JSON.`;
+  // As JSON escapes what Postgres cannot store.
+  return /\\u(0000|d[89a-f])/.test(text) ? "Must be valid Unicode without NUL characters." : undefined;
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));
+
+/** The members that are stored and returned, but not used. */
+function descriptionOf(given: ClientMetadata): Record<string, unknown> {
+  const fields = [...uris, ...labels, "contacts", "jwks"] as const;
+  return Object.fromEntries(fields.flatMap((field) => (given[field] ? [[field, given[field]]] : [])));
+}
+
+/** The known scopes of a registration. If there are none, it is for the least. */
+function scopesOf(scope: string): string[] {
+  const known = splitScope(scope).filter(isScope);
+  return known.length > 0 ? known : ["user:read"];
+}
+
+const listOr = (otherwise: string[], given: string[] | null | undefined): string[] =>
+  given && given.length > 0 ? [...new Set(given)] : otherwise;
+
+/** The rule of names that applications give themselves. */
+const nameProblem = (name: string): string | undefined =>
+  name === "" || !isStorable(name) || /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(name)
+    ? `Must be 1 to ${longestName} characters, without any that control or redirect text.`
+    : undefined;
+
+/** The given name, cut to the maximum length; otherwise the host of the application or of its first redirect URI. */
+function nameOf({ clientName, clientUri, redirectUris }: ClientMetadata): string {
+  const name = clientName?.trim() || hostOf(clientUri) || hostOf(redirectUris?.[0]) || "Unnamed";
+  return Array.from(name).slice(0, longestName).join("").trim();
+}
+
+/** The host of a URI, or its scheme if that is private to the application. */
+function hostOf(uri: string | null | undefined): string {
+  const url = URL.parse(uri ?? "");
+  return url ? url.hostname || url.protocol.slice(0, -1) : "";
+}

@@ -1,0 +1,97 @@
+import { LRUCache } from "lru-cache";
+import type { Config } from "../../config/config.js";
+import { boundedPool } from "../kernel/bounded-pool.js";
+import { type DomainError, unavailable } from "../kernel/errors.js";
+import { hour, minute } from "../kernel/purge.js";
+import { addressesOf, type Fetch, mayCall, outsideFetch } from "../outside/http.js";
+import { mayCallInside } from "../outside/inside-addresses.js";
+import { oauthFailure } from "./failures.js";
+
+/** A metadata document that was fetched. */
+export interface ClientDocument {
+  content: Record<string, unknown>;
+  /** Milliseconds until it has to be fetched again. */
+  freshFor: number;
+}
+
+type Configured = Pick<Config, "oauth2CimdAllowPrivate">;
+
+const fetchTimeout = 5_000;
+const largest = 10 * 1024;
+const shortestFreshness = 5 * minute;
+const longestFreshness = 24 * hour;
+
+/** Documents fetched concurrently, and those that may wait. */
+const [concurrency, waiting] = [20, 200];
+
+/**
+ * Fetches the metadata documents of applications: one request at a time for each URL, and none for a minute after a
+ * failure. One per replica.
+ */
+export class DocumentFetches {
+  readonly #fetch: Fetch;
+  readonly #running = new Map<string, Promise<ClientDocument>>();
+  readonly #failures = new LRUCache<string, DomainError>({ max: 1000, ttl: minute });
+  readonly #turns = boundedPool(concurrency, waiting, () => unavailable("Too many metadata documents are fetched."));
+
+  constructor(config: Configured) {
+    const permits = (address: string) =>
+      config.oauth2CimdAllowPrivate ? mayCallInside(address, { loopback: true, only: [] }) : mayCall(address, []);
+    // A name with one address that may not be called is not called at any of its addresses.
+    const resolve = async (name: string) => {
+      const found = await addressesOf(name);
+      return found.every(permits) ? found : [];
+    };
+    this.#fetch = outsideFetch({ permits, resolve, timeout: fetchTimeout, bodyLimit: largest });
+  }
+
+  /** Fetches a document. Rejects with `invalid_request` if that fails or it is not a JSON object. */
+  async fetch(url: string): Promise<ClientDocument> {
+    const known = this.#failures.get(url);
+    if (known) throw known;
+    let running = this.#running.get(url);
+    if (!running) {
+      running = this.#turns(() => this.#get(url).catch((failure: DomainError) => this.reject(url, failure)));
+      running = running.finally(() => this.#running.delete(url));
+      this.#running.set(url, running);
+    }
+    return running;
+  }
+
+  /** Throws the failure, now and for the next minute. */
+  reject(url: string, failure: DomainError): never {
+    this.#failures.set(url, failure);
+    throw failure;
+  }
+
+  async #get(url: string): Promise<ClientDocument> {
+    const request = this.#fetch(url, { redirect: "error", headers: { Accept: "application/json" } });
+    // The reason could disclose internal names and addresses.
+    const response = await request.catch(() => Promise.reject(documentFailure("It could not be fetched.")));
+    if (response.status !== 200) throw documentFailure(`Its server responds with ${response.status}.`);
+    return { content: await objectOf(response), freshFor: freshnessOf(response.headers) };
+  }
+}
+
+/** The failure of a request whose client has an unusable document. */
+export const documentFailure = (reason: string): DomainError =>
+  oauthFailure("invalid_request", `The client metadata document cannot be used. ${reason}`);
+
+async function objectOf(response: Response): Promise<Record<string, unknown>> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!/^application\/([^\s;]+\+)?json\s*(;|$)/i.test(type)) throw documentFailure("It is not sent as JSON.");
+  const value: unknown = await response.json().catch(() => undefined);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw documentFailure("It is not a JSON object.");
+}
+
+/** How long the headers allow a response to be used (RFC 9111 §4.2), within our limits. */
+function freshnessOf(headers: Headers): number {
+  const control = headers.get("cache-control") ?? "";
+  const maxAge = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(control)?.[1];
+  const age = Number(headers.get("age") ?? 0) || 0;
+  const expiry = Date.parse(headers.get("expires") ?? "") - (Date.parse(headers.get("date") ?? "") || Date.now());
+  const isUncacheable = /(?:^|[\s,])no-(?:store|cache)\b/i.test(control);
+  const lifetime = isUncacheable ? 0 : maxAge !== undefined ? (Number(maxAge) - age) * 1000 : expiry || 0;
+  return Math.min(longestFreshness, Math.max(shortestFreshness, lifetime));
+}

@@ -1,0 +1,142 @@
+import type { Config } from "../../config/config.js";
+import type { Context } from "../kernel/context.js";
+import { lookup, statement } from "../kernel/database.js";
+import { DomainError } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { isStorable } from "../kernel/text.js";
+import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
+import { clientColumns, type ClientRow, clientWithId } from "./clients.js";
+import { documentFailure } from "./document-fetches.js";
+
+/** Maximum length of the URL of a document, in bytes. */
+const longestUrl = 2048;
+
+/** Whether a `client_id` is meant to be the URL of a metadata document. */
+const isUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
+
+/**
+ * The violated rule of the URL of a metadata document as a sentence; `undefined` for a valid one. A URL has only one
+ * spelling here, since clients are told apart by it.
+ */
+function documentUrlProblem(text: string, allowsLoopback: boolean): string | undefined {
+  const url = URL.parse(text);
+  const isLoopback =
+    allowsLoopback && url?.protocol === "http:" && /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname);
+  if (!url || Buffer.byteLength(text) > longestUrl || (url.protocol !== "https:" && !isLoopback))
+    return `Its URL must have the scheme https and at most ${longestUrl} bytes.`;
+  if (text.includes("#") || url.username !== "" || url.password !== "" || url.href !== text)
+    return "Its URL must be in normal form, without fragment, user information, and dot segments.";
+  return url.pathname === "/" ? "Its URL must have a path." : undefined;
+}
+
+/** Whether a host matches a pattern: its name, `*.example.com` for all names below one, or `*`. */
+const matches = (host: string, pattern: string): boolean =>
+  pattern === "*" || (pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern);
+
+const storedDocument = lookup<ClientRow & { isFresh: boolean; isUsable: boolean }>(`
+  select ${clientColumns}, c.document_fresh_until > now() as "isFresh", c.document_usable_until > now() as "isUsable"
+  from oauth2_clients c where c.document_url = $1`);
+
+/**
+ * Finds an application by its `client_id`, disabled or not, for a signed-in user. The metadata document behind a URL is
+ * fetched if there is no fresh copy; an old copy serves if that fails. Checks no permission. Throws `invalid_request`,
+ * with the reason, for a document that cannot be used.
+ */
+export async function findClient(ctx: Context, clientId: string): Promise<ClientRow | undefined> {
+  if (!isUrl(clientId)) return clientWithId(ctx, clientId);
+  if (!ctx.config.oauth2Cimd) return undefined;
+  requireAllowed(ctx, clientId);
+  const stored = (await ctx.services.database.query(storedDocument, [clientId]))[0];
+  if (stored?.isFresh || ctx.actor.kind !== "user") return stored;
+  try {
+    return await fetchAndStore(ctx, clientId);
+  } catch (error) {
+    if (stored?.isUsable) return stored;
+    throw error;
+  }
+}
+
+function requireAllowed({ config }: Context, clientId: string): void {
+  const problem = documentUrlProblem(clientId, config.oauth2CimdAllowPrivate);
+  if (problem !== undefined) throw documentFailure(problem);
+  const { hostname } = new URL(clientId);
+  if (!config.oauth2CimdHosts.some((pattern) => matches(hostname, pattern.toLowerCase())))
+    throw documentFailure("This server accepts no documents of its host.");
+}
+
+// The id of an application, and whether it is disabled, outlast its documents.
+const storeDocument = statement<ClientRow>(`
+  insert into oauth2_clients as c (id, created_at, updated_at, kind, type, name, redirect_uris, pkce_required,
+    scope_ceiling, grant_types, auth_method, metadata, document_url, document_fresh_until, document_usable_until, created_ip)
+  values ($1, now(), now(), 'document', $2, $3, $4, true, $5, $6, $7, $8, $9, now() + make_interval(secs => $10),
+    now() + interval '24 hours', $11)
+  on conflict (document_url) do update set updated_at = now(), name = excluded.name,
+    redirect_uris = excluded.redirect_uris, scope_ceiling = excluded.scope_ceiling, grant_types = excluded.grant_types,
+    metadata = excluded.metadata, document_fresh_until = excluded.document_fresh_until,
+    document_usable_until = excluded.document_usable_until
+  returning ${clientColumns}`);
+
+/** Fetches a document, and stores it beside the transaction of the request, which does not decide about it. */
+async function fetchAndStore({ services, config, request }: Context, url: string): Promise<ClientRow> {
+  const { clientDocuments, database } = services;
+  const { content, freshFor } = await clientDocuments.fetch(url);
+  const profile = profileIn(url, content, config);
+  if (profile instanceof DomainError) return clientDocuments.reject(url, profile);
+  const { type, name, redirectUris, scopeCeiling, grantTypes, authMethod, metadata } = profile;
+  const values = [type, name, redirectUris, scopeCeiling, grantTypes, authMethod, metadata];
+  const cached = [url, freshFor / 1000, request.ip ?? null];
+  const [client] = await database.query(storeDocument, [newId(), ...values, ...cached]);
+  return client!;
+}
+
+/** The profile that a document describes, or what is wrong with it. */
+function profileIn(url: string, content: Record<string, unknown>, config: Config): ClientProfile | DomainError {
+  try {
+    return profileOf(metadataOf(url, content), config, "none");
+  } catch (error) {
+    const { message, details } = error as DomainError;
+    return details.oauthError === "invalid_request" ? (error as DomainError) : documentFailure(message);
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && isStorable(value);
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The members that are read, by their names in documents, and the form of each. */
+const members: Record<string, [field: keyof ClientMetadata, hasForm: (value: unknown) => boolean]> = {
+  redirect_uris: ["redirectUris", isTexts],
+  token_endpoint_auth_method: ["tokenEndpointAuthMethod", isText],
+  grant_types: ["grantTypes", isTexts],
+  response_types: ["responseTypes", isTexts],
+  client_name: ["clientName", isText],
+  client_uri: ["clientUri", isText],
+  logo_uri: ["logoUri", isText],
+  tos_uri: ["tosUri", isText],
+  policy_uri: ["policyUri", isText],
+  jwks_uri: ["jwksUri", isText],
+  scope: ["scope", isText],
+  contacts: ["contacts", isTexts],
+  jwks: ["jwks", isObject],
+  software_id: ["softwareId", isText],
+  software_version: ["softwareVersion", isText],
+};
+
+/** Reads a document as metadata. Throws for one of another client, and for one that has or needs a secret. */
+function metadataOf(url: string, document: Record<string, unknown>): ClientMetadata {
+  if (document.client_id !== url) throw documentFailure("Its client_id is not its URL.");
+  if (Object.keys(document).some((name) => name.startsWith("client_secret")))
+    throw documentFailure("It has a client secret.");
+  if ((document.token_endpoint_auth_method ?? "none") !== "none")
+    throw documentFailure("Its token_endpoint_auth_method is not none.");
+  const metadata: Record<string, unknown> = {};
+  for (const [name, [field, hasForm]] of Object.entries(members)) {
+    const value = Object.hasOwn(document, name) ? document[name] : undefined;
+    if (value == null) continue;
+    if (!hasForm(value)) throw documentFailure(`Its ${name} has the wrong type.`);
+    metadata[field] = value;
+  }
+  for (const name of ["client_name", "redirect_uris"])
+    if (!metadata[members[name]![0]]) throw documentFailure(`It has no ${name}.`);
+  return metadata;
+}

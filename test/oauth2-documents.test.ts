@@ -1,0 +1,267 @@
+// Applications that are described by a metadata document, whose URL is their client id.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { Context } from "../src/domain/kernel/context.js";
+import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
+import { DomainError } from "../src/domain/kernel/errors.js";
+import type { ClientRow } from "../src/domain/oauth2/clients.js";
+import { findClient } from "../src/domain/oauth2/documents.js";
+import { userActor } from "./support/actors.js";
+import { type App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { world } from "./support/world.js";
+
+type Respond = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A site with documents at paths, and the number of requests for each. */
+class Site {
+  readonly hits = new Map<string, number>();
+  readonly #pages = new Map<string, Respond>();
+  readonly #server: Server = createServer((request, response) => {
+    const path = request.url!;
+    this.hits.set(path, (this.hits.get(path) ?? 0) + 1);
+    this.#pages.get(path)?.(request, response);
+  });
+
+  start = () => new Promise<void>((started) => this.#server.listen(0, "127.0.0.1", started));
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Serves a valid document with changes at a path. Returns its URL. */
+  publish(path: string, change: object = {}, headers: Record<string, string> = {}, status = 200): string {
+    const url = this.origin + path;
+    const document = {
+      client_id: url,
+      client_name: "Night Watch",
+      redirect_uris: ["https://watch.example.com/"],
+      ...change,
+    };
+    return this.serve(path, (_, response) => {
+      response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(document));
+    });
+  }
+  serve(path: string, respond: Respond): string {
+    this.#pages.set(path, respond);
+    return this.origin + path;
+  }
+}
+
+const asUser = ({ services }: App, actor: Actor = userActor()) =>
+  new Context(services, actor, { id: "test", ip: "127.0.0.1" }, () => new AbortController());
+
+/** The reason why a document is rejected. */
+async function reasonFor(found: Promise<ClientRow | undefined>): Promise<string> {
+  try {
+    await found;
+  } catch (error) {
+    expect(error).to.be.instanceOf(DomainError);
+    expect((error as DomainError).details.oauthError).to.equal("invalid_request");
+    return (error as DomainError).message;
+  }
+  throw new Error("The document was accepted.");
+}
+
+describe("client metadata documents", () => {
+  const the = world({ STEWARD_OAUTH2_CIMD_ALLOW_PRIVATE: "true" });
+  const site = new Site();
+  before(() => site.start());
+  after(() => site.close());
+  const find = (url: string, actor?: Actor) => findClient(asUser(the().app, actor), url);
+  const reason = (url: string) => reasonFor(find(url));
+  const expire = (url: string, column: "fresh" | "usable") =>
+    the().app.services.database.pool.query(
+      `update oauth2_clients set document_${column}_until = now() where document_url = $1`,
+      [url],
+    );
+
+  it("describe public clients", async () => {
+    const url = site.publish("/client.json", {
+      scope: "user:read bogus",
+      logo_uri: "https://watch.example.com/logo.png",
+    });
+    const client = (await find(url))!;
+    expect(client).to.deep.include({
+      kind: "document",
+      type: "public",
+      name: "Night Watch",
+      authMethod: "none",
+      pkceRequired: true,
+      documentUrl: url,
+      redirectUris: ["https://watch.example.com/"],
+      grantTypes: ["authorization_code", "refresh_token"],
+      metadata: { scope: "user:read", logoUri: "https://watch.example.com/logo.png" },
+    });
+    expect(client.scopeCeiling).to.include("workspace:*").and.not.include("all");
+    expect(site.hits.get("/logo.png")).to.equal(undefined);
+  });
+
+  it("are fetched once while they are fresh, also by parallel requests, and only for users", async () => {
+    const url = site.publish("/once.json");
+    expect(await find(url, anonymous)).to.equal(undefined);
+    expect(site.hits.get("/once.json")).to.equal(undefined);
+    const all = await Promise.all(Array.from({ length: 20 }, () => find(url)));
+    expect(new Set(all.map((client) => client!.id)).size).to.equal(1);
+    expect(await find(url, anonymous)).to.deep.include({ documentUrl: url });
+    expect(site.hits.get("/once.json")).to.equal(1);
+  });
+
+  it("are fetched again when they are stale, and keep their id and their being disabled", async () => {
+    const url = site.publish("/stale.json");
+    const { id } = (await find(url))!;
+    await the().app.services.database.pool.query("update oauth2_clients set is_disabled = true where id = $1", [id]);
+    site.publish("/stale.json", { client_name: "Day Watch" });
+    expect((await find(url))!.name).to.equal("Night Watch");
+    await expire(url, "fresh");
+    expect(await find(url)).to.include({ id, name: "Day Watch", isDisabled: true });
+  });
+
+  it("serve for a day when they cannot be fetched again, and are not tried again immediately", async () => {
+    const url = site.publish("/gone.json");
+    const { id } = (await find(url))!;
+    site.publish("/gone.json", {}, {}, 500);
+    await expire(url, "fresh");
+    expect((await find(url))!.id).to.equal(id);
+    expect((await find(url))!.id).to.equal(id);
+    expect(site.hits.get("/gone.json")).to.equal(2);
+    await expire(url, "usable");
+    expect(await reason(url)).to.match(/responds with 500/);
+    expect(site.hits.get("/gone.json")).to.equal(2);
+  });
+
+  it("stay fresh for as long as their headers say, within 5 minutes and a day", async () => {
+    const cases: Array<[headers: Record<string, string>, minutes: number]> = [
+      [{}, 5],
+      [{ "Cache-Control": "no-store, max-age=3600" }, 5],
+      [{ "Cache-Control": "public, max-age=3600" }, 60],
+      [{ "Cache-Control": "max-age=3600", Age: "1800" }, 30],
+      [{ "Cache-Control": "max-age=9999999999" }, 1440],
+      [{ "Cache-Control": "max-age=x" }, 5],
+      [{ Date: "Sun, 22 Nov 2026 08:00:00 GMT", Expires: "Sun, 22 Nov 2026 10:00:00 GMT" }, 120],
+      [{ Expires: "0" }, 5],
+    ];
+    for (const [index, [headers, minutes]] of cases.entries()) {
+      const url = site.publish(`/fresh-${index}.json`, {}, headers);
+      await find(url);
+      const { rows } = await the().app.services.database.pool.query(
+        "select extract(epoch from document_fresh_until - updated_at)::float8 / 60 as minutes from oauth2_clients where document_url = $1",
+        [url],
+      );
+      expect(rows[0].minutes, JSON.stringify(headers)).to.be.closeTo(minutes, 0.01);
+    }
+  });
+
+  const rules: Array<[title: string, change: object, reason: RegExp]> = [
+    ["name another client", { client_id: "https://watch.example.com/client.json" }, /client_id/],
+    ["name no client", { client_id: undefined }, /client_id/],
+    ["have no name", { client_name: undefined }, /no client_name/],
+    ["have no redirect URIs", { redirect_uris: undefined }, /no redirect_uris/],
+    ["have an empty list of redirect URIs", { redirect_uris: [] }, /redirect URIs/],
+    ["have redirect URIs of another type", { redirect_uris: "https://watch.example.com/" }, /wrong type/],
+    ["have a wrong redirect URI", { redirect_uris: ["http://watch.example.com/"] }, /redirect URIs/],
+    ["have a secret", { client_secret: "x" }, /secret/],
+    ["have the expiry of a secret", { client_secret_expires_at: 0 }, /secret/],
+    ["authenticate with a secret", { token_endpoint_auth_method: "client_secret_basic" }, /token_endpoint_auth_method/],
+    ["want client credentials", { grant_types: ["client_credentials"] }, /invalid values/],
+    ["have a name that cannot be stored", { client_name: "a\0b" }, /wrong type/],
+    ["have a reversed name", { client_name: "a\u202eb" }, /invalid values/],
+    ["are too large", { padding: "x".repeat(10 * 1024) }, /could not be fetched/],
+  ];
+  for (const [title, change, expected] of rules)
+    it(`are rejected when they ${title}`, async () => {
+      const path = `/${title.replaceAll(" ", "-")}.json`;
+      const url = site.publish(path, change);
+      expect(await reason(url)).to.match(expected);
+      expect(await reason(url), "remembered").to.match(expected);
+      expect(site.hits.get(path)).to.equal(1);
+    });
+
+  it("are rejected unless the server responds with JSON, by itself", async () => {
+    const target = site.publish("/target.json");
+    const redirecting = site.serve("/redirect.json", (_, response) => {
+      response.writeHead(302, { Location: target }).end();
+    });
+    const served = (path: string, type: string, text: string) =>
+      site.serve(path, (_, response) => void response.writeHead(200, { "Content-Type": type }).end(text));
+    expect(await reason(redirecting)).to.match(/could not be fetched/);
+    expect(site.hits.get("/target.json"), "followed").to.equal(undefined);
+    expect(await reason(served("/html.json", "text/html", "{}"))).to.match(/not sent as JSON/);
+    expect(await reason(served("/broken.json", "application/json", "{"))).to.match(/not a JSON object/);
+    expect(await reason(served("/list.json", "application/json", "[]"))).to.match(/not a JSON object/);
+    expect(await reason(site.publish("/created.json", {}, {}, 201))).to.match(/responds with 201/);
+    expect(await reason("http://127.0.0.1:1/client.json")).to.match(/could not be fetched/);
+  });
+
+  it("have URLs with one spelling", async () => {
+    const wrong = [
+      site.origin,
+      `${site.origin}/`,
+      `${site.origin}/a/../b.json`,
+      `${site.origin}/a/%2e%2e/b.json`,
+      `${site.origin}/./b.json`,
+      `${site.origin}/b.json#`,
+      `${site.origin}/b.json#x`,
+      `http://ada@${site.origin.slice(7)}/b.json`,
+      `http://@${site.origin.slice(7)}/b.json`,
+      `HTTP://${site.origin.slice(7)}/b.json`,
+      `${site.origin}\\b.json`,
+      `${site.origin}/${"x".repeat(2048)}`,
+      "https://watch.example.com:443/b.json",
+      "http://watch.example.com/b.json",
+      "http://2130706433/b.json",
+      "https://",
+    ];
+    for (const url of wrong) expect(await reason(url), url).to.match(/Its URL must/);
+    expect([...site.hits.keys()].filter((path) => path.endsWith("b.json"))).to.deep.equal([]);
+    for (const id of ["ftp://x/y", "x", "", "__proto__"]) expect(await find(id), id).to.equal(undefined);
+  });
+});
+
+describe("the hosts of client metadata documents", () => {
+  const the = world();
+  const site = new Site();
+  before(() => site.start());
+  after(() => site.close());
+  const local = { STEWARD_OAUTH2_CIMD_ALLOW_PRIVATE: "true" };
+
+  async function withServer(changes: NodeJS.ProcessEnv, work: (app: App) => Promise<void>): Promise<void> {
+    const app = await startServer(the().database.url, changes);
+    try {
+      await work(app);
+    } finally {
+      await app.close();
+    }
+  }
+
+  it("are public, unless the configuration says otherwise", async () => {
+    const url = site.publish("/private.json");
+    expect(await reasonFor(findClient(asUser(the().app), url))).to.match(/https/);
+    for (const host of ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:7f00:1]"])
+      expect(await reasonFor(findClient(asUser(the().app), `https://${host}/client.json`)), host).to.match(
+        /could not be fetched/,
+      );
+    expect(site.hits.size).to.equal(0);
+  });
+
+  it("match the patterns of the configuration", () =>
+    withServer({ ...local, STEWARD_OAUTH2_CIMD_HOSTS: "localhost,*.example.com" }, async (app) => {
+      for (const host of ["127.0.0.1", "example.com", "badexample.com", "a.example.com.evil.example"])
+        expect(await reasonFor(findClient(asUser(app), `https://${host}/client.json`)), host).to.match(
+          /no documents of its host/,
+        );
+      const url = site.publish("/named.json").replace("127.0.0.1", "localhost");
+      site.publish("/named.json", { client_id: url });
+      expect((await findClient(asUser(app), url))!.documentUrl).to.equal(url);
+    }));
+
+  it("are not called at all when documents are switched off", () =>
+    withServer({ ...local, STEWARD_OAUTH2_CIMD: "false" }, async (app) => {
+      expect(await findClient(asUser(app), site.publish("/off.json"))).to.equal(undefined);
+      expect(site.hits.get("/off.json")).to.equal(undefined);
+    }));
+});

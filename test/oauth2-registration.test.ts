@@ -1,0 +1,409 @@
+// Applications that register themselves, and manage their registration (RFC 7591, RFC 7592).
+import { expect } from "chai";
+import { newId } from "../src/domain/kernel/ids.js";
+import { unusedClientPurge } from "../src/domain/oauth2/unused-clients.js";
+import { makeAccess, makeApp, makeGrant } from "./support/oauth2-access.js";
+import { type Answer, type World, world } from "./support/world.js";
+
+const register = "/oauth2/register";
+const redirectUri = "https://watch.example.com/callback";
+const publicClient = {
+  client_name: "Night Watch",
+  redirect_uris: [redirectUri],
+  token_endpoint_auth_method: "none",
+};
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+const pathOf = ({ body }: Answer) => `/oauth2/clients/${body.client_id}`;
+const tokenOf = ({ body }: Answer) => bearer(body.registration_access_token);
+
+async function registered(w: World, metadata: object = publicClient): Promise<Answer> {
+  const made = await w.nobody.post(register, metadata);
+  expect(made.status, JSON.stringify(made.body)).to.equal(201);
+  return made;
+}
+
+describe("registration of OAuth2 clients", () => {
+  const the = world();
+  const pool = () => the().app.services.database.pool;
+  const audited = async (id: string) =>
+    (await pool().query("select action, actor_kind, diff from audit_events where resource_id = $1 order by id", [id]))
+      .rows;
+
+  it("registers a public client without a secret", async () => {
+    const w = the();
+    const made = await registered(w);
+    const { client_id: id, registration_access_token: token, client_id_issued_at: issued, scope, ...rest } = made.body;
+    expect(rest).to.deep.equal({
+      client_name: "Night Watch",
+      client_secret_expires_at: 0,
+      contacts: [],
+      grant_types: ["authorization_code", "refresh_token"],
+      redirect_uris: [redirectUri],
+      registration_client_uri: `${w.app.services.config.accessUrl}/oauth2/clients/${id}`,
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    });
+    expect(token).to.match(/^stwm_\w{10}_\w{43}$/);
+    expect(issued).to.be.a("number");
+    expect(scope.split(" ")).to.include.members(["user:read", "workspace:*"]);
+    expect(made.headers.get("cache-control")).to.equal("no-store");
+    expect(made.headers.get("pragma")).to.equal("no-cache");
+    expect(made.headers.get("access-control-allow-origin")).to.equal("*");
+
+    const { rows } = await pool().query(
+      "select kind, type, pkce_required, scope_ceiling from oauth2_clients where id = $1",
+      [id],
+    );
+    expect(rows[0]).to.deep.include({ kind: "dynamic", type: "public", pkce_required: true });
+    expect(rows[0].scope_ceiling).to.not.include("all");
+    const [event] = await audited(id);
+    expect(event).to.deep.include({ action: "create", actor_kind: "system" });
+    expect(JSON.stringify(event)).to.not.include(token.slice(-43));
+  });
+
+  it("registers a confidential client with a secret, as clients do by default", async () => {
+    const { body } = await registered(the(), { redirect_uris: [redirectUri], scope: "all bogus" });
+    expect(body.client_secret).to.match(/^stws_\w{10}_\w{43}$/);
+    expect(body).to.include({
+      client_name: "watch.example.com",
+      token_endpoint_auth_method: "client_secret_basic",
+      client_secret_expires_at: 0,
+      scope: "all",
+    });
+    const stored = await pool().query("select suffix from oauth2_client_secrets where client_id = $1", [
+      body.client_id,
+    ]);
+    expect(stored.rows).to.deep.equal([{ suffix: body.client_secret.slice(-6) }]);
+  });
+
+  it("keeps what it does not use, cuts names, and ignores the rest", async () => {
+    const given = {
+      ...publicClient,
+      client_name: `  ${"x".repeat(100)} `,
+      client_uri: "https://watch.example.com",
+      contacts: ["ada@example.com"],
+      jwks: { keys: [{ kty: "OKP" }] },
+      software_id: "watch",
+      software_version: "2.1",
+      software_statement: "eyJ.e30.x",
+      policy_uri: "",
+      scope: "bogus",
+      unknown: { deep: [1] },
+    };
+    const { body } = await registered(the(), given);
+    expect(body).to.deep.include({
+      client_name: "x".repeat(64),
+      client_uri: given.client_uri,
+      contacts: given.contacts,
+      jwks: given.jwks,
+      software_id: "watch",
+      software_version: "2.1",
+      scope: "user:read",
+    });
+    expect(body).to.not.have.any.keys("unknown", "software_statement", "policy_uri");
+  });
+
+  it("needs no redirect URI of devices", async () => {
+    const device = "urn:ietf:params:oauth:grant-type:device_code";
+    const { body } = await registered(the(), { grant_types: [device], client_name: "TV" });
+    expect(body).to.deep.include({ grant_types: [device], redirect_uris: [], response_types: [] });
+  });
+
+  const faults: Array<[title: string, metadata: object, error: string]> = [
+    ["no redirect URI", { client_name: "x" }, "invalid_redirect_uri"],
+    ["an empty list of redirect URIs", { redirect_uris: [] }, "invalid_redirect_uri"],
+    ["redirect URIs of another type", { redirect_uris: redirectUri }, "invalid_redirect_uri"],
+    ["a script as redirect URI", { redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
+    ["http to another host", { redirect_uris: ["http://watch.example.com/"] }, "invalid_redirect_uri"],
+    ["a fragment", { redirect_uris: [`${redirectUri}#`] }, "invalid_redirect_uri"],
+    ["a wildcard", { redirect_uris: ["https://*.example.com/"] }, "invalid_redirect_uri"],
+    ["user information", { redirect_uris: ["https://good.example@evil.example/"] }, "invalid_redirect_uri"],
+    ["too many redirect URIs", { redirect_uris: Array(33).fill(redirectUri) }, "invalid_redirect_uri"],
+    ["a wrong redirect URI besides other faults", { redirect_uris: ["x"], logo_uri: "x" }, "invalid_redirect_uri"],
+    ["client credentials", { ...publicClient, grant_types: ["client_credentials"] }, "invalid_client_metadata"],
+    ["an unknown grant type", { ...publicClient, grant_types: ["authorization_code", "x"] }, "invalid_client_metadata"],
+    ["refresh tokens alone", { ...publicClient, grant_types: ["refresh_token"] }, "invalid_client_metadata"],
+    ["the implicit flow", { ...publicClient, response_types: ["token"] }, "invalid_client_metadata"],
+    ["another method", { ...publicClient, token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
+    ["a name of another type", { ...publicClient, client_name: 5 }, "invalid_client_metadata"],
+    ["a reversed name", { ...publicClient, client_name: "good\u202eevil" }, "invalid_client_metadata"],
+    ["a URL of another scheme", { ...publicClient, logo_uri: "data:image/png;base64,x" }, "invalid_client_metadata"],
+    ["a long scope", { ...publicClient, scope: "x ".repeat(3000) }, "invalid_client_metadata"],
+    ["keys twice", { ...publicClient, jwks: { keys: [] }, jwks_uri: redirectUri }, "invalid_client_metadata"],
+    [
+      "deep keys",
+      { ...publicClient, jwks: JSON.parse(`${'{"a":'.repeat(20)}1${"}".repeat(20)}`) },
+      "invalid_client_metadata",
+    ],
+    ["keys with a NUL", { ...publicClient, jwks: { a: "\0" } }, "invalid_client_metadata"],
+  ];
+  for (const [title, metadata, error] of faults)
+    it(`rejects ${title}`, async () => {
+      const { status, body } = await the().nobody.post(register, metadata);
+      expect(status, JSON.stringify(body)).to.equal(400);
+      expect(body.error).to.equal(error);
+      expect(body.error_description)
+        .to.be.a("string")
+        .and.match(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+    });
+
+  it("reports all faults together, on both surfaces", async () => {
+    const w = the();
+    const { body } = await w.nobody.post(register, {
+      redirect_uris: ["x", redirectUri, "y:"],
+      logo_uri: "x",
+      grant_types: ["x"],
+    });
+    expect(body.error_description).to.match(/redirect_uris\[0\]: .* grant_types: .* logo_uri: /);
+    const failure = await w.nobody.failure(
+      `mutation { registerOAuth2Client(input: { redirectUris: ["x"], logoUri: "x" }) { __typename } }`,
+    );
+    expect(failure.code).to.equal("BAD_USER_INPUT");
+    const { oauthError, validations } = failure.errors[0]!.extensions;
+    expect(oauthError).to.equal("invalid_redirect_uri");
+    expect(validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "input.redirectUris[0]",
+      "input.logoUri",
+    ]);
+  });
+
+  it("speaks the format of the protocol for faults of requests", async () => {
+    const { nobody } = the();
+    const faulty: Array<[Answer, number]> = [
+      [await nobody.get(register), 405],
+      [await nobody.get("/oauth2/unknown"), 404],
+      [await nobody.post(register, "{"), 400],
+      [await nobody.post(register, "a=b", { "Content-Type": "application/x-www-form-urlencoded" }), 415],
+      [await nobody.post(register, { client_name: "x".repeat(70_000) }), 413],
+    ];
+    for (const [{ status, body, headers }, expected] of faulty) {
+      expect(status).to.equal(expected);
+      expect(body).to.have.keys("error", "error_description").and.include({ error: "invalid_request" });
+      expect(headers.get("pragma")).to.equal("no-cache");
+    }
+    expect(faulty[0]![0].headers.get("allow")).to.equal("POST");
+  });
+
+  describe("management", () => {
+    it("tells one story over REST and GraphQL", async () => {
+      const w = the();
+      const made = await registered(w);
+      const { client_id: clientId, registration_access_token: first } = made.body;
+      const read = await w.nobody.get(pathOf(made), tokenOf(made));
+      expect(read.status).to.equal(200);
+      expect(read.body).to.deep.equal(made.body);
+
+      const changed = await w.nobody.put(pathOf(made), { ...read.body, client_name: "Day Watch" }, tokenOf(made));
+      expect(changed.status, JSON.stringify(changed.body)).to.equal(200);
+      const second = changed.body.registration_access_token;
+      expect(changed.body).to.deep.equal({ ...made.body, client_name: "Day Watch", registration_access_token: second });
+      expect(second).to.not.equal(first);
+
+      const query = `query($clientId: UUID!, $token: String) {
+        oauth2ClientConfiguration(clientId: $clientId, registrationAccessToken: $token) { clientName registrationAccessToken } }`;
+      const over = async (token: string) =>
+        (await w.nobody.graphql(query, { clientId, token })).oauth2ClientConfiguration;
+      expect(await over(first), "until the new token is used").to.deep.equal({
+        clientName: "Day Watch",
+        registrationAccessToken: first,
+      });
+      expect((await over(second)).registrationAccessToken).to.equal(second);
+      expect((await w.nobody.failure(query, { clientId, token: first })).errors[0]!.extensions.oauthError).to.equal(
+        "invalid_token",
+      );
+
+      const replace = `mutation($input: UpdateOAuth2ClientInput!) { updateOAuth2Client(input: $input) {
+        client { clientName redirectUris registrationAccessToken } } }`;
+      const input = { clientId, registrationAccessToken: second, redirectUris: ["com.example.watch:/callback"] };
+      const third = (await w.nobody.graphql(replace, { input })).updateOAuth2Client.client;
+      expect(third).to.deep.include({ clientName: "com.example.watch", redirectUris: input.redirectUris });
+
+      const ended = await w.nobody.delete(pathOf(made), bearer(third.registrationAccessToken));
+      expect(ended).to.include({ status: 204, body: "" });
+      expect((await w.nobody.get(pathOf(made), bearer(third.registrationAccessToken))).status).to.equal(401);
+      expect((await audited(clientId)).map(({ action }) => action)).to.deep.equal([
+        "create",
+        "update",
+        "update",
+        "delete",
+      ]);
+      expect(JSON.stringify(await audited(clientId))).to.not.include(second.slice(-43));
+    });
+
+    it("rejects other tokens, and does not tell clients apart by that", async () => {
+      const w = the();
+      const [made, other] = [await registered(w), await registered(w)];
+      const byAdmin = `/oauth2/clients/${await makeApp(w)}`;
+      const attempts: Array<[path: string, headers: Record<string, string>]> = [
+        [pathOf(made), {}],
+        [pathOf(made), tokenOf(other)],
+        [pathOf(made), bearer("nonsense")],
+        [pathOf(made), bearer(w.owner.token)],
+        [pathOf(made), { "Service-Session-Token": w.owner.token }],
+        [`/oauth2/clients/${newId()}`, tokenOf(made)],
+        [byAdmin, tokenOf(made)],
+        [byAdmin, {}],
+      ];
+      const bodies = new Set<string>();
+      for (const [path, headers] of attempts)
+        for (const method of ["GET", "PUT", "DELETE"]) {
+          const {
+            status,
+            body,
+            headers: got,
+          } = await w.nobody.request(method, path, method === "PUT" ? publicClient : undefined, headers);
+          expect(status, path).to.equal(401);
+          expect(got.get("www-authenticate")).to.equal('Bearer realm="steward", error="invalid_token"');
+          bodies.add(JSON.stringify(body));
+        }
+      expect([...bodies]).to.have.length(1);
+      expect(JSON.parse([...bodies][0]!).error).to.equal("invalid_token");
+      expect((await w.nobody.get("/oauth2/clients/x", tokenOf(made))).status).to.equal(400);
+      expect((await w.nobody.get(pathOf(made), tokenOf(made))).status).to.equal(200);
+    });
+
+    it("keeps the type and the id of clients", async () => {
+      const w = the();
+      const made = await registered(w);
+      const put = async (change: object) =>
+        (await w.nobody.put(pathOf(made), { ...publicClient, ...change }, tokenOf(made))).body;
+      expect((await put({ token_endpoint_auth_method: "client_secret_post" })).error).to.equal(
+        "invalid_client_metadata",
+      );
+      expect((await put({ client_id: newId() })).error).to.equal("invalid_client_metadata");
+      expect((await put({ client_id: made.body.client_id.toUpperCase() })).client_id).to.equal(made.body.client_id);
+      expect((await put({ token_endpoint_auth_method: undefined })).token_endpoint_auth_method).to.equal("none");
+    });
+
+    it("ends all access with the client, on another request immediately", async () => {
+      const w = the();
+      const ada = await w.user("ada");
+      const made = await registered(w);
+      const access = w.as({ token: await makeAccess(w, ada, { clientId: made.body.client_id }) });
+      expect((await access.get("/api/v2/groups")).status).to.equal(200);
+      expect((await w.nobody.delete(pathOf(made), tokenOf(made))).status).to.equal(204);
+      expect((await access.get("/api/v2/groups")).status).to.equal(401);
+      const { rows } = await pool().query("select from oauth2_grants where client_id = $1", [made.body.client_id]);
+      expect(rows).to.deep.equal([]);
+    });
+
+    it("lets one of parallel updates decide, without failures", async () => {
+      const w = the();
+      const made = await registered(w);
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          w.nobody.put(pathOf(made), { ...publicClient, client_name: `n${n}` }, tokenOf(made)),
+        ),
+      );
+      expect(all.map(({ status }) => status)).to.deep.equal(Array(20).fill(200));
+      const valid = await Promise.all(
+        all.map(
+          async ({ body }) =>
+            (
+              await pool().query(
+                "select from oauth2_clients where id = $1 and name = $2 and next_registration_hash = sha256($3)",
+                [body.client_id, body.client_name, body.registration_access_token],
+              )
+            ).rowCount,
+        ),
+      );
+      expect(valid.filter(Boolean)).to.have.length(1);
+    });
+
+    it("lets one of parallel deletions succeed", async () => {
+      const w = the();
+      const made = await registered(w);
+      const all = await Promise.all(Array.from({ length: 20 }, () => w.nobody.delete(pathOf(made), tokenOf(made))));
+      expect(all.map(({ status }) => status)).to.have.members([204, ...Array(19).fill(401)]);
+    });
+  });
+
+  it("deletes clients that are not used, and no others", async () => {
+    const w = the();
+    const { id: userId } = await w.user("ada");
+    const make = async (change: string, kind = "dynamic", grant?: string) => {
+      const id = await makeApp(w, kind);
+      await pool().query(`update oauth2_clients set ${change} where id = $1`, [id]);
+      if (grant)
+        await pool().query(`update oauth2_grants set ${grant} where id = $1`, [await makeGrant(w, userId, id)]);
+      return id;
+    };
+    const days = (n: number) => `now() - interval '${n} days'`;
+    const kept = [
+      await make(`created_at = ${days(6)}`),
+      await make(`created_at = ${days(400)}`, "admin"),
+      await make(`created_at = ${days(400)}`, "dynamic", "last_used_at = now()"),
+      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", "last_used_at = now()"),
+      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", `revoked_at = ${days(179)}`),
+      await make(`created_at = ${days(400)}, last_used_at = ${days(179)}`),
+      await make(`created_at = ${days(400)}, is_disabled = true`, "document"),
+    ];
+    const deleted = [
+      await make(`created_at = ${days(8)}`),
+      await make(`created_at = ${days(8)}`, "document"),
+      await make(`created_at = ${days(400)}, last_used_at = ${days(181)}`),
+      await make(`created_at = ${days(400)}, last_used_at = ${days(400)}`, "dynamic", `revoked_at = ${days(181)}`),
+    ];
+    await unusedClientPurge.run(w.app.services);
+    const { rows } = await pool().query("select id from oauth2_clients where id = any($1::uuid[])", [
+      [...kept, ...deleted],
+    ]);
+    expect(rows.map(({ id }) => id)).to.have.members(kept);
+  });
+
+  it("is off where an owner or the configuration says so", async () => {
+    const w = the();
+    const set = (value: object) =>
+      pool().query(
+        "insert into site_settings (key, value) values ('oauth2', $1) on conflict (key) do update set value = excluded.value",
+        [value],
+      );
+    await set({ dynamicRegistration: false });
+    const { status, body } = await w.nobody.post(register, publicClient);
+    expect(status).to.equal(403);
+    expect(body.error).to.equal("access_denied");
+    expect((await w.nobody.get("/.well-known/oauth-authorization-server")).body).to.not.have.property(
+      "registration_endpoint",
+    );
+    await set({ dynamicRegistration: true });
+    expect((await w.nobody.post(register, publicClient)).status).to.equal(201);
+  });
+});
+
+describe("limits of registration", () => {
+  const the = world({ STEWARD_OAUTH2_REGISTRATIONS_PER_HOUR: "3", STEWARD_RATE_LIMIT_CREDENTIAL: "10" });
+
+  it("counts registrations by address on both surfaces, and tries of tokens by client", async () => {
+    const { nobody } = the();
+    await registered(the());
+    await registered(the());
+    await nobody.graphql(
+      `mutation { registerOAuth2Client(input: { redirectUris: ["${redirectUri}"] }) { __typename } }`,
+    );
+    const limited = await nobody.post(register, publicClient);
+    expect(limited.status).to.equal(429);
+    expect(limited.body.error).to.equal("temporarily_unavailable");
+    expect(Number(limited.headers.get("retry-after"))).to.be.above(60);
+
+    const path = `/oauth2/clients/${newId()}`;
+    for (let n = 0; n < 10; n++) expect((await nobody.get(path, bearer("x"))).status).to.equal(401);
+    expect((await nobody.get(path, bearer("x"))).status).to.equal(429);
+    expect((await nobody.get(`/oauth2/clients/${newId()}`, bearer("x"))).status).to.equal(401);
+  });
+});
+
+describe("a deployment that is no authorization server", () => {
+  const the = world({ STEWARD_OAUTH2_ENABLED: "false" });
+
+  it("has neither registration nor metadata", async () => {
+    const { nobody } = the();
+    for (const path of [
+      "/.well-known/oauth-authorization-server",
+      "/.well-known/oauth-protected-resource",
+      `/oauth2/clients/${newId()}`,
+    ])
+      expect((await nobody.get(path)).status, path).to.equal(404);
+    expect((await nobody.post(register, publicClient)).status).to.equal(404);
+  });
+});
