@@ -335,6 +335,10 @@ describe("the token endpoint", () => {
       );
       expect(grants).to.have.length(1);
       expect(grants[0]!.expires_at).to.deep.equal(grants[0]!.end);
+      await eventually(async () => {
+        const [secret] = await sql("select last_used_at from oauth2_client_secrets where client_id = $1", bot.id);
+        return secret!.last_used_at !== null;
+      }, "the use is stored");
       expect(await w.statements(() => ask(bot))).to.equal(2);
     });
 

@@ -9,7 +9,7 @@ import { clientHint } from "../tokens/credentials.js";
 import { findUser, userTarget } from "../users/users.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
 import { lockApp, resourcesOfApps } from "./apps.js";
-import { type ClientRow, GrantType } from "./clients.js";
+import { type ClientRow, GrantType, removeClient } from "./clients.js";
 
 export type CreateApp = AppFields & { name: string };
 export type UpdateApp = AppFields & { id: string };
@@ -145,20 +145,12 @@ function requireChangeable({ kind }: ClientRow, fields: AppFields): void {
     throw conflict("The metadata document of the application determines these fields.");
 }
 
-const deleteRow = statement(`delete from oauth2_clients where id = $1`);
-
-// Before the application: redemptions lock the grant, then the secret of the application.
-const deleteGrants = statement(`delete from oauth2_grants where client_id = $1`);
-
 /** Deletes an application with its secrets, codes, grants and tokens. Returns the application before its deletion. */
 export async function deleteApp(ctx: Context, id: string): Promise<ClientRow> {
   const app = await lockApp(ctx, id, "oauth2_app:delete");
   // Caches them for the response.
   await ctx.load(resourcesOfApps, id);
-  await ctx.rows(deleteGrants, id);
-  await ctx.rows(deleteRow, id);
-  ctx.audit({ action: "delete", ...identified(app) });
-  ctx.publish(clientHint(id));
+  await removeClient(ctx, app);
   return app;
 }
 

@@ -2,8 +2,9 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { requestedAudiences } from "./audiences.js";
-import { type ClientRow, clientWithId } from "./clients.js";
+import type { ClientRow } from "./clients.js";
 import { issueCode } from "./codes.js";
+import { findClient } from "./documents.js";
 import {
   type AccessRequest,
   denyAccess,
@@ -166,7 +167,7 @@ const withoutEmpty = (parameters: AuthorizationParameters): Given =>
 /** Finds the application and where to send the result. Its failures are for the user alone (RFC 6749 §4.1.2.1). */
 async function identify(ctx: Context, given: Given): Promise<Identified> {
   if (given.clientId === undefined) throw oauthFailure("invalid_request", "client_id is required.");
-  const client = await clientWithId(ctx, given.clientId);
+  const client = await findClient(ctx, given.clientId);
   if (!client || client.isDisabled) throw unknownApp();
   const { redirectUris } = client;
   const redirectUri = given.redirectUri ?? (redirectUris.length === 1 ? redirectUris[0] : undefined);

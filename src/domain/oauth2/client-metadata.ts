@@ -1,7 +1,8 @@
 import type { Config } from "../../config/config.js";
 import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
-import { isStorable, proseProblem, urlProblem } from "../kernel/text.js";
+import { proseProblem, urlProblem } from "../kernel/text.js";
+import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./failures.js";
 import { redirectUrisProblems } from "./redirect-uris.js";
@@ -70,7 +71,7 @@ export function profileOf(
   const authMethod = given.tokenEndpointAuthMethod || otherwise;
   addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
   const name = nameOf(given);
-  problems.add("clientName", nameProblem(name));
+  problems.add("clientName", appNameProblem(name));
   addDescriptionProblems(problems, given);
   if (!problems.isEmpty) throw metadataFailure(problems, hasWrongRedirects);
 
@@ -158,12 +159,6 @@ function scopesOf(scope: string): string[] {
 
 const listOr = (otherwise: string[], given: string[] | null | undefined): string[] =>
   given && given.length > 0 ? [...new Set(given)] : otherwise;
-
-/** The rule of names that applications give themselves. */
-const nameProblem = (name: string): string | undefined =>
-  name === "" || !isStorable(name) || /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(name)
-    ? `Must be 1 to ${longestName} characters, without any that control or redirect text.`
-    : undefined;
 
 /** The given name, cut to the maximum length; otherwise the host of the application or of its first redirect URI. */
 function nameOf({ clientName, clientUri, redirectUris }: ClientMetadata): string {

@@ -64,12 +64,25 @@ export async function createClientSecret(
   if (expiresAt != null && Date.parse(expiresAt) <= Date.now())
     throw badInput([{ field: "expiresAt", detail: "Must be in the future." }]);
 
-  const { id: key, text, secretHash } = newSecret("clientSecret");
-  const secret = await ctx.row(insertSecret, newId(), app.id, key, secretHash, text.slice(-6), expiresAt ?? null);
-  if (!secret) throw conflict(`An application can have at most ${mostSecrets} secrets.`);
+  const issued = await issueSecret(ctx, app.id, expiresAt ?? null);
+  if (!issued) throw conflict(`An application can have at most ${mostSecrets} secrets.`);
   const diff = { app: { new: app.id }, secret: { new: "***" }, ...(expiresAt && { expiresAt: { new: expiresAt } }) };
-  ctx.audit({ action: "create", ...identified(secret), diff });
-  return { secret, text };
+  ctx.audit({ action: "create", ...identified(issued.secret), diff });
+  return issued;
+}
+
+/**
+ * Stores a new secret of an application that the transaction has locked or created. Returns it with its text, which is
+ * not readable later; `undefined` if the application has too many.
+ */
+export async function issueSecret(
+  ctx: Context,
+  clientId: string,
+  expiresAt: string | null = null,
+): Promise<{ secret: ClientSecretRow; text: string } | undefined> {
+  const { id: key, text, secretHash } = newSecret("clientSecret");
+  const secret = await ctx.row(insertSecret, newId(), clientId, key, secretHash, text.slice(-6), expiresAt);
+  return secret && { secret, text };
 }
 
 // Waits for redemptions with the secret, so that their grants are among those that end with it.

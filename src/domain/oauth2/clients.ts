@@ -1,9 +1,11 @@
 import { OAuth2Client } from "../../entities/oauth2.js";
+import { auditedAs } from "../audit/audit.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
+import { lookup, statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import { clientHint } from "../tokens/credentials.js";
 
 /** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
 export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
@@ -77,4 +79,19 @@ const byIds = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c w
 export async function clientsById(ctx: Context, ids: readonly string[]): Promise<Array<ClientRow | Error>> {
   const found = new Map((await ctx.rows(byIds, ids)).map((client) => [client.id, client]));
   return ids.map((id) => found.get(id) ?? notFound());
+}
+
+// Before the application: redemptions lock the grant, then the secret of the application.
+const deleteGrants = statement(`delete from oauth2_grants where client_id = $1`);
+const deleteClient = statement(`delete from oauth2_clients where id = $1`);
+
+/**
+ * Deletes an application with its secrets, codes, grants and tokens, which end on every replica within a second. The
+ * caller has locked it.
+ */
+export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "id" | "name">): Promise<void> {
+  await ctx.rows(deleteGrants, id);
+  await ctx.rows(deleteClient, id);
+  ctx.audit({ action: "delete", ...auditedAs("oauth2_app", id, name) });
+  ctx.publish(clientHint(id));
 }

@@ -2,11 +2,11 @@ import type { Context } from "../kernel/context.js";
 import { auditedAs, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
-import { clientHint } from "../tokens/credentials.js";
 import { hashSecret, isSecretOf } from "../tokens/text.js";
 import { type ClientConfiguration, configurationOf } from "./client-configuration.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
-import { clientColumns, type ClientRow } from "./clients.js";
+import { issueSecret } from "./client-secrets.js";
+import { clientColumns, type ClientRow, removeClient } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { newSecret } from "./secrets.js";
 import { mayRegister, requireOAuth2 } from "./settings.js";
@@ -39,10 +39,6 @@ const insertClient = statement<ClientRow>(`
   values ($1, now(), now(), 'dynamic', $2, $3, $4, true, $5, $6, $7, $8, $9, $10)
   returning ${clientColumns}`);
 
-const insertSecret = statement(`
-  insert into oauth2_client_secrets (id, created_at, updated_at, client_id, key, secret_hash, suffix)
-  values ($1, now(), now(), $2, $3, $4, $5)`);
-
 /** Registers an application at its own request (RFC 7591 §3). Callers need no credential. */
 export async function registerOAuth2Client(ctx: Context, given: ClientMetadata): Promise<Registered> {
   requireOAuth2(ctx);
@@ -53,15 +49,9 @@ export async function registerOAuth2Client(ctx: Context, given: ClientMetadata):
   const [id, token] = [newId(), newSecret("registrationToken")];
   const values = [...columnsOfProfile(profile), hashSecret(token.text), ctx.request.ip ?? null];
   const client = (await ctx.row(insertClient, id, ...values))!;
-  const clientSecret = profile.type === "confidential" ? await createSecret(ctx, id) : undefined;
+  const clientSecret = profile.type === "confidential" ? (await issueSecret(ctx, id))?.text : undefined;
   ctx.audit({ action: "create", ...auditedAs("oauth2_app", id, client.name), diff: diffOf({}, audited(profile)) });
   return { client: configurationOf(client, token.text, ctx.config), clientSecret };
-}
-
-async function createSecret(ctx: Context, clientId: string): Promise<string> {
-  const { id: key, text, secretHash } = newSecret("clientSecret");
-  await ctx.rows(insertSecret, newId(), clientId, key, secretHash, text.slice(-6));
-  return text;
 }
 
 /** What the audit log has of a profile. */
@@ -140,20 +130,9 @@ export async function updateOAuth2Client(
   return configurationOf(updated, next.text, ctx.config);
 }
 
-// Before the application: redemptions lock the grant, then the application.
-const deleteGrants = statement(`delete from oauth2_grants where client_id = $1`);
-const deleteClient = statement(`delete from oauth2_clients where id = $1`);
-
 /** Deletes an application with its secrets, grants, codes, and tokens (RFC 7592 §2.3). Returns its id. */
 export async function deleteOAuth2Client(ctx: Context, reference: RegistrationReference): Promise<string> {
   const { client } = await authenticate(ctx, reference, lockHeld);
-  await ctx.rows(deleteGrants, client.id);
-  await ctx.rows(deleteClient, client.id);
-  ctx.audit({
-    action: "delete",
-    ...auditedAs("oauth2_app", client.id, client.name),
-    diff: { name: { old: client.name } },
-  });
-  ctx.publish(clientHint(client.id));
+  await removeClient(ctx, client);
   return client.id;
 }
