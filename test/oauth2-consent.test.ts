@@ -406,6 +406,8 @@ describe("OAuth2 consent", () => {
       kind: "document",
       name: `<script>alert(1)</script>"'`,
       document_url: "https://tools.example.com/client.json",
+      document_fresh_until: "tomorrow",
+      document_usable_until: "tomorrow",
       redirect_uris: ["com.example.tools:/cb"],
     });
     const evil = `"><script>alert(2)</script>`;
