@@ -107,20 +107,32 @@ const insertInbox = `
     values ('${ids.user(inboxReader + 1)}', 200, 200)
     on conflict (user_id) do update set last_seq = excluded.last_seq, unread_count = excluded.unread_count`;
 
-/** The token of session `nr` of a series. */
+/** The token of session `nr` of a series, which is a letter. */
 export function token(series: string, nr: number): string {
-  const id = series + String(nr).padStart(9, "0");
-  const secret = createHash("md5").update(id).digest("hex") + padding;
-  return `stw_se_${id}-${secret}`;
+  const id = publicId(series, nr);
+  return `stw_se_${id}-${secretOf(id)}`;
 }
+
+/** The public part of token `nr` of a series. */
+export const publicId = (series: string, nr: number) => series + String(nr).padStart(9, "0");
+
+/** The secret part of a token, from its public part. */
+export const secretOf = (id: string) => createHash("md5").update(id).digest("hex") + padding;
+
+/** The same as SQL expressions of the number and of the public part. */
+export const sqlPublicId = (series: string, nr: string) => `('${series}' || lpad((${nr})::text, 9, '0'))`;
+export const sqlSecret = (id: string) => `(md5(${id}) || '${padding}')`;
+
+/** The SHA-256 of a text as an SQL expression. */
+export const sqlHash = (text: string) => `sha256(convert_to(${text}, 'UTF8'))`;
 
 // Last used in the future, so that sessions need no update of their last use during the bench.
 /** Inserts `count` sessions; `userId` is an SQL expression of their number `n`. */
 export const insertSessions = (series: string, count: number, userId: string) => `
   insert into api_keys (id, secret_hash, user_id, kind, scopes, created_at, last_used_at, expires_at)
-  select id, sha256(convert_to(md5(id) || '${padding}', 'UTF8')), ${userId}, 'session', '{all}', now(),
+  select id, ${sqlHash(sqlSecret("id"))}, ${userId}, 'session', '{all}', now(),
     now() + interval '1 hour', now() + interval '30 days'
-  from (select n, '${series}' || lpad(n::text, 9, '0') as id from generate_series(0, ${count - 1}) n) numbered`;
+  from (select n, ${sqlPublicId(series, "n")} as id from generate_series(0, ${count - 1}) n) numbered`;
 
 /** Padding from the length of a hexadecimal MD5 to that of a secret. */
 const padding = "stewardbnch";

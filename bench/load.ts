@@ -6,6 +6,8 @@ export interface Load {
   connections: number;
   /** The bytes of the `nth` request of a connection. */
   request(connection: number, nth: number): string;
+  /** Takes the body of a response, where later requests depend on it. */
+  received?(connection: number, body: string): void;
 }
 
 export interface Done {
@@ -21,7 +23,7 @@ export class LoadGenerator implements Disposable {
   private constructor(private readonly clients: Client[]) {}
 
   static async open(url: URL, load: Load): Promise<LoadGenerator> {
-    const opening = Array.from({ length: load.connections }, (_, nr) => Client.open(url, (n) => load.request(nr, n)));
+    const opening = Array.from({ length: load.connections }, (_, nr) => Client.open(url, load, nr));
     return new LoadGenerator(await Promise.all(opening));
   }
 
@@ -58,16 +60,17 @@ class Client {
 
   private constructor(
     private readonly socket: Socket,
-    private readonly request: (nth: number) => string,
+    private readonly load: Load,
+    private readonly nr: number,
   ) {
     socket.on("data", (chunk) => this.#read(chunk));
     socket.on("error", (error) => this.#failed(error));
     socket.on("close", () => this.#failed(new Error("The server closed the connection.")));
   }
 
-  static open(url: URL, request: (nth: number) => string): Promise<Client> {
+  static open(url: URL, load: Load, nr: number): Promise<Client> {
     const { promise, resolve, reject } = Promise.withResolvers<Client>();
-    const socket = connect(Number(url.port), url.hostname, () => resolve(new Client(socket, request)));
+    const socket = connect(Number(url.port), url.hostname, () => resolve(new Client(socket, load, nr)));
     socket.setNoDelay(true).once("error", reject);
     return promise;
   }
@@ -97,13 +100,15 @@ class Client {
 
   #take(response: Response): void {
     const { status, body } = response;
-    if (status < 300 && !body.includes('"errors":[{')) this.#responded(response);
-    else this.#failed(new Error(`The server responded ${status}: ${body}`));
+    if (status >= 300 || body.includes('"errors":[{'))
+      return this.#failed(new Error(`The server responded ${status}: ${body}`));
+    this.load.received?.(this.nr, body);
+    this.#responded(response);
   }
 
   #send(): void {
     if (this.socket.destroyed) return this.#failed(new Error("The server has closed the connection."));
-    this.socket.write(this.request(this.#nth++), "latin1");
+    this.socket.write(this.load.request(this.nr, this.#nth++), "latin1");
   }
 
   #read(chunk: Buffer): void {

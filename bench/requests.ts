@@ -15,3 +15,23 @@ export const get = (path: string, token?: string) => request("GET", path, { toke
 
 export const graphql = (query: string, variables: Record<string, unknown>, token: string) =>
   request("POST", "/graphql", { token, body: { query, variables } });
+
+/** A form that a client sends with its credentials (RFC 6749 §2.3.1). Values must not need encoding. */
+export function form(path: string, { id, secret }: ClientCredentials, fields: Record<string, string>): string {
+  const text = Object.entries(fields)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    "Host: 127.0.0.1",
+    `Authorization: Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`,
+    "Content-Type: application/x-www-form-urlencoded",
+    `Content-Length: ${text.length}`,
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${text}`;
+}
+
+export interface ClientCredentials {
+  id: string;
+  secret: string;
+}
