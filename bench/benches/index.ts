@@ -8,6 +8,7 @@ import { listsBench } from "./lists.js";
 import { loginBench } from "./login.js";
 import { loginFloodBench } from "./login-flood.js";
 import { loginTimingBench } from "./login-timing.js";
+import { oauth2Bench } from "./oauth2.js";
 import { planningBench } from "./planning.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
@@ -29,6 +30,7 @@ export const benches: Bench[] = [
   loginBench,
   loginTimingBench,
   loginFloodBench,
+  oauth2Bench,
   connectionLogsBench,
   growthBench,
   planningBench,
