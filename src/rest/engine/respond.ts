@@ -130,7 +130,8 @@ export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
       if (isUnmodified?.(data)) return send(http, { status: 304, headers: {}, body: "" });
       if (options?.successor) deprecate(http, options.successor);
       for (const { name, from } of sent) http.state.headers[name] = String(from.reduce<unknown>(step, data));
-      if (!write) return send(http, { status, headers: {}, body: "" });
+      // Clients that expect JSON check the media type even if there is nothing to read.
+      if (!write) return send(http, { status, headers: status === 204 ? {} : headers, body: "" });
       const body = joined(write(data));
       if (typeof body === "string")
         return send(http, options?.tagged ? tagged(http, endpoint.dialect, body) : { status, headers, body });
