@@ -1,0 +1,167 @@
+// MCP clients and servers with Steward as their authorization server.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { auth, type OAuthClientProvider, UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { applyMiddlewares, withOAuth } from "@modelcontextprotocol/sdk/client/middleware.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import { expect } from "chai";
+import type { Express } from "express";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../support/browser.js";
+import { type Person, world } from "../support/world.js";
+import { filesIn, Project, root } from "./project.js";
+import { createApp, reads, Site, Visitor } from "./visitors.js";
+
+/** The storage of an MCP client, which keeps everything in memory and notes the page that its user has to open. */
+class ClientState implements OAuthClientProvider {
+  opened: URL | undefined;
+  #client: OAuthClientInformationMixed | undefined;
+  #tokens: OAuthTokens | undefined;
+  #verifier = "";
+
+  constructor(readonly redirectUrl: string) {}
+
+  get clientMetadata() {
+    return { client_name: "Assistant", redirect_uris: [this.redirectUrl], token_endpoint_auth_method: "none" };
+  }
+  clientInformation = () => this.#client;
+  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
+  tokens = () => this.#tokens;
+  saveTokens = (tokens: OAuthTokens) => void (this.#tokens = tokens);
+  redirectToAuthorization = (url: URL) => void (this.opened = url);
+  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
+  codeVerifier = () => this.#verifier;
+}
+
+describe("MCP", () => {
+  const w = world();
+  let browser: Browser;
+  let site: Site;
+  let ada: Person;
+  let visitor: Visitor;
+  before(async () => {
+    [browser, site] = await Promise.all([launchBrowser(), Site.open()]);
+  });
+  after(() => Promise.all([browser.close(), site.close()]));
+  beforeEach(async () => {
+    ada = await w().user("ada");
+    visitor = await Visitor.open(browser, ada);
+  });
+  afterEach(() => visitor.close());
+
+  const home = () => w().app.services.config.accessUrl;
+  const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
+  /** Lets the user decide, and returns the code. */
+  const consent = async ({ opened }: ClientState) => (await visitor.decide(opened!)).searchParams.get("code")!;
+  const expireTokens = () =>
+    w().app.services.database.pool.query(
+      "update api_keys set expires_at = now() - interval '1 s' where user_id = $1 and kind = 'oauth'",
+      [ada.id],
+    );
+
+  it("clients get from the URL of the API to tokens, and refresh them", async () => {
+    const state = new ClientState(`${site.url}/callback`);
+    const api = `${home()}/api/v2`;
+    const request = applyMiddlewares(withOAuth(state, api))(fetch);
+    const groups = () => request(`${api}/groups`);
+    expect(await failureOf(groups())).to.be.instanceOf(UnauthorizedError);
+    expect(state.opened!.searchParams.get("scope")).to.equal("group:read");
+
+    expect(await auth(state, { serverUrl: api, authorizationCode: await consent(state) })).to.equal("AUTHORIZED");
+    expect(visitor.shown).to.include("Registered itself, not verified");
+    expect((await groups()).status).to.equal(200);
+
+    const first = state.tokens()!;
+    await expireTokens();
+    w().app.services.events.publish({ topic: "auth", id: `u:${ada.id}` });
+    expect((await groups()).status).to.equal(200);
+    expect(state.tokens()!.access_token).to.not.equal(first.access_token);
+    expect(await reads(w(), first.access_token)).to.include({ rest: 401 });
+  });
+
+  it("clients of the whole server use REST and GraphQL", async () => {
+    const state = new ClientState(`${site.url}/callback`);
+    const scope = "user:read group:read";
+    expect(await auth(state, { serverUrl: home(), scope })).to.equal("REDIRECT");
+    await auth(state, { serverUrl: home(), scope, authorizationCode: await consent(state) });
+    const { access_token } = state.tokens()!;
+    expect(await reads(w(), access_token)).to.deep.equal({ rest: 200, graphql: 200, username: ada.username });
+  });
+
+  describe("a server that docs/mcp.md describes", () => {
+    let project: Project;
+    let server: Site;
+    let url: URL;
+    before(async () => {
+      project = new Project(filesIn(readFileSync(join(root, "docs/mcp.md"), "utf8")));
+      server = await Site.open();
+      url = new URL("/mcp", server.url);
+      const { clientId, clientSecret } = await createApp(w(), {
+        name: "Greeter",
+        callbackUrl: url.href,
+        resourceIndicators: [url.href],
+      });
+      const { mcpServer } = (await project.load("src/server.ts")) as {
+        mcpServer: (steward: string, url: URL, clientId: string, clientSecret: string) => Promise<Express>;
+      };
+      server.serve(await mcpServer(home(), url, clientId, clientSecret));
+    });
+    after(async () => {
+      project.remove();
+      await server.close();
+    });
+
+    const connect = async (state: ClientState) => {
+      const client = new Client({ name: "assistant", version: "1.0.0" });
+      const transport = new StreamableHTTPClientTransport(url, { authProvider: state });
+      return { client, transport, connected: await failureOf(client.connect(transport)) };
+    };
+
+    it("compiles strictly", async () => {
+      expect(await project.compile({ types: ["node"] })).to.equal("");
+    });
+
+    it("knows its users, and their tokens are good for nothing else", async () => {
+      const state = new ClientState(`${site.url}/callback`);
+      const first = await connect(state);
+      expect(first.connected).to.be.instanceOf(UnauthorizedError);
+      const code = await consent(state);
+      expect(visitor.shown).to.include(url.href);
+      await first.transport.finishAuth(code);
+
+      const { client, connected } = await connect(state);
+      expect(connected).to.equal(undefined);
+      const { content } = await client.callTool({ name: "whoami" });
+      expect(content).to.deep.equal([{ type: "text", text: `You are ${ada.username}.` }]);
+      const { access_token } = state.tokens()!;
+      expect(await reads(w(), access_token)).to.deep.equal({ rest: 401, graphql: 401, username: undefined });
+
+      await expireTokens();
+      const refreshed = await client.callTool({ name: "whoami" });
+      expect(refreshed.content).to.deep.equal(content);
+      expect(state.tokens()!.access_token).to.not.equal(access_token);
+      await client.close();
+    });
+
+    it("rejects tokens for other resources, and those that were revoked", async () => {
+      const [other, own] = [new ClientState(`${site.url}/callback`), new ClientState(`${site.url}/callback`)];
+      await auth(other, { serverUrl: home(), scope: "user:read" });
+      await auth(other, { serverUrl: home(), authorizationCode: await consent(other) });
+      const post = ({ access_token }: OAuthTokens) =>
+        fetch(url, { method: "POST", headers: { Authorization: `Bearer ${access_token}` } });
+      expect((await post(other.tokens()!)).status).to.equal(401);
+
+      const { transport } = await connect(own);
+      await transport.finishAuth(await consent(own));
+      expect((await post(own.tokens()!)).status).to.not.equal(401);
+      const { client_id } = own.clientInformation()!;
+      const { status } = await w().as(ada).delete(`/oauth2/tokens?client_id=${client_id}`);
+      expect(status).to.equal(204);
+      const rejected = await post(own.tokens()!);
+      expect(rejected.status).to.equal(401);
+      expect(rejected.headers.get("www-authenticate")).to.include('error="invalid_token"');
+    });
+  });
+});
