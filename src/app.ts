@@ -9,6 +9,7 @@ import { Context, type Services } from "./domain/kernel/context.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { Database } from "./domain/kernel/database.js";
+import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { Errands } from "./domain/kernel/errands.js";
 import { StartRefused } from "./domain/kernel/errors.js";
@@ -19,6 +20,7 @@ import { InProcessEvents } from "./domain/outside/in-process-events.js";
 import { createPasswords } from "./domain/outside/passwords.js";
 import { PostgresEvents } from "./domain/outside/postgres-events.js";
 import { createMailer } from "./domain/outside/smtp.js";
+import { createWebhook } from "./domain/outside/webhook.js";
 import { Vault } from "./domain/outside/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
@@ -100,6 +102,9 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
       return made;
     });
     stopJobs = runInBackground(services);
+    const dispatcher = new Dispatcher(services);
+    dispatcher.start();
+    closers.push(() => dispatcher.close());
     serve();
     return { url, services, administrator, close };
   } catch (error) {
@@ -142,14 +147,8 @@ export async function openServices(
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
   const clientDocuments = new DocumentFetches(config);
-  const outside = {
-    fetch,
-    clientDocuments,
-    passwords,
-    vault: new Vault(),
-    identityProviders,
-    mailer: createMailer(config),
-  };
+  const transports = { smtp: createMailer(config), webhook: createWebhook(config) };
+  const outside = { fetch, clientDocuments, passwords, vault: new Vault(), identityProviders, transports };
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 

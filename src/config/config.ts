@@ -70,6 +70,8 @@ export function readConfig(env: Environment): Config {
   for (const [short, long] of [
     ["sessionDuration", "sessionMaxAge"],
     ["apiKeyDefaultLifetime", "apiKeyMaxLifetime"],
+    ["dispatchTimeout", "leasePeriod"],
+    ["retryBase", "retryMax"],
   ] as const)
     if (values[short] > values[long])
       faults.push(`${settings[short].name} must not be longer than ${settings[long].name}.`);
@@ -78,6 +80,8 @@ export function readConfig(env: Environment): Config {
       for (const other of others)
         if (values[other] === undefined)
           faults.push(`${settings[other].name} is required if ${settings[first].name} is set.`);
+  if (values.webhookUrl !== undefined && values.webhookSecrets.length === 0)
+    faults.push(`${settings.webhookSecrets.name} is required if ${settings.webhookUrl.name} is set.`);
   if (faults.length > 0) throw new ConfigError(faults);
   const accessUrl = values.accessUrl ?? local(values.port);
   const isOnOneMachine = isLocal({ hostname: values.host }) || isLocal(new URL(accessUrl));

@@ -43,11 +43,11 @@ export const oneOf = <const Word extends string>(...words: Word[]): Rule<Word> =
 
 export const yesOrNo: Rule<boolean> = { read: truthOf, rule: "true or false" };
 
-const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Parses a duration such as `30s`; returns milliseconds. */
 function milliseconds(given: string): number | undefined {
-  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
+  const [, amount, unit = ""] = /^(\d{1,6})(ms|[smhd])$/.exec(given) ?? [];
   return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 0);
 }
 

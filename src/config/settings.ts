@@ -3,6 +3,7 @@ import { readSupportLinks, type SupportLink, supportLinksRule } from "../domain/
 import { type LicenseKeys, licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
 import { type EncryptionKey, keysRule, readKeys } from "../domain/outside/vault.js";
+import { isWebhookSecret, webhookSecretRule } from "../domain/outside/webhook-signatures.js";
 import { emailProblem, nameProblem, urlProblem } from "../domain/kernel/text.js";
 import {
   cidr,
@@ -84,6 +85,10 @@ const anEmail = formed(emailProblem, "an email address");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");
 const perTime = wholeNumber(0, 1_000_000_000);
+const webhookSecret: Rule<string> = {
+  read: (given) => (isWebhookSecret(given) ? given : undefined),
+  rule: webhookSecretRule,
+};
 const logLevel = oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent");
 
 /** All settings: name, format, default, and description. Durations are stored in milliseconds. */
@@ -159,6 +164,22 @@ export const settings = {
   oauth2Cimd:               setting("STEWARD_OAUTH2_CIMD",                  yesOrNo,                   "true", "Whether the URL of a client metadata document is accepted as a client ID."),
   oauth2CimdHosts:          setting("STEWARD_OAUTH2_CIMD_HOSTS",            list(text),                "*", "Hosts that client metadata documents may come from: names, patterns such as *.example.com, or * for all public hosts."),
   oauth2CimdAllowPrivate:   setting("STEWARD_OAUTH2_CIMD_ALLOW_PRIVATE",    yesOrNo,                   "false", "Whether client metadata documents may come from private addresses, and over http from loopback addresses."),
+
+  notificationsMethod:      setting("STEWARD_NOTIFICATIONS_METHOD",         oneOf("smtp", "webhook"),  "smtp", "How notifications are delivered outside of the inbox, unless an owner chose another method for their template."),
+  dispatchTimeout:          setting("STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT", duration("1s", "10m"),   "1m", "Maximum time of an attempt to deliver a notification."),
+  leasePeriod:              setting("STEWARD_NOTIFICATIONS_LEASE_PERIOD",   duration("2s", "1h"),      "2m", "Time after which another server process repeats an attempt whose process ended. Longer than the dispatch timeout."),
+  leaseCount:               setting("STEWARD_NOTIFICATIONS_LEASE_COUNT",    wholeNumber(1, 1000),      "20", "Maximum number of concurrent deliveries per server process."),
+  fetchInterval:            setting("STEWARD_NOTIFICATIONS_FETCH_INTERVAL", duration("100ms", "1h"),   "15s", "Interval at which each server process looks for notifications that are due."),
+  maxAttempts:              setting("STEWARD_NOTIFICATIONS_MAX_ATTEMPTS",   wholeNumber(1, 100),       "10", "Maximum number of attempts to deliver a notification."),
+  retryBase:                setting("STEWARD_NOTIFICATIONS_RETRY_BASE",     duration("10ms", "1h"),    "30s", "Delay before the second attempt. It doubles with each further attempt."),
+  retryMax:                 setting("STEWARD_NOTIFICATIONS_RETRY_MAX",      duration("10ms", "1d"),    "1h", "Maximum delay between attempts."),
+  webhookUrl:               optional("STEWARD_NOTIFICATIONS_WEBHOOK_URL",   aUrl,                      "URL that notifications are posted to. If unset, the method webhook is not available."),
+  webhookSecrets:           setting("STEWARD_NOTIFICATIONS_WEBHOOK_SECRETS", list(webhookSecret),      "", "Secrets that sign notifications to the webhook. Several are used together while receivers change to a new one.", { secret: true, defaultInWords: "empty" }),
+  notificationLogRetention: setting("STEWARD_NOTIFICATIONS_LOG_RETENTION",  duration("1h", "3650d"),   "30d", "How long delivered notifications stay in the delivery log."),
+  notificationDeadRetention: setting("STEWARD_NOTIFICATIONS_DEAD_RETENTION", duration("1h", "3650d"),  "90d", "How long undelivered notifications stay in the delivery log."),
+  inboxReadRetention:       setting("STEWARD_NOTIFICATIONS_INBOX_READ_RETENTION", duration("1h", "3650d"), "90d", "How long read notifications stay in an inbox."),
+  inboxUnreadRetention:     setting("STEWARD_NOTIFICATIONS_INBOX_UNREAD_RETENTION", duration("1h", "3650d"), "365d", "How long unread notifications stay in an inbox."),
+  inboxMax:                 setting("STEWARD_NOTIFICATIONS_INBOX_MAX",      wholeNumber(10, 100000),   "1000", "Maximum number of notifications in an inbox. The oldest are deleted first, read ones before unread ones."),
 
   smtpHost:                 optional("STEWARD_NOTIFICATIONS_SMTP_HOST",     host,                      "SMTP server for email to users. If unset, no email is sent."),
   smtpPort:                 setting("STEWARD_NOTIFICATIONS_SMTP_PORT",      wholeNumber(1, 65535),     "587", "Port of the SMTP server. Port 465 implies TLS from the start of the connection."),

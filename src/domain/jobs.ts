@@ -4,6 +4,8 @@ import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/log.js";
 import { connectionLogPurge } from "./connection-logs/list.js";
 import { minute } from "./kernel/purge.js";
+import { inboxPurge } from "./notifications/inbox-purge.js";
+import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/custom.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
@@ -37,6 +39,8 @@ const jobs: readonly Job[] = [
   keyPurge,
   loginAddressPurge,
   messagePurge,
+  ...messagePurges,
+  inboxPurge,
   rateCounterPurge,
   replicaPurge,
   signInPurge,

@@ -5,7 +5,16 @@ import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
 import { License } from "./licenses.js";
-import { IdempotencyKey, InboxCursor, InboxEpoch, InboxNotification } from "./notifications.js";
+import {
+  IdempotencyKey,
+  InboxCursor,
+  InboxEpoch,
+  InboxNotification,
+  NotificationAttempt,
+  NotificationMessage,
+  NotificationPreference,
+  NotificationTemplateMethod,
+} from "./notifications.js";
 import {
   OAuth2Client,
   OAuth2ClientSecret,
@@ -45,6 +54,10 @@ export const entities = [
   License,
   LoginAddress,
   LoginConversion,
+  NotificationAttempt,
+  NotificationMessage,
+  NotificationPreference,
+  NotificationTemplateMethod,
   OAuth2Client,
   OAuth2ClientSecret,
   OAuth2Code,

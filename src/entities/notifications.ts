@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
+import { EncryptionKey } from "./encryption.js";
 import { User } from "./users.js";
 
 /** One row per user: the `seq` of the latest notification, which follows the order of commits, and the unread count. */
@@ -91,3 +92,115 @@ const IdempotencyKeySchema = defineEntity({
 });
 export class IdempotencyKey extends IdempotencyKeySchema.class {}
 IdempotencyKeySchema.setClass(IdempotencyKey);
+
+/** Messages to users, one for each event, recipient and method. A queue (`kernel/queue`) while they are open. */
+const NotificationMessageSchema = defineEntity({
+  name: "NotificationMessage",
+  tableName: "notification_messages",
+  uniques: [
+    {
+      name: "notification_messages_dedupe_unique",
+      expression:
+        "create unique index notification_messages_dedupe_unique on notification_messages (template_id, user_id, method, dedupe_key) where dedupe_key is not null",
+    },
+  ],
+  indexes: [
+    {
+      name: "notification_messages_due_index",
+      expression:
+        "create index notification_messages_due_index on notification_messages (next_attempt_at, id) where state in ('pending', 'temporary_failure', 'leased')",
+    },
+    {
+      name: "notification_messages_finished_index",
+      expression:
+        "create index notification_messages_finished_index on notification_messages (finished_at) where finished_at is not null",
+    },
+    {
+      name: "notification_messages_key_index",
+      expression:
+        "create index notification_messages_key_index on notification_messages (key_id, id) where key_id is not null",
+    },
+    { name: "notification_messages_user_index", properties: ["user", "createdAt", "id"] },
+    { name: "notification_messages_state_index", properties: ["state", "createdAt", "id"] },
+    { name: "notification_messages_page_index", properties: ["createdAt", "id"] },
+  ],
+  properties: {
+    /** Sent with each attempt, so that receivers recognize repeated ones. */
+    id: p.uuid().primary(),
+    /** Common to the messages that one event caused. */
+    eventId: p.uuid(),
+    templateId: p.uuid(),
+    user: () => p.manyToOne(User).ref().deleteRule("cascade").index(false),
+    method: p.enum(["smtp", "webhook", "inbox"]),
+    state: p.enum(["pending", "leased", "temporary_failure", "sent", "permanent_failure", "inhibited", "discarded"]),
+    /** Why it is in this state, for administrators. */
+    reason: p.string().length(512).nullable(),
+    /** The rendered texts, and what they were rendered from. Null for messages that carry a secret. */
+    payload: p.json<Record<string, unknown>>().nullable(),
+    /** The payload of messages that carry a secret, encrypted; erased when they end. */
+    secretCiphertext: p.type("bytea").$type<Buffer>().nullable(),
+    secretNonce: p.type("bytea").$type<Buffer>().nullable(),
+    key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+    attempts: p.integer().default(0),
+    /** How many more attempts are made. */
+    attemptsLeft: p.integer(),
+    /** While it is leased: when the lease expires. */
+    nextAttemptAt: moment(),
+    leaseToken: p.uuid().nullable(),
+    /** Repeated events with the same key add no message. */
+    dedupeKey: p.string().length(128).nullable(),
+    expiresAt: moment(),
+    createdAt: moment(),
+    finishedAt: moment().nullable(),
+  },
+});
+export class NotificationMessage extends NotificationMessageSchema.class {}
+NotificationMessageSchema.setClass(NotificationMessage);
+
+/** Attempts to deliver a message, by number. */
+const NotificationAttemptSchema = defineEntity({
+  name: "NotificationAttempt",
+  tableName: "notification_attempts",
+  properties: {
+    message: () => p.manyToOne(NotificationMessage).ref().primary().deleteRule("cascade"),
+    number: p.integer().primary(),
+    time: moment(),
+    /** Milliseconds. */
+    duration: p.integer(),
+    outcome: p.enum(["done", "retryable", "fatal", "skipped", "lost"]),
+    detail: p.string().length(512).nullable(),
+    /** The server process that made it. */
+    replica: p.uuid(),
+  },
+});
+export class NotificationAttempt extends NotificationAttemptSchema.class {}
+NotificationAttemptSchema.setClass(NotificationAttempt);
+
+/** What users decided about a template and method. */
+const NotificationPreferenceSchema = defineEntity({
+  name: "NotificationPreference",
+  tableName: "notification_preferences",
+  properties: {
+    user: () => p.manyToOne(User).ref().primary().deleteRule("cascade"),
+    templateId: p.uuid().primary(),
+    method: p.enum(["smtp", "webhook", "inbox"]).primary(),
+    isDisabled: p.boolean(),
+    updatedAt: moment(),
+  },
+});
+export class NotificationPreference extends NotificationPreferenceSchema.class {}
+NotificationPreferenceSchema.setClass(NotificationPreference);
+
+/** The methods that owners chose for templates instead of the default. */
+const NotificationTemplateMethodSchema = defineEntity({
+  name: "NotificationTemplateMethod",
+  tableName: "notification_template_methods",
+  properties: {
+    templateId: p.uuid().primary(),
+    method: p.enum(["smtp", "webhook", "inbox"]),
+    /** The value before the last change. */
+    former: p.string().length(16).nullable(),
+  },
+});
+export class NotificationTemplateMethod extends NotificationTemplateMethodSchema.class {}
+NotificationTemplateMethodSchema.setClass(NotificationTemplateMethod);

@@ -434,6 +434,84 @@ export const examples: Record<string, Example> = {
     return answer;
   },
 
+  "GET /api/v2/notifications/dispatch-methods": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/notifications/dispatch-methods");
+    expect(answer.body).to.deep.equal([{ available: ["smtp", "webhook"], default: "smtp" }]);
+    return answer;
+  },
+
+  "GET /api/v2/notifications/settings": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/notifications/settings");
+    expect(answer.body.notifier_paused).to.be.a("boolean");
+    return answer;
+  },
+
+  "PUT /api/v2/notifications/settings": async (w) => {
+    const path = "/api/v2/notifications/settings";
+    const { notifier_paused: now } = (await owner(w).get(path)).body;
+    const answer = await owner(w).put(path, { notifier_paused: !now });
+    expect((await owner(w).get(path)).body).to.deep.equal({ notifier_paused: !now });
+    expect(await owner(w).put(path, { notifier_paused: !now })).to.include({ status: 304, body: "" });
+    return answer;
+  },
+
+  "GET /api/v2/notifications/templates/system": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/notifications/templates/system");
+    const names = answer.body.map(({ name }: { name: string }) => name);
+    expect(names).to.deep.equal(names.toSorted()).and.include("Task Idle");
+    expect(answer.body.find(({ name }: { name: string }) => name === "Task Idle")).to.include({
+      enabled_by_default: false,
+      group: "Task Events",
+      kind: "system",
+    });
+    return answer;
+  },
+
+  "GET /api/v2/notifications/templates/custom": async (w) => {
+    const answer = await w.as(await w.user("ada")).get("/api/v2/notifications/templates/custom");
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0]).to.include({ name: "Custom Notification", kind: "custom", method: "", actions: "[]" });
+    return answer;
+  },
+
+  "PUT /api/v2/notifications/templates/{notification_template}/method": async (w) => {
+    const template = "843ee9c3-a8fb-4846-afa9-977bec578649";
+    const path = `/api/v2/notifications/templates/${template}/method`;
+    const answer = await owner(w).put(path, { method: "webhook" });
+    const { body } = await owner(w).get("/api/v2/notifications/templates/system");
+    expect(body.find(({ id }: { id: string }) => id === template).method).to.equal("webhook");
+    expect(await owner(w).put(path, { method: "webhook" })).to.include({ status: 304, body: "" });
+    await owner(w).put(path, { method: "" });
+    return answer;
+  },
+
+  "POST /api/v2/notifications/test": async (w) => {
+    const answer = await owner(w).post("/api/v2/notifications/test");
+    expect((await owner(w).get(inbox)).body.notifications[0]).to.include({ title: "Test notification" });
+    return answer;
+  },
+
+  "GET /api/v2/users/{user}/notifications/preferences": async (w) => {
+    const ada = await w.user("ada");
+    await w.as(ada).put("/api/v2/users/me/notifications/preferences", {
+      template_disabled_map: { "d4a6271c-cced-4ed0-84ad-afd02a9c7799": false },
+    });
+    const answer = await owner(w).get(`/api/v2/users/${ada.username}/notifications/preferences`);
+    expect(answer.body).to.have.length(1);
+    return answer;
+  },
+
+  "PUT /api/v2/users/{user}/notifications/preferences": async (w) => {
+    const ada = w.as(await w.user("ada"));
+    const path = "/api/v2/users/me/notifications/preferences";
+    const answer = await ada.put(path, {
+      template_disabled_map: { "d4a6271c-cced-4ed0-84ad-afd02a9c7799": true },
+    });
+    expect(answer.body[0]).to.include({ id: "d4a6271c-cced-4ed0-84ad-afd02a9c7799", disabled: true });
+    expect((await ada.get(path)).body).to.deep.equal(answer.body);
+    return answer;
+  },
+
   "GET /api/v2/users/{user}/quiet-hours": async (w) => {
     const ada = await w.user("ada");
     const answer = await w.as(ada).get("/api/v2/users/me/quiet-hours");

@@ -1,6 +1,9 @@
 import { Context } from "../../src/domain/kernel/context.js";
+import { systemActor } from "../../src/domain/kernel/actor.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { addToInbox } from "../../src/domain/notifications/inbox.js";
+import { sql } from "../../src/domain/kernel/sql.js";
+import { notify } from "../../src/domain/notifications/notify.js";
+import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
 import type { App } from "../../src/app.js";
 
 /** Adds notifications with these titles to an inbox, concurrently, each in a transaction of its own. */
@@ -10,12 +13,15 @@ export function deliver(
   titles: string[],
   { targets = [], templateId = newId(), content }: { targets?: string[]; templateId?: string; content?: string } = {},
 ): Promise<string[]> {
-  const actor = { kind: "system", siteRoles: [], organizations: new Map(), scopes: [] } as const;
+  const template = { ...customTemplate, id: templateId };
   return Promise.all(
     titles.map((title) => {
-      const ctx = new Context(app.services, actor, { id: newId() }, () => new AbortController());
-      const item = { userId, templateId, targets, title, content: content ?? `About ${title}`, icon: "", actions: [] };
-      return ctx.transactional(() => addToInbox(ctx, item));
+      const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+      const labels = { custom_title: title, custom_message: content ?? `About ${title}` };
+      return ctx.transactional(async () => {
+        const [arrived] = await notify(ctx, { template, recipients: sql`u.id = ${userId}`, targets, labels, data: {} });
+        return arrived!.id;
+      });
     }),
   );
 }

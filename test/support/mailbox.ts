@@ -62,7 +62,7 @@ export class Mailbox {
 
 /** Extracts the passcode from a message, where it is on a line of its own. */
 export function codeIn({ text }: Letter): string {
-  const code = /^ {4}([0-9A-Z]{10})\r?$/m.exec(text)?.[1];
+  const code = /^([0-9A-Z]{10})\r?$/m.exec(text)?.[1];
   if (!code) throw new Error(`No passcode in: ${text}`);
   return code;
 }

@@ -152,6 +152,20 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("markAllInboxNotificationsRead", "signed in", "inbox_notification:update", "mutation { markAllInboxNotificationsRead { __typename } }", fixed("PUT", "/notifications/inbox/mark-all-as-read"));
   operation("sendCustomNotification", "signed in", "notification_template:*", change("sendCustomNotification", () => `content: { title: "x" }`), fixed("POST", "/notifications/custom", { content: { title: "x" } }));
 
+  const template = "c425f63e-716a-4bf4-ae24-78348f706c3f";
+  operation("notificationTemplates", "signed in", "notification_template:read", "{ notificationTemplates { title } }", fixed("GET", "/notifications/templates/system"));
+  operation("notificationTemplate", "signed in", "notification_template:read", `{ notificationTemplate(id: "${template}") { title } }`, fixed("GET", "/notifications/templates/custom"));
+  operation("updateNotificationTemplateMethod", "notification_template:update", "notification_template:update", change("updateNotificationTemplateMethod", () => `template: "${template}", method: INBOX`), fixed("PUT", `/notifications/templates/${template}/method`, { method: "inbox" }));
+  operation("notificationMethods", "signed in", "", "{ notificationMethods { default } }", fixed("GET", "/notifications/dispatch-methods"));
+  operation("notificationSettings", "signed in", "", "{ notificationSettings { notifierPaused } }", fixed("GET", "/notifications/settings"));
+  operation("updateNotificationSettings", "deployment_config:update", "deployment_config:update", change("updateNotificationSettings", () => "notifierPaused: true"), fixed("PUT", "/notifications/settings", { notifier_paused: true }));
+  operation("notificationPreferences", "notification_preference:read", "notification_preference:read", ({ user }) => `{ notificationPreferences(user: "${user}") { templateId } }`, api("GET", ({ user }) => `/users/${user}/notifications/preferences`), { on: everywhere, seen: ["user:read"] });
+  operation("updateNotificationPreferences", "notification_preference:update", "notification_preference:update", change("updateNotificationPreferences", ({ user }) => `user: "${user}", choices: []`), api("PUT", ({ user }) => `/users/${user}/notifications/preferences`, { template_disabled_map: {} }), { on: everywhere, seen: ["user:read"] });
+  operation("notificationMessages", "notification_message:read", "notification_template:read", "{ notificationMessages(first: 1) { nodes { state } } }");
+  operation("notificationMessage", "notification_message:read", "notification_template:read", `{ notificationMessage(id: "${newId()}") { state } }`, undefined, { outcome: "NOT_FOUND" });
+  operation("sendTestNotification", "notification_message:update", "notification_template:update", "mutation { sendTestNotification { messageIds } }", fixed("POST", "/notifications/test"));
+  for (const verb of ["retryNotificationMessages", "discardNotificationMessages"]) operation(verb, "notification_message:update", "notification_template:update", change(verb, () => "ids: []"));
+
   operation("licenses", "license:read", "license:read", "{ licenses { id claims } }", fixed("GET", "/licenses"));
   operation("addLicense", "license:create", "license:create", change("addLicense", () => `license: "x"`), fixed("POST", "/licenses", { license: "x" }), { outcome: "BAD_USER_INPUT" });
   operation("deleteLicense", "license:delete", "license:delete", change("deleteLicense", () => "id: 1"), fixed("DELETE", "/licenses/1"), { outcome: "NOT_FOUND" });

@@ -78,5 +78,18 @@ export const pageKeys = encrypted({
   isReplaceable: true,
 });
 
+/** The contents of notifications that carry a secret, until they are delivered. */
+export const notificationSecrets = encrypted({
+  table: "notification_messages",
+  column: "secret",
+  keyId: "key_id",
+  owner: "user_id",
+});
+
 /** All encrypted columns. */
-export const encryptedColumns: readonly EncryptedColumn[] = [userSecretValues, appConnectSecrets, pageKeys];
+export const encryptedColumns: readonly EncryptedColumn[] = [
+  userSecretValues,
+  appConnectSecrets,
+  pageKeys,
+  notificationSecrets,
+];

@@ -15,6 +15,7 @@ import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
 import type { Passwords } from "../outside/passwords.js";
 import type { Mailer } from "../outside/smtp.js";
+import type { Webhook } from "../outside/webhook.js";
 import type { Vault } from "../outside/vault.js";
 import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { Credentials } from "../tokens/credentials.js";
@@ -33,8 +34,8 @@ export interface Services {
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;
-  /** Absent if no mail server is configured. */
-  mailer?: Mailer;
+  /** What delivers notifications; absent if not configured. */
+  transports: { smtp?: Mailer; webhook?: Webhook };
   errands: Errands;
   proxyHealth: ProxyHealth;
   /** Fetches the metadata documents of OAuth2 applications. */

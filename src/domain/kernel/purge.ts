@@ -12,6 +12,10 @@ export interface PurgeOptions {
   join?: string;
   /** The retention in milliseconds. Default: 0. */
   keptFor?: number | ((config: Config) => number);
+  /** A condition on the rows. Default: all. */
+  where?: string;
+  /** What the log calls the job. Default: by the table. */
+  name?: string;
   /** Milliseconds from the end of a run to the start of the next. Default: an hour. */
   every?: number;
 }
@@ -27,15 +31,18 @@ export interface Purge {
  * Declares a job that deletes old rows of a table, in batches of 1000. Replicas may run it concurrently: each skips the
  * rows that another one is deleting.
  */
-export function purge(table: string, { by, join = "", keptFor = 0, every = hour }: PurgeOptions): Purge {
+export function purge(
+  table: string,
+  { by, join = "", where = "true", name = `purge ${table}`, keptFor = 0, every = hour }: PurgeOptions,
+): Purge {
   const deleteOldest = statement<{ isDeleted: true }>(`
     delete from ${table} where ctid = any(array(
-      select t.ctid from ${table} t ${join} where ${by} <= now() - make_interval(secs => $1)
+      select t.ctid from ${table} t ${join} where ${by} <= now() - make_interval(secs => $1) and ${where}
       order by ${by} limit 1000 for update of t skip locked
     ))
     returning true as "isDeleted"`);
   return {
-    name: `purge ${table}`,
+    name,
     every,
     async run({ config, database }) {
       const age = typeof keptFor === "number" ? keptFor : keptFor(config);

@@ -6,7 +6,9 @@ import { statement } from "../kernel/database.js";
 import { conflict, Problems, rateLimited } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
-import { addToInbox } from "./inbox.js";
+import { sql } from "../kernel/sql.js";
+import { notify } from "./notify.js";
+import { customTemplate } from "./templates/custom.js";
 
 /** The texts of a custom notification; one of the two is required. */
 export interface CustomContent {
@@ -16,16 +18,11 @@ export interface CustomContent {
   message?: string | null;
 }
 
-const template = {
-  id: "39b1e189-c857-4b0c-877a-511144c18516",
-  name: "Custom Notification",
-  icon: "DEFAULT_ICON_OTHER",
-};
-
 /**
- * Sends a notification with custom text to the caller. Returns its id; `undefined` for a repeated request: within 24
- * hours, only one request with the same idempotency key and content takes effect. Throws CONFLICT if the key was used
- * for other content, RATE_LIMITED above 20 per minute.
+ * Sends a notification with custom text to the caller. Returns its id in the inbox; `undefined` if the caller has
+ * disabled such notifications there, and for a repeated request: within 24 hours, only one request with the same
+ * idempotency key and content takes effect. Throws CONFLICT if the key was used for other content, RATE_LIMITED above 20
+ * per minute.
  */
 export async function sendCustomNotification(
   ctx: Context,
@@ -37,25 +34,20 @@ export async function sendCustomNotification(
   const { title, message } = checked(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
-  const [, id] = await Promise.all([
-    keepPace(ctx, userId),
-    addToInbox(ctx, {
-      userId,
-      templateId: template.id,
-      targets: [],
-      title: oneLine(title) || template.name,
-      content: message,
-      icon: template.icon,
-      actions: [],
-    }),
-  ]);
+  await keepPace(ctx, userId);
+  const sent = await notify(ctx, {
+    template: customTemplate,
+    recipients: sql`u.id = ${userId}`,
+    targets: [],
+    labels: { custom_title: title.trim(), custom_message: message },
+    data: {},
+  });
+  const id = sent.find(({ method }) => method === "inbox")?.id;
   ctx.audit({ action: "create", resourceType: "inbox_notification", resourceId: id });
   return id;
 }
 
 type Texts = { title: string; message: string };
-
-const oneLine = (text: string) => text.replace(/\s+/g, " ").trim();
 
 function checked(content: CustomContent | null | undefined, key: string | null | undefined): Texts {
   const problems = new Problems();

@@ -4,7 +4,6 @@ import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
-import { newId } from "../kernel/ids.js";
 import { countIn, countMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
@@ -58,15 +57,16 @@ const selected = `${columns}, coalesce(
 /** The columns of a notification `item`. */
 export const inboxColumns = raw(selected);
 
-const currentEpoch = (userId: string): Sql => sql`(select epoch from inbox_cursors where user_id = ${userId})`;
+const currentEpoch = (userId: string | Sql): Sql => sql`(select epoch from inbox_cursors where user_id = ${userId})`;
 
 /** The condition under which a notification `item` of the user is unread. */
-export const isUnread = (userId: string): Sql => sql`(item.read_at is null and item.epoch = ${currentEpoch(userId)})`;
+export const isUnread = (userId: string | Sql): Sql =>
+  sql`(item.read_at is null and item.epoch = ${currentEpoch(userId)})`;
 
-const isRead = (userId: string): Sql => sql`(item.read_at is not null or item.epoch < ${currentEpoch(userId)})`;
+const isRead = (userId: string | Sql): Sql => sql`(item.read_at is not null or item.epoch < ${currentEpoch(userId)})`;
 
-/** The conditions under which a notification `item` is in the user's inbox and matches a filter. */
-export const matching = (userId: string, { targets, templates, readStatus }: InboxFilter): Sql =>
+/** The conditions under which a notification `item` is in the inbox of a user, given by id or in SQL, and matches a filter. */
+export const matching = (userId: string | Sql, { targets, templates, readStatus }: InboxFilter): Sql =>
   allOf(
     sql`item.user_id = ${userId}`,
     given(targets, (ids) => sql`item.targets @> ${ids}::uuid[]`),
@@ -86,37 +86,6 @@ export function checkFilter({ targets, templates }: InboxFilter, problems: Probl
 
 /** Returns the id of the caller, who may read its own inbox. Throws FORBIDDEN for machines, which have no inbox. */
 export const inboxOwner = (ctx: Context): string => requireUser(ctx.actor).userId;
-
-// The cursor row is the lock of the inbox: every change of the inbox locks it first, which prevents deadlocks. `seq` is at
-// least the time in milliseconds, so that no value is reused after the restore of a backup, and clients can resume after
-// a value from before the restore.
-const insertNotification = statement(`
-  with clock as (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now),
-  place as (
-    insert into inbox_cursors as mine (user_id, last_seq, unread_count) select $2, now, 1 from clock
-    on conflict (user_id) do update
-      set last_seq = greatest(mine.last_seq + 1, excluded.last_seq), unread_count = mine.unread_count + 1
-    returning last_seq, epoch
-  )
-  insert into inbox_notifications (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at, epoch)
-  select $1, $2, last_seq, $3, $4, $5, $6, $7, $8, now(), epoch from place`);
-
-export type NewInboxNotification = Pick<
-  InboxNotification,
-  "userId" | "templateId" | "targets" | "title" | "content" | "icon" | "actions"
->;
-
-/**
- * Adds a notification to an inbox and returns its id. The inbox stays locked until the commit, so that `seq` follows
- * the order of commits: call it last in a transaction, and for several users in ascending order of their ids.
- */
-export async function addToInbox(ctx: Context, item: NewInboxNotification): Promise<string> {
-  const id = newId();
-  const { userId, templateId, targets, title, content, icon, actions } = item;
-  ctx.publish({ topic: "inbox", id: `n:${userId}` });
-  await ctx.rows(insertNotification, id, userId, templateId, targets, title, content, icon, JSON.stringify(actions));
-  return id;
-}
 
 const selectNotification = statement<InboxNotification>(
   `select ${selected} from inbox_notifications item where item.id = $1 and item.user_id = $2`,

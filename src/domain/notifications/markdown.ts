@@ -8,6 +8,16 @@ import MarkdownIt, { type Token } from "markdown-it";
 const parser = new MarkdownIt("commonmark", { html: false, maxNesting: 100 }).enable("strikethrough");
 parser.validateLink = (url) => /^(?:https?|mailto):/i.test(url);
 
+/** Images are shown as links to them: a mail loads nothing. */
+parser.renderer.rules.image = (tokens, index) => {
+  const image = tokens[index]!;
+  const url = parser.utils.escapeHtml(String(image.attrGet("src")));
+  return `<a href="${url}">${parser.utils.escapeHtml(image.content) || url}</a>`;
+};
+
+/** Renders Markdown as HTML. */
+export const htmlOf = (markdown: string): string => parser.render(markdown);
+
 /**
  * Renders Markdown as plain text: without marks, links and images as `text (url)`, list items with bullets or numbers,
  * code unchanged. Keeps blank lines between blocks.

@@ -1,21 +1,11 @@
 import type { Context, Services } from "../kernel/context.js";
-import { boundedPool } from "../kernel/bounded-pool.js";
 import { statement } from "../kernel/database.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { wakeups } from "../kernel/wakeups.js";
-import {
-  checkFilter,
-  inboxColumns,
-  type InboxFilter,
-  type InboxNotification,
-  inboxOwner,
-  isUnread,
-  matching,
-} from "./inbox.js";
-import { plainText } from "./markdown.js";
+import { checkFilter, type InboxFilter, inboxOwner } from "./inbox.js";
+import { type NotificationAdded, pageSize, type Place, readAbove, type Wanted } from "./inbox-reads.js";
 
 export enum TextFormat {
   MARKDOWN = "markdown",
@@ -24,7 +14,7 @@ export enum TextFormat {
 
 /** An event of a watched inbox. */
 export type InboxEvent =
-  | { __typename: "InboxNotificationAdded"; notification: InboxNotification; unreadCount: number; cursor: string }
+  | NotificationAdded
   | { __typename: "InboxUnreadCountChanged"; unreadCount: number }
   | { __typename: "InboxWatchRestarted"; unreadCount: number };
 
@@ -35,25 +25,12 @@ export interface WatchInbox {
   since?: string | null;
 }
 
-/** Validated arguments of a watch. */
-interface Wanted {
-  userId: string;
-  /** The conditions of the filter. */
-  matches: Sql;
-  plain: boolean;
-}
-
 /** The position of a watcher, and the last unread count that was sent. */
-interface Position {
-  cursor: number;
-  /** Up to this `seq`, only unread notifications are sent. */
-  seen: number;
+interface Position extends Place {
   /** Whether the `seq` to resume after is unknown. */
   isRestart: boolean;
   unreadCount: number;
 }
-
-const pageSize = 100;
 
 /**
  * Streams new notifications of the caller, each with the unread count, and the unread count when it changes otherwise.
@@ -70,7 +47,7 @@ export async function watchInbox(
   const problems = new Problems();
   checkFilter(filter ?? {}, problems);
   problems.throwIfAny(invalidQuery);
-  const wanted = { userId, matches: matching(userId, filter ?? {}), plain: format === TextFormat.PLAINTEXT };
+  const wanted = { userId, filter: filter ?? {}, plain: format === TextFormat.PLAINTEXT };
   return new InboxWatch(ctx, wanted, await startingPosition(ctx, userId, since));
 }
 
@@ -131,9 +108,9 @@ class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
     const position = this.#position;
     const { items, lastSeq, unreadCount } = await readAbove(this.#ctx, this.#wanted, position);
     this.#isPageFull = items.length === pageSize;
-    this.#ready = items.map((item) => notificationAdded(item, unreadCount));
+    this.#ready = [...items];
     if (items.length === 0 && unreadCount !== position.unreadCount) this.#ready.push(unreadCountChanged(unreadCount));
-    position.cursor = this.#isPageFull ? items.at(-1)!.seq : Math.max(position.cursor, lastSeq);
+    position.cursor = this.#isPageFull ? items.at(-1)!.notification.seq : Math.max(position.cursor, lastSeq);
     position.unreadCount = unreadCount;
   }
 
@@ -154,50 +131,14 @@ const unreadCountChanged = (unreadCount: number): InboxEvent => ({
 
 const watchRestarted = (unreadCount: number): InboxEvent => ({ __typename: "InboxWatchRestarted", unreadCount });
 
-const notificationAdded = (notification: InboxNotification, unreadCount: number): InboxEvent => ({
-  __typename: "InboxNotificationAdded",
-  notification,
-  unreadCount,
-  cursor: String(notification.seq),
-});
-
-type Above = InboxNotification & { lastSeq: number; unreadCount: number };
-
-/** Reads a page and the cursor row in one snapshot: notifications up to `lastSeq` that the page lacks do not match. */
-const above = ({ userId, matches }: Wanted, { cursor, seen }: Position): Sql => sql`
-  select mine.last_seq as "lastSeq", mine.unread_count as "unreadCount", item.*
-  from inbox_cursors mine left join lateral (
-    select ${inboxColumns} from inbox_notifications item
-    where ${matches} and item.seq > ${cursor} and (item.seq > ${seen} or ${isUnread(userId)})
-    order by item.seq limit ${raw(String(pageSize))}
-  ) item on true
-  where mine.user_id = ${userId}
-  order by item.seq`;
-
-/** Limits the connections of watchers, all of which read after a gap in the bus. */
-const inTurn = boundedPool(4);
-
-async function readAbove(ctx: Context, wanted: Wanted, position: Position) {
-  const rows = await inTurn(() => ctx.select<Above>(above(wanted, position)));
-  const { lastSeq = 0, unreadCount = 0 } = rows[0] ?? {};
-  const found = rows.filter(({ id }) => id !== null);
-  return { lastSeq, unreadCount, items: wanted.plain ? found.map(inPlainText) : found };
-}
-
-const inPlainText = (item: InboxNotification): InboxNotification => ({
-  ...item,
-  title: plainText(item.title),
-  content: plainText(item.content),
-});
-
-interface Place {
+interface Start {
   lastSeq: number;
   unreadCount: number;
   /** The `seq` of the notification with the given id or `seq`. */
   found: number | null;
 }
 
-const selectPlace = statement<Place>(`
+const selectStart = statement<Start>(`
   select last_seq as "lastSeq", unread_count as "unreadCount", coalesce(
     (select seq from inbox_notifications where id = $2 and user_id = $1),
     (select seq from inbox_notifications where user_id = $1 and seq = $3)
@@ -208,7 +149,7 @@ const selectPlace = statement<Place>(`
 async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
   const id = since && isUuid(since) ? since : null;
   const seq = since && /^\d{1,15}$/.test(since) ? Number(since) : null;
-  const { lastSeq = 0, unreadCount = 0, found = null } = (await ctx.row(selectPlace, userId, id, seq)) ?? {};
+  const { lastSeq = 0, unreadCount = 0, found = null } = (await ctx.row(selectStart, userId, id, seq)) ?? {};
   const at = (cursor: number) => ({ cursor, seen: cursor, isRestart: false, unreadCount });
   if (since == null) return at(lastSeq);
   const known = seq === 0 ? 0 : found;

@@ -40,6 +40,8 @@ export class RateLimits {
   readonly failures: Limit;
   /** Wrong user codes of devices, by user. */
   readonly userCodes: Limit;
+  /** Test notifications, by user. */
+  readonly testNotifications: Limit;
   /** Requests whose address has been counted. */
   readonly #counted = new WeakSet<RequestDetails>();
 
@@ -49,6 +51,7 @@ export class RateLimits {
     const shared = (name: string, limit: number, window: number) => new Limit(database, { name, limit, window });
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
+    this.testNotifications = shared("test-notifications", 60, minute);
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
     this.userCodes = shared("device-user-codes", 10, 10 * minute);
     this.#registrations = shared("oauth2-registration", config.oauth2RegistrationsPerHour, hour);

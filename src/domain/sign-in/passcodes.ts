@@ -5,9 +5,11 @@ import { statement } from "../kernel/database.js";
 import { DomainError, forbidden, Problems } from "../kernel/errors.js";
 import { type Account, accountById, identified, readAccount, refused } from "./accounts.js";
 import { rememberAddress } from "./failures.js";
-import { deliverPasscode } from "../notifications/passcodes.js";
+import { notify } from "../notifications/notify.js";
+import { accountNotifications } from "../notifications/templates/accounts.js";
 import { foldedSql } from "../kernel/folding.js";
 import { passwordProblem } from "./passwords.js";
+import { sql } from "../kernel/sql.js";
 import { emailProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
@@ -49,22 +51,11 @@ export async function requestOneTimePasscode(ctx: Context, { email }: RequestOne
   problems.add("email", emailProblem(address));
   problems.throwIfAny();
   const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
-  ctx.services.errands.run("one-time passcode", (signal) => sendPasscode(asSystem, address, signal));
+  ctx.services.errands.run("one-time passcode", () => asSystem.transactional(() => sendPasscode(asSystem, address)));
   return true;
 }
 
-async function sendPasscode(ctx: Context, email: string, signal: AbortSignal): Promise<void> {
-  const code = randomText(codeLength, alphabet);
-  const user = await ctx.transactional(() => storePasscode(ctx, email, hashSecret(code)));
-  if (!user) return;
-  const message = { email: user.email, username: user.username, code, lifetime: ctx.config.passcodeLifetime };
-  const isValid = async () => (await ctx.row(isCurrent, user.id, hashSecret(code))) !== undefined;
-  await deliverPasscode(ctx.services, message, isValid, signal);
-}
-
-type Addressee = Pick<Account, "id" | "email" | "username">;
-
-const upsertPasscode = statement<Addressee>(`
+const upsertPasscode = statement<Pick<Account, "id" | "username">>(`
   with made as (
     insert into one_time_passcodes as p (user_id, code_hash, expires_at, requested_at)
     select u.id, $2, now() + make_interval(secs => $3), array[now()]
@@ -76,16 +67,25 @@ const upsertPasscode = statement<Addressee>(`
       and (select count(*) from unnest(p.requested_at) at where at > now() - interval '1 hour') < ${codesPerHour}
     returning user_id
   )
-  select u.id, u.email, u.username from users u join made on made.user_id = u.id`);
+  select u.id, u.username from users u join made on made.user_id = u.id`);
 
-const isCurrent = statement(`
-  select from one_time_passcodes where user_id = $1 and code_hash = $2 and expires_at > now()`);
-
-/** Replaces the passcode of a user, within the limits. Returns the user; `undefined` if no code was created. */
-async function storePasscode(ctx: Context, email: string, codeHash: Buffer): Promise<Addressee | undefined> {
-  const user = await ctx.row(upsertPasscode, email, codeHash, ctx.config.passcodeLifetime / 1000);
-  if (user) ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
-  return user;
+/** Replaces the passcode of a user, within the limits, and sends it. */
+async function sendPasscode(ctx: Context, email: string): Promise<void> {
+  const code = randomText(codeLength, alphabet);
+  const { passcodeLifetime: lifetime } = ctx.config;
+  const user = await ctx.row(upsertPasscode, email, hashSecret(code), lifetime / 1000);
+  if (!user) return;
+  ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
+  const sent = await notify(ctx, {
+    template: accountNotifications.passcode,
+    recipients: sql`u.id = ${user.id}`,
+    targets: [],
+    labels: { one_time_passcode: code },
+    data: { minutes: Math.round(lifetime / 60_000) },
+    lifetime,
+    isSecret: true,
+  });
+  if (sent.length === 0) ctx.log.warn("A one-time passcode was requested, but no mail server is configured.");
 }
 
 /** Changes a password by the passcode sent to the email of the account. Ends all sessions and tokens. */

@@ -12,6 +12,7 @@ import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/
 import { passwordProblem } from "../sign-in/passwords.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
+import { announce } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
 
@@ -102,6 +103,7 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   requireAll(input.organizationIds ?? [], organizationIds);
   const diff = diffOf({}, { ...account, organizationIds, password: hash && "***" });
   ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
+  await announce(ctx, "created", { id, username, name });
   return id;
 }
 
@@ -205,6 +207,7 @@ export async function suspendUser(ctx: Context, ref: string): Promise<string> {
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "suspended" }) });
   ctx.publish(userHint(user.id));
+  await announce(ctx, "suspended", user);
   return user.id;
 }
 
@@ -223,6 +226,7 @@ export async function activateUser(ctx: Context, ref: string): Promise<string> {
   await revokeGrantsOfUser(ctx, user.id, "user_suspended");
   ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "active" }) });
   ctx.publish(userHint(user.id));
+  await announce(ctx, "activated", user);
   return user.id;
 }
 
@@ -250,6 +254,7 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
+  await announce(ctx, "deleted", user);
   return user;
 }
 

@@ -97,6 +97,15 @@ export const Rule = (rule: string) => Extensions({ rule });
  */
 export const Required = () => Extensions({ required: true });
 
+/**
+ * Marks a subscription whose events are complete: nothing below it depends on the caller, so that watchers who get the
+ * same event object share its result.
+ */
+export const SharesEvents = () => Extensions({ sharesEvents: true });
+
+export const sharesEvents = ({ extensions }: Pick<GraphQLField<unknown, unknown>, "extensions">): boolean =>
+  extensions.sharesEvents === true;
+
 /** Marks the field of an entry type that a wire map uses as its key: REST spells `[{key, …}]` as `{"<key>": …}`. */
 export const EntryKey = (field: string) => Extensions({ entryKey: field });
 

@@ -11,6 +11,7 @@ import {
 } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
+import { sharesEvents } from "./access.js";
 import { Admission } from "./admission.js";
 import { type Coerce, coercerOf } from "./coercion.js";
 import { compile } from "./compile.js";
@@ -56,7 +57,9 @@ export function prepare(
   const definition = definitionIn(wider, operationName);
   const kind = definition.operation;
   const document = separateOperations(wider)[definition.name?.value ?? ""]!;
-  const admission = new Admission(selectionOf(schema, document));
+  const selection = selectionOf(schema, document);
+  const admission = new Admission(selection);
+  const roots = [...selection.roots];
   const { needs, open, triesSecrets } = admission;
   const variables = variablesOf(schema, definition, document);
   const coerce = coercerOf(variables);
@@ -64,7 +67,8 @@ export function prepare(
     execute({ schema, document, contextValue, variableValues, rootValue });
   const execution: Execution =
     compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
-  const run = mostBytes === Infinity ? execution : within(mostBytes, execution);
+  const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
+  const run = roots.every(sharesEvents) ? oncePerEvent(limited) : limited;
   const isMutation = kind === OperationTypeNode.MUTATION;
   return {
     kind,
@@ -129,4 +133,20 @@ async function* results(
   run: Execution,
 ): AsyncGenerator<Result> {
   for await (const event of events) yield run(contextValue.afresh(), variableValues, event);
+}
+
+/**
+ * Runs an operation once for each event and set of variables, whichever watchers get it. Watchers get the same event
+ * object only if all of them may see all of it.
+ */
+function oncePerEvent(run: Execution): Execution {
+  const known = new WeakMap<object, Map<string, Result | Promise<Result>>>();
+  return (ctx, variables, event) => {
+    const key = JSON.stringify(variables);
+    const shared = known.get(event as object) ?? new Map<string, Result | Promise<Result>>();
+    known.set(event as object, shared);
+    const result = shared.get(key) ?? run(ctx, variables, event);
+    shared.set(key, result);
+    return result;
+  };
 }

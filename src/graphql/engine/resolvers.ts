@@ -12,13 +12,16 @@ import { JoinedGroupsResolver } from "../groups/joined.js";
 import { LicensesResolver } from "../licenses.js";
 import { LoginResolver } from "../sign-in/login.js";
 import { LoginConversionsResolver } from "../sign-in/conversions.js";
-import { NotificationsResolver } from "../notifications.js";
 import { OAuth2AppChangesResolver } from "../oauth2/app-changes.js";
 import { OAuth2AppsResolver } from "../oauth2/apps.js";
 import { OAuth2AppSecretsResolver, SecretsOfOAuth2AppsResolver } from "../oauth2/client-secrets.js";
 import { OAuth2GrantsResolver } from "../oauth2/grants.js";
 import { OAuth2SettingsResolver } from "../oauth2/settings.js";
 import { OAuth2TokensResolver } from "../oauth2/tokens.js";
+import { NotificationMessagesResolver } from "../notifications/messages.js";
+import { NotificationPreferencesResolver } from "../notifications/preferences.js";
+import { NotificationTemplatesResolver } from "../notifications/templates.js";
+import { NotificationsResolver } from "../notifications/notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
 import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
 import { OAuth2DeviceConsentResolver } from "../oauth2/device-consent.js";
@@ -56,6 +59,8 @@ export const resolvers: Function[] = [
   LicensesResolver,
   LoginConversionsResolver,
   LoginResolver,
+  NotificationMessagesResolver,
+  NotificationPreferencesResolver,
   NotificationsResolver,
   OAuth2AuthorizationResolver,
   OAuth2DeviceConsentResolver,
@@ -67,6 +72,7 @@ export const resolvers: Function[] = [
   OAuth2TokensResolver,
   OAuth2MetadataResolver,
   OAuth2RegistrationResolver,
+  NotificationTemplatesResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,

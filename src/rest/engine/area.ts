@@ -19,13 +19,15 @@ export interface RowOptions {
   successor?: string;
   /** A constant text that is the first field of the response body, `message`. */
   message?: string;
+  /** A field of the body that must be present; null and "" clear the value. */
+  clearable?: string;
   /** The body is an array of one object. */
   oneElementArray?: boolean;
   /** The body is an object with this field, which holds the body of the operation. */
   under?: string;
   /** A request without a body is read as `{}`: the contract shows no body for this row, although it reads one. */
   bodyNotShown?: boolean;
-  /** By field: the text that is sent for a required field that the caller may not read. */
+  /** By field: the text that is sent for a required field that has no value, or that the caller may not read. */
   withheld?: Record<string, string>;
   /** Lists that are left out where they are null; all others are sent empty. */
   sparse?: readonly string[];

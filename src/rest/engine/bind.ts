@@ -107,6 +107,7 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   const isInput = name === "input" && isInputObjectType(getNamedType(type));
   if (isInput && options?.page) return fromWholeQuery(variable, read);
   if (isInput) return fromAll(path, options, variable, read);
+  if (options?.clearable === name) return fromClearable(variable, read);
   return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
 }
 
@@ -149,6 +150,15 @@ const fromBearer = ({ name }: Variable, read: Reader): Source => ({
 const fromBody = (variable: Variable, read: Reader): Source => ({
   parameters: [parameterOf("body", variable)],
   take: ({ body: content }, { body }) => read(content[variable.name], variable.name, body),
+});
+
+/** A value of the body that must be present: null and "" both mean that there is to be none. */
+const fromClearable = (variable: Variable, read: Reader): Source => ({
+  parameters: [{ ...parameterOf("body", variable), isRequired: true }],
+  take({ body: { [variable.name]: value } }, { body }) {
+    if (value === undefined) return body.add(variable.name, "Is required.");
+    return value === null || value === "" ? null : read(value, variable.name, body);
+  },
 });
 
 /** The input object of an operation: each field is a parameter of its own. */

@@ -130,14 +130,21 @@ class Outlet {
 
 function spellerOf({ result }: Endpoint, { events = {}, id }: StreamOptions) {
   const writers = new Map([...result.events].map(([type, shape]) => [type, writer(shape)]));
-  return ({ data, errors }: Result): Outgoing => {
-    if (errors) throw errors[0];
-    const [event] = Object.values(data!) as [{ __typename: string; [field: string]: unknown }];
+  // Results that several watchers share are written once.
+  const known = new WeakMap<object, Outgoing>();
+  const spell = (data: object): Outgoing => {
+    const [event] = Object.values(data) as [{ __typename: string; [field: string]: unknown }];
     return {
       json: writers.get(event.__typename)!(event),
       id: id && (event[id] as string | undefined),
       event: events[event.__typename],
     };
+  };
+  return ({ data, errors }: Result): Outgoing => {
+    if (errors) throw errors[0];
+    const outgoing = known.get(data!) ?? spell(data!);
+    known.set(data!, outgoing);
+    return outgoing;
   };
 }
 

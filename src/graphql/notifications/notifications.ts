@@ -14,8 +14,8 @@ import {
   Root,
   Subscription,
 } from "type-graphql";
-import type { Context } from "../domain/kernel/context.js";
-import { sendCustomNotification } from "../domain/notifications/custom.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { sendCustomNotification } from "../../domain/notifications/custom.js";
 import {
   countUnread,
   type InboxAction,
@@ -23,13 +23,13 @@ import {
   listInboxNotifications,
   readInboxNotification,
   ReadStatus,
-} from "../domain/notifications/inbox.js";
-import { markAllInboxNotificationsRead, markInboxNotification } from "../domain/notifications/marks.js";
-import type { Page } from "../domain/kernel/page.js";
-import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../domain/notifications/watch.js";
-import { CountsAs, Covers, Needs, ReadWith, Required } from "./engine/access.js";
-import { connectionOf, PageArgs } from "./engine/connections.js";
-import { DateTime, UUID } from "./engine/scalars.js";
+} from "../../domain/notifications/inbox.js";
+import { markAllInboxNotificationsRead, markInboxNotification } from "../../domain/notifications/marks.js";
+import type { Page } from "../../domain/kernel/page.js";
+import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../../domain/notifications/watch.js";
+import { CountsAs, Covers, Needs, ReadWith, Required, SharesEvents } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, UUID } from "../engine/scalars.js";
 
 registerEnumType(ReadStatus, {
   name: "InboxReadStatus",
@@ -253,6 +253,7 @@ export class NotificationsResolver {
   }
 
   @Needs("inbox_notification:read")
+  @SharesEvents()
   @Subscription(() => InboxEventType, {
     description:
       "Streams new notifications and changes of the unread count of the caller's inbox. At most 20 watches per user and server.",

@@ -1,0 +1,94 @@
+import { auditedAs } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { notFound } from "../kernel/errors.js";
+import type { NotificationTemplate } from "./templates/template.js";
+import { templates, templateWithId } from "./templates/templates.js";
+
+/** How notifications reach users. The inbox is part of the server; the others need a configured receiver. */
+export const DeliveryMethod = { SMTP: "smtp", WEBHOOK: "webhook", INBOX: "inbox" } as const;
+export type DeliveryMethod = (typeof DeliveryMethod)[keyof typeof DeliveryMethod];
+
+/** The methods other than the inbox. */
+export type Transport = Exclude<DeliveryMethod, "inbox">;
+
+const transports: readonly Transport[] = ["smtp", "webhook"];
+
+/** The methods of this deployment. */
+export interface NotificationMethods {
+  /** Those that can be chosen besides the inbox. */
+  available: readonly Transport[];
+  /** Those that can deliver. */
+  configured: readonly DeliveryMethod[];
+  /** Used in addition to the inbox unless another one is chosen for a template. */
+  default: Transport;
+}
+
+export const notificationMethods = ({ services, config }: Context): NotificationMethods => ({
+  available: transports,
+  configured: [...transports.filter((method) => services.transports[method]), "inbox"],
+  default: config.notificationsMethod,
+});
+
+/** The method besides the inbox: the one chosen for the template or else the default, whichever is configured. */
+export function transportFor({ services, config }: Context, chosen: DeliveryMethod | null): Transport | undefined {
+  if (chosen === "inbox") return undefined;
+  const wanted = chosen === null ? [config.notificationsMethod] : [chosen, config.notificationsMethod];
+  return wanted.find((method) => services.transports[method] !== undefined);
+}
+
+/** A template with the method that an owner chose for it. */
+export interface TemplateRow extends NotificationTemplate {
+  method: DeliveryMethod | null;
+}
+
+const chosenMethods = statement<{ templateId: string; method: DeliveryMethod }>(
+  `select template_id as "templateId", method from notification_template_methods`,
+);
+
+/** Lists the templates of a kind, or all, by name. */
+export async function listNotificationTemplates(
+  ctx: Context,
+  kind?: NotificationTemplate["kind"] | null,
+): Promise<TemplateRow[]> {
+  authorize(ctx.actor, "notification_template:read");
+  const chosen = new Map((await ctx.rows(chosenMethods)).map(({ templateId, method }) => [templateId, method]));
+  return templates
+    .filter((template) => kind == null || template.kind === kind)
+    .map((template) => ({ ...template, method: chosen.get(template.id) ?? null }));
+}
+
+/** Reads a template. Throws NOT_FOUND. */
+export async function readNotificationTemplate(ctx: Context, id: string): Promise<TemplateRow> {
+  const found = (await listNotificationTemplates(ctx)).find((template) => template.id === id);
+  if (!found) throw notFound();
+  return found;
+}
+
+const clearMethod = statement<{ former: DeliveryMethod }>(`
+  delete from notification_template_methods where template_id = $1 returning method as former`);
+
+// The row keeps the former value, so that one statement atomically replaces and returns it.
+const chooseMethod = statement<{ former: DeliveryMethod | null }>(`
+  insert into notification_template_methods as t (template_id, method) values ($1, $2)
+  on conflict (template_id) do update set method = excluded.method, former = t.method
+  returning former`);
+
+/** Chooses the method of a template; null returns to the default. `changed` is false if it was the same. */
+export async function updateNotificationTemplateMethod(
+  ctx: Context,
+  { template: id, method = null }: { template: string; method?: DeliveryMethod | null },
+): Promise<{ templateId: string; changed: boolean }> {
+  authorize(ctx.actor, "notification_template:update");
+  const template = templateWithId(id);
+  if (!template) throw notFound();
+  const replaced = await (method === null ? ctx.row(clearMethod, id) : ctx.row(chooseMethod, id, method));
+  const former = replaced?.former ?? null;
+  const changed = former !== method;
+  if (changed) {
+    const diff = { method: { old: former, new: method } };
+    ctx.audit({ action: "update", ...auditedAs("notification_template", id, template.name), diff });
+  }
+  return { templateId: id, changed };
+}

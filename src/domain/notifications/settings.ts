@@ -1,0 +1,35 @@
+import { diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
+import type { Context } from "../kernel/context.js";
+import { Problems } from "../kernel/errors.js";
+import { dispatchHint } from "./notify.js";
+
+export interface NotificationSettings {
+  /** While true, nothing is delivered outside of inboxes. Messages wait, and are delivered afterwards. */
+  notifierPaused: boolean;
+}
+
+// The queue of messages reads the stored value by these names.
+const settings = siteSetting<NotificationSettings>("notifications", { notifierPaused: false });
+
+export const readNotificationSettings = (ctx: Context): Promise<NotificationSettings> => readSiteSetting(ctx, settings);
+
+/** Replaces the settings of notifications. `changed` is false if they were the same. */
+export async function updateNotificationSettings(
+  ctx: Context,
+  input: { notifierPaused?: boolean | null },
+): Promise<{ notificationSettings: NotificationSettings; changed: boolean }> {
+  authorize(ctx.actor, "deployment_config:update");
+  const problems = new Problems();
+  problems.add("notifierPaused", input.notifierPaused == null ? "Is required." : undefined);
+  problems.throwIfAny();
+  const notificationSettings = { notifierPaused: input.notifierPaused === true };
+  const diff = diffOf(await replaceSiteSetting(ctx, settings, notificationSettings), notificationSettings);
+  const changed = Object.keys(diff).length > 0;
+  if (changed) {
+    ctx.audit({ action: "update", resourceType: "notifications_settings", diff });
+    ctx.publish(dispatchHint);
+  }
+  return { notificationSettings, changed };
+}

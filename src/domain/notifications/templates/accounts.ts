@@ -1,0 +1,92 @@
+import { noActions, viewUser } from "./actions.js";
+import type { NotificationTemplate } from "./template.js";
+
+const accountEvent = {
+  group: "User Events",
+  kind: "system",
+  icon: "DEFAULT_ICON_ACCOUNT",
+  recipients: "Owners and user administrators.",
+  actions: viewUser,
+} as const;
+
+/** The name and the username of the account that a verb such as `created` was applied to. */
+const account = (verb: string) =>
+  `{% if labels.${verb}_account_user_name and labels.${verb}_account_user_name != labels.${verb}_account_name %} ({{ labels.${verb}_account_user_name }}){% endif %}`;
+
+const labelsOf = (verb: string) => [`${verb}_account_name`, `${verb}_account_user_name`, "initiator"];
+
+const byInitiator = "{% if labels.initiator %} by **{{ labels.initiator }}**{% endif %}";
+
+export const accountNotifications = {
+  created: {
+    ...accountEvent,
+    id: "4e19c0ac-94e1-4532-9515-d1801aa283b2",
+    name: "User account created",
+    labels: labelsOf("created"),
+    title: "Account {{ labels.created_account_name }} was created",
+    body: `The account **{{ labels.created_account_name }}**${account("created")} was created${byInitiator}.`,
+  },
+  deleted: {
+    ...accountEvent,
+    id: "f44d9314-ad03-4bc8-95d0-5cad491da6b6",
+    name: "User account deleted",
+    labels: labelsOf("deleted"),
+    actions: noActions,
+    title: "Account {{ labels.deleted_account_name }} was deleted",
+    body: `The account **{{ labels.deleted_account_name }}**${account("deleted")} was deleted${byInitiator}. This cannot be undone.`,
+  },
+  suspended: {
+    ...accountEvent,
+    id: "b02ddd82-4733-4d02-a2d7-c36f3598997d",
+    name: "User account suspended",
+    labels: labelsOf("suspended"),
+    title: "Account {{ labels.suspended_account_name }} was suspended",
+    body: `The account **{{ labels.suspended_account_name }}**${account("suspended")} was suspended${byInitiator}. Its sessions and tokens have ended.`,
+  },
+  activated: {
+    ...accountEvent,
+    id: "9f5af851-8408-4e73-a7a1-c6502ba46689",
+    name: "User account activated",
+    labels: labelsOf("activated"),
+    title: "Account {{ labels.activated_account_name }} was activated",
+    body: `The account **{{ labels.activated_account_name }}**${account("activated")} was activated${byInitiator} and can sign in again.`,
+  },
+  ownSuspended: {
+    ...accountEvent,
+    id: "6a2f0609-9b69-4d36-a989-9f5925b6cbff",
+    name: "Your account has been suspended",
+    recipients: "The user of the account.",
+    labels: ["suspended_account_name", "initiator"],
+    reachesSuspended: true,
+    actions: noActions,
+    title: "Your account was suspended",
+    body: `Your account **{{ labels.suspended_account_name }}** was suspended${byInitiator}. Until it is activated again, you cannot sign in, and your tokens do not work.
+
+If you think that this is a mistake, contact your administrators.`,
+  },
+  ownActivated: {
+    ...accountEvent,
+    id: "1a6a6bea-ee0a-43e2-9e7c-eabdb53730e4",
+    name: "Your account has been activated",
+    recipients: "The user of the account.",
+    labels: ["activated_account_name", "initiator"],
+    actions: noActions,
+    title: "Your account was activated",
+    body: `Your account **{{ labels.activated_account_name }}** was activated${byInitiator}. You can sign in again. Tokens that you had before do not work any more.`,
+  },
+  passcode: {
+    ...accountEvent,
+    id: "62f86a30-2330-4b61-a26d-311ff3b608cf",
+    name: "One-Time Passcode",
+    recipients: "The user of the account.",
+    labels: ["one_time_passcode"],
+    isMandatory: true,
+    actions: noActions,
+    title: "Your one-time passcode",
+    body: `With this passcode you can choose a new password:
+
+**{{ labels.one_time_passcode }}**
+
+It can be used once, within {{ data.minutes }} minutes. If you did not request it, ignore this message: your password stays as it is.`,
+  },
+} satisfies Record<string, NotificationTemplate>;

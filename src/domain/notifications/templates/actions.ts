@@ -1,0 +1,9 @@
+/** Liquid of the link to the object that a notification is about. `data.id` is the id of the object. */
+const linkTo = (label: string, path: string): string =>
+  `[{"label": "${label}", "url": "{{ app.base_url }}/${path}/{{ data.id }}"}]`;
+
+export const viewWorkspace = linkTo("View workspace", "workspaces");
+export const viewTemplate = linkTo("View template", "templates");
+export const viewTask = linkTo("View task", "tasks");
+export const viewUser = linkTo("View account", "users");
+export const noActions = "[]";

@@ -1,0 +1,67 @@
+import { viewTask } from "./actions.js";
+import type { NotificationTemplate } from "./template.js";
+
+const taskEvent = {
+  group: "Task Events",
+  kind: "system",
+  icon: "DEFAULT_ICON_WORKSPACE",
+  recipients: "The owner of the task.",
+  actions: viewTask,
+} as const;
+
+const workspace = "{% if labels.workspace %} in the workspace **{{ labels.workspace }}**{% endif %}";
+
+export const taskNotifications = {
+  working: {
+    ...taskEvent,
+    id: "bd4b7168-d05e-4e19-ad0f-3593b77aa90f",
+    name: "Task Working",
+    labels: ["task", "workspace"],
+    isOffByDefault: true,
+    title: "Task {{ labels.task }} is working",
+    body: `The task **{{ labels.task }}**${workspace} is working again.`,
+  },
+  idle: {
+    ...taskEvent,
+    id: "d4a6271c-cced-4ed0-84ad-afd02a9c7799",
+    name: "Task Idle",
+    labels: ["task", "workspace"],
+    isOffByDefault: true,
+    title: "Task {{ labels.task }} is waiting for you",
+    body: `The task **{{ labels.task }}**${workspace} has nothing to do and waits for your input.`,
+  },
+  completed: {
+    ...taskEvent,
+    id: "8c5a4d12-9f7e-4b3a-a1c8-6e4f2d9b5a7c",
+    name: "Task Completed",
+    labels: ["task", "workspace"],
+    isOffByDefault: true,
+    title: "Task {{ labels.task }} is complete",
+    body: `The task **{{ labels.task }}**${workspace} reports that it is complete.`,
+  },
+  failed: {
+    ...taskEvent,
+    id: "3b7e8f1a-4c2d-49a6-b5e9-7f3a1c8d6b4e",
+    name: "Task Failed",
+    labels: ["task", "workspace"],
+    isOffByDefault: true,
+    title: "Task {{ labels.task }} failed",
+    body: `The task **{{ labels.task }}**${workspace} reports that it failed. Its log says more.`,
+  },
+  paused: {
+    ...taskEvent,
+    id: "2a74f3d3-ab09-4123-a4a5-ca238f4f65a1",
+    name: "Task Paused",
+    labels: ["task", "task_id", "workspace", "pause_reason"],
+    title: "Task {{ labels.task }} is paused",
+    body: `The task **{{ labels.task }}**${workspace} is paused{% if labels.pause_reason %}: {{ labels.pause_reason }}{% endif %}. Resume it to continue.`,
+  },
+  resumed: {
+    ...taskEvent,
+    id: "843ee9c3-a8fb-4846-afa9-977bec578649",
+    name: "Task Resumed",
+    labels: ["task", "task_id", "workspace"],
+    title: "Task {{ labels.task }} was resumed",
+    body: `The task **{{ labels.task }}**${workspace} was resumed.`,
+  },
+} satisfies Record<string, NotificationTemplate>;

@@ -1,0 +1,27 @@
+/** Names of the icons that clients have. */
+export type Icon = "DEFAULT_ICON_WORKSPACE" | "DEFAULT_ICON_ACCOUNT" | "DEFAULT_ICON_TEMPLATE" | "DEFAULT_ICON_OTHER";
+
+/** The texts and rules of one kind of notification. The texts are Liquid that renders to Markdown. */
+export interface NotificationTemplate {
+  readonly id: string;
+  readonly name: string;
+  /** The heading under which clients list it. */
+  readonly group: string;
+  readonly kind: "system" | "custom";
+  readonly icon: Icon;
+  /** One line. */
+  readonly title: string;
+  readonly body: string;
+  /** Liquid that renders to a JSON array of `{label, url}`. */
+  readonly actions: string;
+  /** Who receives it, in words. */
+  readonly recipients: string;
+  /** The names of its labels. */
+  readonly labels: readonly string[];
+  /** Whether users receive it only if they enable it in their preferences. */
+  readonly isOffByDefault?: true;
+  /** Whether suspended users receive it. */
+  readonly reachesSuspended?: true;
+  /** Whether it is sent whatever the preferences are. */
+  readonly isMandatory?: true;
+}

@@ -1,0 +1,138 @@
+import { viewWorkspace } from "./actions.js";
+import type { NotificationTemplate } from "./template.js";
+
+const workspaceEvent = {
+  group: "Workspace Events",
+  kind: "system",
+  icon: "DEFAULT_ICON_WORKSPACE",
+  actions: viewWorkspace,
+} as const;
+
+const owner = "The owner of the workspace.";
+const ownerUnlessInitiator = "The owner of the workspace, unless the owner caused it.";
+const administrators = "Template administrators of the deployment, and administrators of the organization.";
+const otherAdministrators = "Template administrators and administrators of the organization, except the initiator.";
+
+export const workspaceNotifications = {
+  deleted: {
+    ...workspaceEvent,
+    id: "f517da0b-cdc9-410f-ab89-a86107c420ed",
+    name: "Workspace Deleted",
+    recipients: ownerUnlessInitiator,
+    labels: ["name", "reason", "initiator"],
+    actions: "[]",
+    title: "Workspace {{ labels.name }} was deleted",
+    body: `Your workspace **{{ labels.name }}** was deleted{% if labels.initiator %} by **{{ labels.initiator }}**{% endif %}.
+{% if labels.reason %}
+Reason: {{ labels.reason }}
+{% endif %}
+Its files and everything else that ran in it are gone.`,
+  },
+  autobuildFailed: {
+    ...workspaceEvent,
+    id: "381df2a9-c0c0-4749-420f-80a9280c66f9",
+    name: "Workspace Autobuild Failed",
+    recipients: owner,
+    labels: ["name", "reason"],
+    title: "Automatic build of workspace {{ labels.name }} failed",
+    body: `The scheduled build of your workspace **{{ labels.name }}** failed{% if labels.reason %}: {{ labels.reason }}{% endif %}.
+
+The workspace may not be in the state that its schedule asks for. The log of the build says more.`,
+  },
+  updatedAutomatically: {
+    ...workspaceEvent,
+    id: "c34a0c09-0704-4cac-bd1c-0c0146811c2b",
+    name: "Workspace Updated Automatically",
+    recipients: owner,
+    labels: ["name", "template_version_name", "template_version_message"],
+    title: "Workspace {{ labels.name }} was updated",
+    body: `Your workspace **{{ labels.name }}** now uses version **{{ labels.template_version_name }}** of its template.
+{% if labels.template_version_message %}
+What changed: {{ labels.template_version_message }}
+{% endif %}`,
+  },
+  dormant: {
+    ...workspaceEvent,
+    id: "0ea69165-ec14-4314-91f1-69566ac3c5a0",
+    name: "Workspace Marked as Dormant",
+    recipients: ownerUnlessInitiator,
+    labels: ["name", "reason", "initiator", "deleting_at"],
+    title: "Workspace {{ labels.name }} is dormant",
+    body: `Your workspace **{{ labels.name }}** was marked as dormant{% if labels.initiator %} by **{{ labels.initiator }}**{% endif %}{% if labels.reason %}: {{ labels.reason }}{% endif %}.
+
+It is stopped and cannot be used until you activate it.
+{% if labels.deleting_at %}
+Unless it is activated, it will be deleted on {{ labels.deleting_at }}.
+{% endif %}`,
+  },
+  markedForDeletion: {
+    ...workspaceEvent,
+    id: "51ce2fdf-c9ca-4be1-8d70-628674f9bc42",
+    name: "Workspace Marked for Deletion",
+    recipients: owner,
+    labels: ["name", "reason", "deleting_at"],
+    title: "Workspace {{ labels.name }} will be deleted",
+    body: `Your workspace **{{ labels.name }}** will be deleted{% if labels.deleting_at %} on {{ labels.deleting_at }}{% endif %}{% if labels.reason %}: {{ labels.reason }}{% endif %}.
+
+Activate it before then to keep it.`,
+  },
+  manualBuildFailed: {
+    ...workspaceEvent,
+    id: "2faeee0f-26cb-4e96-821c-85ccb9f71513",
+    name: "Workspace Manual Build Failed",
+    recipients: administrators,
+    labels: ["name", "template_name", "template_version_name", "initiator"],
+    title: "Build of workspace {{ labels.name }} failed",
+    body: `A build of the workspace **{{ labels.name }}** failed.
+
+- Template: **{{ labels.template_name }}**, version **{{ labels.template_version_name }}**
+- Started by: **{{ labels.initiator }}**
+
+The log of the build has the reason. If it is in the template, other workspaces may be affected, too.`,
+  },
+  created: {
+    ...workspaceEvent,
+    id: "281fdf73-c6d6-4cbb-8ff5-888baf8a2fff",
+    name: "Workspace Created",
+    recipients: otherAdministrators,
+    labels: ["workspace", "template", "version"],
+    isOffByDefault: true,
+    title: "Workspace {{ labels.workspace }} was created",
+    body: `The workspace **{{ labels.workspace }}** was created from version **{{ labels.version }}** of the template **{{ labels.template }}**.`,
+  },
+  manuallyUpdated: {
+    ...workspaceEvent,
+    id: "d089fe7b-d5c5-4c0c-aaf5-689859f7d392",
+    name: "Workspace Manually Updated",
+    recipients: otherAdministrators,
+    labels: ["workspace", "initiator", "version", "template"],
+    isOffByDefault: true,
+    title: "Workspace {{ labels.workspace }} was updated",
+    body: `**{{ labels.initiator }}** updated the workspace **{{ labels.workspace }}** to version **{{ labels.version }}** of the template **{{ labels.template }}**.`,
+  },
+  outOfMemory: {
+    ...workspaceEvent,
+    id: "a9d027b4-ac49-4fb1-9f6d-45af15f64e7a",
+    name: "Workspace Out Of Memory",
+    recipients: owner,
+    labels: ["workspace", "threshold"],
+    title: "Workspace {{ labels.workspace }} is low on memory",
+    body: `Your workspace **{{ labels.workspace }}** uses more than {{ labels.threshold }} of its memory.
+
+Close programs that you do not need, or the workspace may end some of them.`,
+  },
+  outOfDisk: {
+    ...workspaceEvent,
+    id: "f047f6a3-5713-40f7-85aa-0394cce9fa3a",
+    name: "Workspace Out Of Disk",
+    recipients: owner,
+    labels: ["workspace"],
+    title: "Workspace {{ labels.workspace }} is low on disk space",
+    body: `Your workspace **{{ labels.workspace }}** is running out of disk space:
+{% for volume in data.volumes %}
+- **{{ volume.path }}** is more than {{ volume.threshold }} full
+{%- endfor %}
+
+Delete files that you do not need, or programs may fail to save their work.`,
+  },
+} satisfies Record<string, NotificationTemplate>;

@@ -1,0 +1,39 @@
+import type { Context } from "../kernel/context.js";
+import { sql } from "../kernel/sql.js";
+import { type Notification, notify } from "../notifications/notify.js";
+import { accountNotifications } from "../notifications/templates/accounts.js";
+import type { UserRow } from "./users.js";
+
+/** What happened to an account. */
+type AccountEvent = "created" | "deleted" | "suspended" | "activated";
+
+type Affected = Pick<UserRow, "id" | "username" | "name">;
+
+/**
+ * Tells owners and user administrators about an account, and its user about the end and the return of access. To be
+ * called last in a transaction.
+ */
+export async function announce(ctx: Context, event: AccountEvent, account: Affected): Promise<void> {
+  const own = event === "suspended" || event === "activated" ? [toItsUser(event, account)] : [];
+  await notify(ctx, toAdministrators(event, account), ...own);
+}
+
+function toAdministrators(event: AccountEvent, { id, username, name }: Affected): Notification {
+  return {
+    template: accountNotifications[event],
+    recipients: sql`u.site_roles <> '{}' and u.site_roles && '{owner,user-admin}' and u.id <> ${id}`,
+    targets: [id],
+    labels: { [`${event}_account_name`]: name || username, [`${event}_account_user_name`]: username },
+    data: { id },
+  };
+}
+
+function toItsUser(event: "suspended" | "activated", { id, username, name }: Affected): Notification {
+  return {
+    template: event === "suspended" ? accountNotifications.ownSuspended : accountNotifications.ownActivated,
+    recipients: sql`u.id = ${id}`,
+    targets: [id],
+    labels: { [`${event}_account_name`]: name || username },
+    data: { id },
+  };
+}

@@ -1,0 +1,231 @@
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import {
+  type AttemptRow,
+  attemptsByMessage,
+  discardNotificationMessages,
+  listNotificationMessages,
+  type MessageFilter,
+  type MessageRow,
+  MessageState,
+  readNotificationMessage,
+  type RepairMessages,
+  retryNotificationMessages,
+} from "../../domain/notifications/messages.js";
+import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
+import { sendTestNotification } from "../../domain/notifications/test-notification.js";
+import { usersById } from "../../domain/users/users.js";
+import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { PublicUserType } from "../users/users.js";
+import { NotificationTemplateType } from "./templates.js";
+
+registerEnumType(MessageState, {
+  name: "NotificationMessageState",
+  description: "State of a notification message.",
+  valuesConfig: {
+    PENDING: { description: "Waits for its first attempt, or for another after a repair." },
+    LEASED: { description: "A server is delivering it." },
+    TEMPORARY_FAILURE: { description: "An attempt failed; another follows." },
+    SENT: { description: "The receiver accepted it." },
+    PERMANENT_FAILURE: { description: "It could not be delivered. Owners can retry or discard it." },
+    INHIBITED: { description: "The user does not want it, is suspended, or was deleted." },
+    DISCARDED: { description: "An owner gave it up." },
+  },
+});
+
+/** How an attempt ended. */
+const AttemptOutcome = {
+  DONE: "done",
+  RETRYABLE: "retryable",
+  FATAL: "fatal",
+  SKIPPED: "skipped",
+  LOST: "lost",
+} as const;
+
+registerEnumType(AttemptOutcome, {
+  name: "NotificationAttemptOutcome",
+  description: "How an attempt to deliver a message ended.",
+  valuesConfig: {
+    DONE: { description: "The receiver accepted the message." },
+    RETRYABLE: { description: "It failed for a reason that may pass." },
+    FATAL: { description: "It failed for a reason that does not pass." },
+    SKIPPED: { description: "The message was not to be delivered any more." },
+    LOST: { description: "The server ended before the attempt did." },
+  },
+});
+
+@ObjectType("NotificationAttempt", { simpleResolvers: true, description: "An attempt to deliver a message." })
+class NotificationAttemptType implements Omit<AttemptRow, "messageId"> {
+  @Field(() => Int, { description: "Number of the attempt, from 1." }) number!: number;
+  @Field(() => DateTime, { description: "When it ended." }) time!: string;
+  @Field(() => Int, { description: "Duration in milliseconds." }) duration!: number;
+  @Field(() => AttemptOutcome, { description: "How it ended." }) outcome!: AttemptRow["outcome"];
+  @Field(() => String, { nullable: true, description: "Why it failed; null if it succeeded." }) detail!: string | null;
+  @Field(() => UUID, { description: "ID of the server process, which is new with each start." }) replica!: string;
+}
+
+@ReadWith("notification_message:read", "id")
+@ObjectType("NotificationMessage", {
+  simpleResolvers: true,
+  description: "A notification to one user by one method, in the delivery log. Its texts are not part of the log.",
+})
+class NotificationMessageType implements MessageRow {
+  @Field(() => UUID, { description: "Unique ID, which receivers get with each attempt." }) id!: string;
+  @Field(() => UUID, { description: "ID that the messages about one event have in common." }) eventId!: string;
+  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
+  @Field(() => UUID, { description: "ID of the user." }) userId!: string;
+  @Field(() => DeliveryMethod, { description: "The method." }) method!: DeliveryMethod;
+  @Field(() => MessageState, { description: "State." }) state!: MessageState;
+  @Field(() => String, { nullable: true, description: "Why it is in this state; null if that needs no reason." })
+  reason!: string | null;
+  @Field(() => DateTime, { description: "Earliest time of the next attempt, if there is one." }) nextAttemptAt!: string;
+  @Field(() => DateTime, { description: "Time after which it is not delivered any more." }) expiresAt!: string;
+  @Field(() => DateTime, { description: "Time of the event." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When it reached its final state; null before." })
+  finishedAt!: string | null;
+}
+
+const NotificationMessageConnection = connectionOf("NotificationMessage", () => NotificationMessageType, mostCounted);
+
+@InputType("NotificationMessageFilter", { description: "Selects messages. Absent fields match all." })
+class NotificationMessageFilterInput implements MessageFilter {
+  @Field(() => MessageState, { nullable: true, description: "State." }) state?: MessageState;
+  @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
+  @Field(() => String, { nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
+  @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
+  @Field(() => DateTime, { nullable: true, description: "Messages of events at or after this time." }) after?: string;
+  @Field(() => DateTime, { nullable: true, description: "Messages of events at or before this time." }) before?: string;
+}
+
+@InputType("UndeliveredNotificationFilter", { description: "Selects undelivered messages. Absent fields match all." })
+class UndeliveredNotificationFilterInput {
+  @Field(() => UUID, { nullable: true, description: "ID of the template." }) template?: string;
+  @Field(() => String, { nullable: true, description: "The user: ID, username, or `me`." }) user?: string;
+  @Field(() => DeliveryMethod, { nullable: true, description: "Method." }) method?: DeliveryMethod;
+}
+
+@InputType({ description: "Input of `retryNotificationMessages`: IDs or a filter." })
+export class RetryNotificationMessagesInput implements RepairMessages {
+  @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
+  @Field(() => UndeliveredNotificationFilterInput, {
+    nullable: true,
+    description: "Selects messages; the oldest 10000.",
+  })
+  filter?: UndeliveredNotificationFilterInput;
+}
+
+@InputType({ description: "Input of `discardNotificationMessages`: IDs or a filter." })
+export class DiscardNotificationMessagesInput implements RepairMessages {
+  @Field(() => [UUID], { nullable: true, description: "IDs of messages, at most 10000." }) ids?: string[];
+  @Field(() => UndeliveredNotificationFilterInput, {
+    nullable: true,
+    description: "Selects messages; the oldest 10000.",
+  })
+  filter?: UndeliveredNotificationFilterInput;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `sendTestNotification`." })
+export class SendTestNotificationPayload {
+  @CountsAs(2)
+  @Field(() => [UUID], { description: "IDs of the messages: one for each method." })
+  messageIds!: string[];
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `retryNotificationMessages`." })
+export class RetryNotificationMessagesPayload {
+  @Field(() => Int, { description: "Number of messages that are sent again." }) retried!: number;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `discardNotificationMessages`." })
+export class DiscardNotificationMessagesPayload {
+  @Field(() => Int, { description: "Number of messages that were given up." }) discarded!: number;
+}
+
+@Resolver(() => NotificationMessageType)
+export class NotificationMessagesResolver {
+  @FieldResolver(() => NotificationTemplateType, { nullable: true, description: "The template; null if it is gone." })
+  template(@Root() { templateId }: MessageRow, @Ctx() ctx: Context): Promise<TemplateRow> {
+    return readNotificationTemplate(ctx, templateId);
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "The user." })
+  user(@Root() { userId }: MessageRow, @Ctx() ctx: Context) {
+    return ctx.load(usersById, userId);
+  }
+
+  @CountsAs(10)
+  @FieldResolver(() => [NotificationAttemptType], { description: "The attempts to deliver it, oldest first." })
+  attempts(@Root() { id }: MessageRow, @Ctx() ctx: Context): Promise<AttemptRow[]> {
+    return ctx.load(attemptsByMessage, id);
+  }
+
+  @Needs("notification_message:read")
+  @Query(() => NotificationMessageType, { nullable: true, description: "Returns a message of the delivery log." })
+  notificationMessage(
+    @Arg("id", () => UUID, { description: "ID of the message." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<MessageRow> {
+    return readNotificationMessage(ctx, id);
+  }
+
+  @Needs("notification_message:read")
+  @Query(() => NotificationMessageConnection, {
+    description: "Lists the messages of the delivery log, newest first. For owners and auditors.",
+  })
+  notificationMessages(
+    @Arg("filter", () => NotificationMessageFilterInput, { nullable: true, description: "Selects messages." })
+    filter: MessageFilter | undefined,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<MessageRow>> {
+    return listNotificationMessages(ctx, filter ?? {}, page);
+  }
+
+  @Needs("notification_message:update")
+  @Mutation(() => SendTestNotificationPayload, {
+    description: "Sends a test notification to the caller, an owner. At most 60 per minute.",
+  })
+  async sendTestNotification(@Ctx() ctx: Context): Promise<SendTestNotificationPayload> {
+    return { messageIds: await sendTestNotification(ctx) };
+  }
+
+  @Needs("notification_message:update")
+  @Mutation(() => RetryNotificationMessagesPayload, {
+    description: "Sends messages again that could not be delivered, except for one-time passcodes.",
+  })
+  async retryNotificationMessages(
+    @Arg("input", () => RetryNotificationMessagesInput, { description: "The messages." })
+    input: RetryNotificationMessagesInput,
+    @Ctx() ctx: Context,
+  ): Promise<RetryNotificationMessagesPayload> {
+    return { retried: await retryNotificationMessages(ctx, input) };
+  }
+
+  @Needs("notification_message:update")
+  @Mutation(() => DiscardNotificationMessagesPayload, { description: "Gives up messages that could not be delivered." })
+  async discardNotificationMessages(
+    @Arg("input", () => DiscardNotificationMessagesInput, { description: "The messages." })
+    input: DiscardNotificationMessagesInput,
+    @Ctx() ctx: Context,
+  ): Promise<DiscardNotificationMessagesPayload> {
+    return { discarded: await discardNotificationMessages(ctx, input) };
+  }
+}

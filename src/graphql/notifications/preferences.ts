@@ -1,0 +1,93 @@
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
+import {
+  type Choice,
+  listNotificationPreferences,
+  type PreferenceRow,
+  preferencesOfUser,
+  updateNotificationPreferences,
+  type UpdatePreferences,
+} from "../../domain/notifications/preferences.js";
+import { CountsAs, Covers, EntryKey, Needs, ReadWith, Required } from "../engine/access.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { NotificationTemplateType } from "./templates.js";
+
+@ReadWith("notification_preference:read", "templateId")
+@ObjectType("NotificationPreference", {
+  simpleResolvers: true,
+  description: "What a user decided about the notifications of a template.",
+})
+export class NotificationPreferenceType implements PreferenceRow {
+  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
+  @Field(() => Boolean, { description: "Whether the user does not receive them at all." }) disabled!: boolean;
+  @CountsAs(3)
+  @Field(() => [DeliveryMethod], { description: "The methods by which the user does not receive them." })
+  disabledMethods!: DeliveryMethod[];
+  @Field(() => DateTime, { description: "When the user last decided." }) updatedAt!: string;
+}
+
+@EntryKey("template")
+@InputType({ description: "A decision about the notifications of a template." })
+export class NotificationChoiceInput implements Choice {
+  @Field(() => String, { description: "ID of the template." }) template!: string;
+  @Field(() => Boolean, { description: "Whether to receive none. Has no effect on mandatory templates." })
+  disabled!: boolean;
+}
+
+@InputType({ description: "Input of `updateNotificationPreferences`." })
+export class UpdateNotificationPreferencesInput implements UpdatePreferences {
+  @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
+  @Required()
+  @Field(() => [NotificationChoiceInput], {
+    nullable: true,
+    description: "The decisions, at most 100. Templates that are not named stay as they are.",
+  })
+  choices?: NotificationChoiceInput[];
+  @Field(() => DeliveryMethod, { nullable: true, description: "The method they apply to. Default: all methods." })
+  method?: DeliveryMethod | null;
+}
+
+@ObjectType({ description: "Payload of `updateNotificationPreferences`." })
+export class UpdateNotificationPreferencesPayload {
+  userId!: string;
+
+  @Covers()
+  @CountsAs(30)
+  @Field(() => [NotificationPreferenceType], { description: "All decisions of the user, by name of the template." })
+  preferences(@Root() { userId }: UpdateNotificationPreferencesPayload, @Ctx() ctx: Context): Promise<PreferenceRow[]> {
+    return preferencesOfUser(ctx, userId);
+  }
+}
+
+@Resolver(() => NotificationPreferenceType)
+export class NotificationPreferencesResolver {
+  @FieldResolver(() => NotificationTemplateType, { description: "The template." })
+  template(@Root() { templateId }: PreferenceRow, @Ctx() ctx: Context): Promise<TemplateRow> {
+    return readNotificationTemplate(ctx, templateId);
+  }
+
+  @Needs("notification_preference:read")
+  @CountsAs(30)
+  @Query(() => [NotificationPreferenceType], {
+    description: "Lists the templates about which a user decided, by name. For the user and owners.",
+  })
+  notificationPreferences(
+    @Arg("user", () => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user: string,
+    @Ctx() ctx: Context,
+  ): Promise<PreferenceRow[]> {
+    return listNotificationPreferences(ctx, user);
+  }
+
+  @Needs("notification_preference:update")
+  @Mutation(() => UpdateNotificationPreferencesPayload, {
+    description: "Decides which notifications a user receives. For the user and owners.",
+  })
+  async updateNotificationPreferences(
+    @Arg("input", () => UpdateNotificationPreferencesInput, { description: "The decisions." })
+    input: UpdateNotificationPreferencesInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { userId: await updateNotificationPreferences(ctx, input) };
+  }
+}

@@ -1,0 +1,207 @@
+import {
+  Arg,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  DeliveryMethod,
+  listNotificationTemplates,
+  notificationMethods,
+  type NotificationMethods,
+  readNotificationTemplate,
+  type TemplateRow,
+  updateNotificationTemplateMethod,
+} from "../../domain/notifications/methods.js";
+import {
+  type NotificationSettings,
+  readNotificationSettings,
+  updateNotificationSettings,
+} from "../../domain/notifications/settings.js";
+import { AnyScope, CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
+import { UUID } from "../engine/scalars.js";
+
+registerEnumType(DeliveryMethod, {
+  name: "NotificationDeliveryMethod",
+  description: "How notifications reach users.",
+  valuesConfig: {
+    SMTP: { description: "By email." },
+    WEBHOOK: { description: "By a signed request to the webhook of the deployment." },
+    INBOX: { description: "In the inbox of the user." },
+  },
+});
+
+/** The kinds of templates. */
+const TemplateKind = { SYSTEM: "system", CUSTOM: "custom" } as const;
+
+registerEnumType(TemplateKind, {
+  name: "NotificationTemplateKind",
+  description: "Kind of a notification template.",
+  valuesConfig: {
+    SYSTEM: { description: "Sent by the server about events." },
+    CUSTOM: { description: "Sent with the texts of a user." },
+  },
+});
+
+@ReadWith("notification_template:read", "id", "name")
+@ObjectType("NotificationTemplate", {
+  simpleResolvers: true,
+  description: "The texts and rules of one kind of notification. Only its method can be changed.",
+})
+export class NotificationTemplateType {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Name." }) name!: string;
+  @Field(() => String, { description: "The heading under which clients list it." }) group!: string;
+  @Field(() => TemplateKind, { description: "Kind." }) kind!: TemplateRow["kind"];
+  @Field(() => String, { description: "Title: Liquid that renders to one line of Markdown." }) title!: string;
+  @Field(() => String, { description: "Body: Liquid that renders to Markdown." }) body!: string;
+  @Field(() => String, { description: "Links: Liquid that renders to a JSON array of objects with `label` and `url`." })
+  actions!: string;
+  @Field(() => String, { description: "Who receives it." }) recipients!: string;
+  @CountsAs(4)
+  @Field(() => [String], { description: "Names of the labels that the texts use." })
+  labels!: string[];
+  @Field(() => DeliveryMethod, {
+    nullable: true,
+    description: "The method that an owner chose instead of the default; null if none.",
+  })
+  method!: DeliveryMethod | null;
+}
+
+@ObjectType("NotificationMethods", {
+  simpleResolvers: true,
+  description: "The ways in which notifications reach users of this deployment.",
+})
+class NotificationMethodsType implements NotificationMethods {
+  @CountsAs(2)
+  @Field(() => [DeliveryMethod], { description: "The methods besides the inbox that can be chosen." })
+  available!: NotificationMethods["available"];
+  @CountsAs(3)
+  @Field(() => [DeliveryMethod], { description: "The methods that can deliver." })
+  configured!: DeliveryMethod[];
+  @Field(() => DeliveryMethod, {
+    description: "The method that is used in addition to the inbox, unless another one is chosen for a template.",
+  })
+  default!: NotificationMethods["default"];
+}
+
+@ObjectType("NotificationSettings", { simpleResolvers: true, description: "Settings of notifications." })
+class NotificationSettingsType implements NotificationSettings {
+  @Field(() => Boolean, {
+    description: "Whether delivery outside of inboxes is paused. Messages wait, and are delivered when the pause ends.",
+  })
+  notifierPaused!: boolean;
+}
+
+@InputType({ description: "Input of `updateNotificationSettings`." })
+export class UpdateNotificationSettingsInput {
+  @Required()
+  @Field(() => Boolean, { nullable: true, description: "Whether to pause delivery outside of inboxes." })
+  notifierPaused?: boolean | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `updateNotificationSettings`." })
+export class UpdateNotificationSettingsPayload {
+  @Field(() => NotificationSettingsType, { description: "The settings after the update." })
+  notificationSettings!: NotificationSettings;
+  @Field(() => Boolean, { description: "Whether the update changed any setting." }) changed!: boolean;
+}
+
+@InputType({ description: "Input of `updateNotificationTemplateMethod`." })
+export class UpdateNotificationTemplateMethodInput {
+  @Field(() => UUID, { description: "The template." }) template!: string;
+  @Field(() => DeliveryMethod, {
+    nullable: true,
+    description:
+      "The method to use in addition to the inbox, `INBOX` for the inbox alone, null for the default. A method that is not configured is replaced by the default.",
+  })
+  method?: DeliveryMethod | null;
+}
+
+@ObjectType({ description: "Payload of `updateNotificationTemplateMethod`." })
+export class UpdateNotificationTemplateMethodPayload {
+  templateId!: string;
+
+  @Covers()
+  @Field(() => NotificationTemplateType, { description: "The template." })
+  template(@Root() { templateId }: UpdateNotificationTemplateMethodPayload, @Ctx() ctx: Context): Promise<TemplateRow> {
+    return readNotificationTemplate(ctx, templateId);
+  }
+
+  @Field(() => Boolean, { description: "Whether the method changed.", simple: true }) changed!: boolean;
+}
+
+@Resolver(() => NotificationTemplateType)
+export class NotificationTemplatesResolver {
+  @FieldResolver(() => Boolean, { description: "Whether users receive it unless they disable it." })
+  enabledByDefault(@Root() template: TemplateRow): boolean {
+    return !template.isOffByDefault;
+  }
+
+  @FieldResolver(() => Boolean, { description: "Whether users receive it even if they disable it." })
+  mandatory(@Root() template: TemplateRow): boolean {
+    return template.isMandatory ?? false;
+  }
+
+  @Needs("notification_template:read")
+  @CountsAs(30)
+  @Query(() => [NotificationTemplateType], { description: "Lists the notification templates by name." })
+  notificationTemplates(
+    @Arg("kind", () => TemplateKind, { nullable: true, description: "Returns only templates of this kind." })
+    kind: TemplateRow["kind"] | null,
+    @Ctx() ctx: Context,
+  ): Promise<TemplateRow[]> {
+    return listNotificationTemplates(ctx, kind);
+  }
+
+  @Needs("notification_template:read")
+  @Query(() => NotificationTemplateType, { nullable: true, description: "Returns a notification template." })
+  notificationTemplate(
+    @Arg("id", () => UUID, { description: "ID of the template." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<TemplateRow> {
+    return readNotificationTemplate(ctx, id);
+  }
+
+  @AnyScope()
+  @Query(() => NotificationMethodsType, { description: "Returns the ways in which notifications reach users." })
+  notificationMethods(@Ctx() ctx: Context): NotificationMethods {
+    return notificationMethods(ctx);
+  }
+
+  @AnyScope()
+  @Query(() => NotificationSettingsType, { description: "Returns the settings of notifications." })
+  notificationSettings(@Ctx() ctx: Context): Promise<NotificationSettings> {
+    return readNotificationSettings(ctx);
+  }
+
+  @Needs("deployment_config:update")
+  @Mutation(() => UpdateNotificationSettingsPayload, { description: "Replaces the settings of notifications." })
+  updateNotificationSettings(
+    @Arg("input", () => UpdateNotificationSettingsInput, { description: "The new settings." })
+    input: UpdateNotificationSettingsInput,
+    @Ctx() ctx: Context,
+  ): Promise<UpdateNotificationSettingsPayload> {
+    return updateNotificationSettings(ctx, input);
+  }
+
+  @Needs("notification_template:update")
+  @Mutation(() => UpdateNotificationTemplateMethodPayload, {
+    description: "Chooses how the notifications of a template are delivered.",
+  })
+  updateNotificationTemplateMethod(
+    @Arg("input", () => UpdateNotificationTemplateMethodInput, { description: "The template and the method." })
+    input: UpdateNotificationTemplateMethodInput,
+    @Ctx() ctx: Context,
+  ) {
+    return updateNotificationTemplateMethod(ctx, input);
+  }
+}
