@@ -15,6 +15,7 @@ import { AuditOrder } from "./0013-audit-order.js";
 import { Inbox } from "./0014-inbox.js";
 import { MemberCounts } from "./0015-member-counts.js";
 import { UserSearch } from "./0016-user-search.js";
+import { ExternalAuth } from "./0019-external-auth.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -34,4 +35,5 @@ export const migrations: MigrationObject[] = [
   { name: "0014-inbox", class: Inbox },
   { name: "0015-member-counts", class: MemberCounts },
   { name: "0016-user-search", class: UserSearch },
+  { name: "0019-external-auth", class: ExternalAuth },
 ];
