@@ -10,6 +10,8 @@ import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { Database } from "./domain/kernel/database.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
+import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
+import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
 import { Errands } from "./domain/kernel/errands.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
@@ -137,10 +139,19 @@ export async function openServices(
   const identityProviders = createIdentityProviders(config);
   const errands = new Errands(log);
   closers.push(() => errands.close());
+  const externalAuth = new ExternalAuthRegistry(config);
+  closers.push(() => externalAuth.close());
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
-  const outside = { fetch, passwords, vault: new Vault(), identityProviders, mailer: createMailer(config) };
+  const outside = {
+    fetch,
+    passwords,
+    vault: new Vault(),
+    identityProviders,
+    externalAuth,
+    mailer: createMailer(config),
+  };
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 
@@ -166,7 +177,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const routes = new Routes(refuseRoute);
   routeRows(routes, services, innerSchema, contextOf);
   const seals = new Seals(services);
-  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals) });
+  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
   const graphiql = graphiqlPage(services, innerSchema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
     asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),

@@ -12,6 +12,8 @@ import type { Policy, Quota } from "./window.js";
 const minute = 60;
 const hour = 3_600;
 
+const linksPerMinute = 60;
+
 export interface RateLimitsOptions {
   config: {
     rateLimitCredential: number;
@@ -36,6 +38,8 @@ export class RateLimits {
   readonly #accounts: Limit;
   /** Failed logins, by account. */
   readonly failures: Limit;
+  /** Links of accounts that are started or finished, by user. */
+  readonly links: Limit;
   /** Requests whose address has been counted. */
   readonly #counted = new WeakSet<RequestDetails>();
 
@@ -46,6 +50,7 @@ export class RateLimits {
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
+    this.links = shared("external-auth", linksPerMinute, minute);
   }
 
   /** Counts a request by its caller: the user, else the machine, else the address. */
