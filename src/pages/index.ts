@@ -1,12 +1,14 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import type { Seals } from "../domain/deployment/seals.js";
+import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
 import type { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
+import { externalAuthPages } from "./external-auth.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
@@ -17,6 +19,7 @@ import { type PageHandler, showFailure, visited } from "./visit.js";
 export interface BrowserServices {
   seals: Seals;
   attempts: SignInAttempts;
+  links: BrowserLinks;
 }
 
 /** Adds the pages for browsers. */
@@ -24,13 +27,16 @@ export function routePages(
   routes: Routes,
   services: Services,
   schema: GraphQLSchema,
-  { seals, attempts }: BrowserServices,
+  { seals, attempts, links }: BrowserServices,
 ): void {
   const operations = storedOperations(schema, "pages/login");
   const operation = (name: string) => operations.get(name)!;
   const login = loginPages({ seals, signedIn: operation("SignedIn"), signIn: operation("SignIn") });
   const provider = providerPages(attempts);
   const home = homePages(operation("SignedIn"), operation("SignOut"));
+
+  const external = storedOperations(schema, "pages/external-auth");
+  const externalAuth = externalAuthPages(links, (name) => external.get(name)!);
 
   const pages: Array<[method: "GET" | "POST", path: string, handler: PageHandler]> = [
     ["GET", "/", home.show],
@@ -39,6 +45,9 @@ export function routePages(
     ["POST", "/logout", home.leave],
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
+    ["GET", "/external-auth/:id", externalAuth.show],
+    ["POST", "/external-auth/:id", externalAuth.submit],
+    ["GET", "/external-auth/:id/callback", externalAuth.callback],
   ];
   for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
   routeExplorer(routes, services, operation("SignedIn"));
