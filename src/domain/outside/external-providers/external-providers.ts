@@ -17,7 +17,7 @@ import {
 /** Milliseconds to connect. */
 const connectTimeout = 5_000;
 
-/** Calls that may wait for a provider. Each waits for at most as long as its own deadline. */
+/** Calls that may wait for a provider, each for as long as a call may take. */
 const mostWaiting = 1_000;
 
 /** The tokens to revoke. */
@@ -38,6 +38,7 @@ export class ExternalProviders {
   /** A provider that does not respond occupies a part of the calls, never all. */
   readonly #each = new Map<string, BoundedPool>();
   readonly #limit: number;
+  readonly #timeout: number;
 
   constructor({
     externalAuthTimeout,
@@ -50,6 +51,7 @@ export class ExternalProviders {
       timeout: externalAuthTimeout,
       connectTimeout: Math.min(connectTimeout, externalAuthTimeout),
     });
+    this.#timeout = externalAuthTimeout;
     this.#limit = externalAuthParallel * 8;
     this.#all = boundedPool(this.#limit);
   }
@@ -170,11 +172,22 @@ export class ExternalProviders {
     }
   }
 
-  /** Runs a call when the provider, and then the process, has room for it. */
+  /** Runs a call when the provider, and then the process, has room for it. Gives up if that takes too long. */
   #inTurn<Result>({ id }: ExternalAuthProvider, call: () => Promise<Result>): Promise<Result> {
     let pool = this.#each.get(id);
     if (!pool) this.#each.set(id, (pool = boundedPool(Math.ceil(this.#limit / 4), mostWaiting)));
-    return pool(() => this.#all(call));
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      reject(new Error("Other calls to the provider take too long."));
+    }, this.#timeout);
+    const run = async () => {
+      clearTimeout(timer);
+      if (!isLate) resolve(await call());
+    };
+    pool(() => this.#all(run)).catch(reject);
+    return promise;
   }
 }
 
