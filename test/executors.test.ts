@@ -8,11 +8,12 @@ import type { Variables } from "../src/graphql/engine/variables.js";
 import { createInnerSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
+import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
-  const w = world();
+  const w = world(externalAuth(providerAt("http://127.0.0.1:1")));
   const schema = createInnerSchema();
   const queries = areas
     .flatMap(({ name }) => [...storedOperations(schema, `rest/${name}`).values()])
@@ -29,6 +30,7 @@ describe("compiled queries", () => {
     await reported(w(), (await w().workspace(ada!)).agent, connect(newId()));
     present = {
       name: "one",
+      externalauth: "lab",
       group: id,
       groupName: name,
       organization: "default",

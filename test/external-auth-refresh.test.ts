@@ -392,7 +392,7 @@ describe("tokens of linked accounts", () => {
         ({ value }) => (value as { data: { externalAuthLinkChanged: object } }).data.externalAuthLinkChanged,
       );
     };
-    const state = (isLinked: boolean) => Array(2).fill({ providerId: "lab", isLinked });
+    const state = (isLinked: boolean) => [1, 2].map(() => ({ providerId: "lab", isLinked }));
     expect(await next()).to.deep.equal(state(true));
     await hers.delete(one);
     expect(await next()).to.deep.equal(state(false));
@@ -405,7 +405,7 @@ describe("tokens of linked accounts", () => {
     });
     const refused = await stranger.iterate({ query: query.replace("LAB", "unknown") }).next();
     expect(JSON.stringify(refused.value)).to.contain("NOT_FOUND");
-    await Promise.all([...clients, stranger].map((client) => client.dispose()));
+    for (const client of [...clients, stranger]) void client.dispose();
   });
 });
 

@@ -61,23 +61,7 @@ export class ExternalService {
   }
 
   /** The configuration of a provider at this service. */
-  provider(changes: Record<string, unknown> = {}): Record<string, unknown> {
-    return {
-      type: "custom",
-      id: "lab",
-      client_id: "steward",
-      client_secret: clientSecret,
-      display_name: "The lab",
-      auth_url: `${this.url}/authorize`,
-      token_url: `${this.url}/token`,
-      validate_url: `${this.url}/user`,
-      revoke_url: `${this.url}/revoke`,
-      device_code_url: `${this.url}/device`,
-      device_flow: true,
-      scopes: ["read", "write"],
-      ...changes,
-    };
-  }
+  provider = (changes: Record<string, unknown> = {}) => providerAt(this.url, changes);
 
   /** The requests for a path, such as `/token`, with a grant type. */
   to = (path: string, grant?: string): Seen[] =>
@@ -182,6 +166,23 @@ export class ExternalService {
     }
   }
 }
+
+/** The configuration of a provider, whose endpoints are below a URL. */
+export const providerAt = (url: string, changes: Record<string, unknown> = {}): Record<string, unknown> => ({
+  type: "custom",
+  id: "lab",
+  client_id: "steward",
+  client_secret: clientSecret,
+  display_name: "The lab",
+  auth_url: `${url}/authorize`,
+  token_url: `${url}/token`,
+  validate_url: `${url}/user`,
+  revoke_url: `${url}/revoke`,
+  device_code_url: `${url}/device`,
+  device_flow: true,
+  scopes: ["read", "write"],
+  ...changes,
+});
 
 /** Settings of servers with these providers. */
 export const externalAuth = (...providers: Array<Record<string, unknown>>): Record<string, string> => ({
