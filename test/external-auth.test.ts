@@ -367,9 +367,17 @@ describe("external authentication", () => {
       expect(await poll({ body: { error: "Slow_Down" } })).to.deep.equal([400, "slow_down"]);
       expect(await poll({ body: { error: "device_flow_disabled" } })).to.deep.equal([400, "device_flow_disabled"]);
       expect(await poll({ body: { error: "<b>" } })).to.deep.equal([400, "unknown_error"]);
+      for (const error of ["constructor", "__proto__"]) {
+        lab.handlers["/token"] = () => ({ body: { error } });
+        await hers.get(device);
+        expect((await hers.post(device)).body).to.deep.equal({
+          message: "The provider rejected the device code.",
+          detail: error,
+        });
+      }
       expect((await poll({ status: 503, body: "" }))[0]).to.equal(502);
       expect(await sql("select from external_auth_devices where user_id = $1", ada.id), "ended codes").to.have.length(
-        4,
+        6,
       );
       const failure = await hers.failure(
         'mutation { completeExternalAuthDevice(input: { providerId: "lab", deviceCode: "x" }) { providerId } }',

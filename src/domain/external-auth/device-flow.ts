@@ -167,16 +167,16 @@ function codeOf({ services }: Context, claimed: SealedRow): string {
   }
 }
 
-const messages: Record<string, string> = {
-  authorization_pending: "The code has not been confirmed at the provider yet.",
-  slow_down: "The code was checked too early. Wait longer between checks.",
-  expired_token: "The code has expired, or is not known. Request a new one.",
-  access_denied: "The request was denied at the provider.",
-};
+const messages = new Map([
+  ["authorization_pending", "The code has not been confirmed at the provider yet."],
+  ["slow_down", "The code was checked too early. Wait longer between checks."],
+  ["expired_token", "The code has expired, or is not known. Request a new one."],
+  ["access_denied", "The request was denied at the provider."],
+]);
 
 /** The error for a device code, with the code of the reason in lower case. */
 const refused = (reason: string) =>
-  new DomainError("BAD_USER_INPUT", messages[reason] ?? "The provider rejected the device code.", {
+  new DomainError("BAD_USER_INPUT", messages.get(reason) ?? "The provider rejected the device code.", {
     detail: reason,
     reason,
   });
