@@ -183,6 +183,8 @@ describe("the page of a provider", () => {
     const form = (action: string) => w.as(ada).post("/external-auth/git", `action=${action}`, headers);
     for (const action of ["__proto__", "constructor", "", "unknown"])
       expect(await form(action)).to.include({ status: 400 });
+    const claiming = await w.as(ada).get("/external-auth/git?redirected=true");
+    expect(claiming.body).to.not.contain("The account is connected.");
     const shown = await w.as(ada).get("/external-auth/git");
     expect(shown.headers.get("content-security-policy"))
       .to.contain("frame-ancestors 'none'")

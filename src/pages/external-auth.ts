@@ -116,7 +116,7 @@ export function externalAuthPages(
   };
 
   return {
-    show: signedIn((visit, ctx) => pageOf(visit, ctx, visit.query.has("redirected") ? { top: connected } : {})),
+    show: signedIn((visit, ctx) => pageOf(visit, ctx)),
 
     submit: signedIn(async (visit, ctx) => {
       const action = fieldOf(visit, "action");
@@ -180,9 +180,10 @@ function content(
 ): Html {
   const isFailed = state instanceof Error;
   const installUrl = isFailed ? "" : state.appInstallUrl;
-  return html`${top}
+  const isConnected = visit.query.has("redirected") && provider.link !== null;
+  return html`${isConnected ? connected : top}
   ${isFailed ? alarm(`${state.message} ${state.details.detail ?? ""}`) : description(provider, state)}
-  ${device ? deviceForm(visit, provider, device) : undefined} ${device ? undefined : connectLinks(visit, provider)}
+  ${device ? deviceForm(visit, provider, device) : connectLinks(visit, provider)}
   ${installUrl ? html`<a class="button" href="${installUrl}">Install</a>` : undefined}
   ${provider.link ? actionForm(visit, provider, "disconnect", html`<button class="quiet">Disconnect</button>`) : undefined}`;
 }
