@@ -11,6 +11,8 @@ import { runInBackground } from "./domain/jobs.js";
 import { Database } from "./domain/kernel/database.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
+import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
+import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
 import { Errands } from "./domain/kernel/errands.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
@@ -143,12 +145,15 @@ export async function openServices(
   const identityProviders = createIdentityProviders(config);
   const errands = new Errands(log);
   closers.push(() => errands.close());
+  const externalAuth = new ExternalAuthRegistry(config);
+  closers.push(() => externalAuth.close());
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
   const clientDocuments = new DocumentFetches(config);
   const transports = { smtp: createMailer(config), webhook: createWebhook(config) };
-  const outside = { fetch, clientDocuments, passwords, vault: new Vault(), identityProviders, transports };
+  const vault = new Vault();
+  const outside = { fetch, clientDocuments, passwords, vault, identityProviders, externalAuth, transports };
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 
@@ -174,7 +179,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const routes = new Routes(refuseRoute);
   routeRows(routes, services, innerSchema, contextOf);
   const seals = new Seals(services);
-  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals) });
+  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
   const graphiql = graphiqlPage(services, innerSchema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
     asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),

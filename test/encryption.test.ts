@@ -365,6 +365,7 @@ describe("encryption", function () {
         { table: "user_secrets", count },
         { table: "app_connect_keys", count: 0 },
         { table: "deployment", count: count === 1 ? 1 : 0 },
+        ...["links", "states", "devices"].map((kind) => ({ table: `external_auth_${kind}`, count: 0 })),
       ]);
       expect(encryptionStatus).to.deep.equal({
         activeKeyId: "k2",
@@ -373,12 +374,13 @@ describe("encryption", function () {
           { id: "k1", present: true, rows: three },
         ],
       });
+      const none = "external_auth_links 0, external_auth_states 0, external_auth_devices 0";
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,
         stdout:
-          "k2  active   user_secrets 1, app_connect_keys 0, deployment 1\n" +
-          "k1  missing  user_secrets 3, app_connect_keys 0, deployment 0\n",
+          `k2  active   user_secrets 1, app_connect_keys 0, deployment 1, ${none}\n` +
+          `k1  missing  user_secrets 3, app_connect_keys 0, deployment 0, ${none}\n`,
       });
       const left = await run(k2, "rotate");
       expect(left.stdout).to.equal("Re-encrypted 0 values with k2; 3 values remain encrypted with other keys.\n");

@@ -8,12 +8,13 @@ import type { Variables } from "../src/graphql/engine/variables.js";
 import { createInnerSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
+import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
 import { makeClient, makeCode, redeem } from "./support/oauth2-tokens.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
-  const w = world();
+  const w = world(externalAuth(providerAt("http://127.0.0.1:1")));
   const schema = createInnerSchema();
   const queries = areas
     .flatMap(({ name }) => [...storedOperations(schema, `rest/${name}`).values()])
@@ -36,6 +37,7 @@ describe("compiled queries", () => {
     };
     present = {
       name: "one",
+      externalauth: "lab",
       group: id,
       groupName: name,
       organization: "default",

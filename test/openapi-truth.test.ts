@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { contract, validationsOf } from "./contract/contract.js";
 import { examples } from "./contract/examples.js";
+import { externalAuth, providerAt } from "./support/external-services.js";
 import { Description, type Described, type Schema } from "./support/openapi.js";
 import { makeApp } from "./support/oauth2-grants.js";
 import { makeExample } from "./support/oauth2-tokens.js";
@@ -10,7 +11,7 @@ import { makeProxy } from "./support/proxies.js";
 import { type Answer, type World, world } from "./support/world.js";
 
 describe("the OpenAPI description tells the truth", () => {
-  const w = world();
+  const w = world(externalAuth(providerAt("http://127.0.0.1:1")));
   let described: Description;
   let withBody: Described[];
   before(async () => {
@@ -21,6 +22,7 @@ describe("the OpenAPI description tells the truth", () => {
 
   /** Values of path parameters that name real objects of the owner. */
   const real: Record<string, (w: World) => string | Promise<string>> = {
+    externalauth: () => "lab",
     user: () => "me",
     organization: () => "default",
     group: async (the) => (await the.group()).id,
@@ -72,6 +74,14 @@ describe("the OpenAPI description tells the truth", () => {
     RevokeOAuth2Token: oauth2,
     OAuth2Introspection: oauth2,
     StartOAuth2Device: oauth2,
+    CompleteExternalAuthDevice: async ({ device_code: code }) => {
+      await w().app.services.database.pool.query(
+        `insert into external_auth_devices (id, user_id, provider_id, code_hash, key_id, code_nonce, code_ciphertext,
+           interval_seconds, next_poll_at, expires_at, redeemed_at)
+         values ($1, $1, 'lab', sha256(convert_to($2, 'UTF8')), 'test', '', '', 5, 'now', 'tomorrow', 'now')`,
+        [w().owner.id, code],
+      );
+    },
     ChangePasswordWithPasscode: async ({ email, one_time_passcode: code }) => {
       await w().app.services.database.pool.query(
         `insert into one_time_passcodes (user_id, code_hash, expires_at, requested_at)

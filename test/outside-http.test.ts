@@ -273,6 +273,35 @@ describe("outgoing calls", () => {
     expect(aborted).to.equal("AbortError");
   });
 
+  it("time out earlier while connecting, if callers ask for it", async () => {
+    const mute = await listening(createTcpServer((socket) => socket.on("error", () => {}).resume()));
+    const late = await failure(within({ connectTimeout: 100, timeout: 60_000 })(mute.url.replace("http:", "https:")));
+    expect(late).to.have.property("message", "No connection within 100 ms.");
+    const slow = await receiver((_, response) => void setTimeout(() => response.end("done"), 200));
+    expect(await (await within({ connectTimeout: 100 })(slow.url)).text()).to.equal("done");
+  });
+
+  it("stay on the same origin, if callers ask for it", async () => {
+    const elsewhere = await receiver((_, response) => response.end("elsewhere"));
+    const { url } = await receiver((request, response) => {
+      const target = { "/away": elsewhere.url, "/moved": "/here" }[request.url!];
+      return target ? response.writeHead(302, { Location: target }).end() : response.end("here");
+    });
+    const here = within({ sameOrigin: true });
+    expect(await (await here(`${url}/moved`)).text()).to.equal("here");
+    await refused(`${url}/away`, here);
+    expect(elsewhere.requests).to.deep.equal([]);
+  });
+
+  it("send the body of a DELETE", async () => {
+    const { url } = await receiver(async (request, response) => {
+      let body = "";
+      for await (const chunk of request.setEncoding("utf8")) body += chunk;
+      response.end(`${request.method} ${body}`);
+    });
+    expect(await (await within()(url, { method: "DELETE", body: "{}" })).text()).to.equal("DELETE {}");
+  });
+
   it("limit the size of responses", async () => {
     const { url } = await receiver((request, response) => {
       if (request.url === "/long") return response.writeHead(200, { "Content-Length": 1e12 }).write("x".repeat(2_000));

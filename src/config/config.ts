@@ -103,7 +103,8 @@ function readSetting(setting: Setting<unknown>, env: Environment, faults: string
   const value = given ?? defaultText;
   if (value === undefined) return undefined;
   const read = rule.read(value);
-  if (read === undefined) faults.push(`${source} must be ${rule.rule}${secret ? "" : `, not ${quote(value)}`}.`);
+  if (read === undefined && rule.faults) faults.push(...rule.faults(value).map((fault) => `${source} ${fault}.`));
+  else if (read === undefined) faults.push(`${source} must be ${rule.rule}${secret ? "" : `, not ${quote(value)}`}.`);
   return read;
 }
 

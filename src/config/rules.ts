@@ -12,6 +12,8 @@ export interface Rule<Value> {
   read(text: string): Value | undefined;
   /** Description of valid values, as in "must be <rule>". */
   rule: string;
+  /** Lists the faults of an invalid text, for structured settings. Each completes a sentence after the name. */
+  faults?(text: string): string[];
 }
 
 /** A network: its address and the length of its prefix. */

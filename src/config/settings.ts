@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { type ExternalAuthProvider, readProviders } from "../domain/external-auth/configuration.js";
 import { readSupportLinks, type SupportLink, supportLinksRule } from "../domain/appearance/support-links.js";
 import { type LicenseKeys, licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
@@ -80,6 +81,14 @@ const someLicenseKeys: Rule<LicenseKeys> = { read: readLicenseKeys, rule: licens
 const aLicense: Rule<string> = { read: (given) => (readToken(given) ? given : undefined), rule: tokenRule };
 const aUrl = formed(urlProblem, "an http or https URL without user information");
 const someLinks: Rule<SupportLink[]> = { read: readSupportLinks, rule: supportLinksRule };
+const someProviders: Rule<ExternalAuthProvider[]> = {
+  read: (given) => {
+    const { providers, faults } = readProviders(given);
+    return faults.length > 0 ? undefined : providers;
+  },
+  faults: (given) => readProviders(given).faults,
+  rule: "a JSON array of providers",
+};
 const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
 const anEmail = formed(emailProblem, "an email address");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
@@ -194,6 +203,11 @@ export const settings = {
   userSecretsMaxCount:      setting("STEWARD_USER_SECRETS_MAX_COUNT",       wholeNumber(1, 1000),      "50", "Maximum number of secrets per user."),
   userSecretsMaxTotalBytes: setting("STEWARD_USER_SECRETS_MAX_TOTAL_BYTES", wholeNumber(1, 1000000000), "204800", "Maximum total size of secret values per user, in bytes."),
   userSecretsMaxEnvBytes:   setting("STEWARD_USER_SECRETS_MAX_ENV_BYTES",   wholeNumber(1, 1000000000), "24576", "Maximum total size of secret values set as environment variables per user, in bytes."),
+
+  externalAuth:             setting("STEWARD_EXTERNAL_AUTH",                someProviders,             "[]", "Services at which users link accounts, as a JSON array.", { secret: true }),
+  externalAuthTimeout:      setting("STEWARD_EXTERNAL_AUTH_TIMEOUT",        duration("1s", "1m"),      "10s", "Timeout of a call to such a service."),
+  externalAuthValidateCache: setting("STEWARD_EXTERNAL_AUTH_VALIDATE_CACHE", duration("0s", "1h"),     "60s", "How long the validation of a linked account is cached."),
+  externalAuthParallel:     setting("STEWARD_EXTERNAL_AUTH_PARALLEL",       wholeNumber(1, 64),        "8", "Maximum number of concurrent calls to such services per request. A server process makes eight times as many."),
 
   groupsMaxPerOrganization: setting("STEWARD_GROUPS_MAX_PER_ORGANIZATION",  wholeNumber(1, 1000000),   "10000", "Maximum number of groups per organization, not counting Everyone."),
   aiBudgetCurrency:         setting("STEWARD_AI_BUDGET_CURRENCY",           currency,                  "USD", "Currency of AI budgets; a label only."),

@@ -3,6 +3,8 @@ import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/log.js";
 import { connectionLogPurge } from "./connection-logs/list.js";
+import { pendingLinkPurges } from "./external-auth/linking.js";
+import { revocationJob } from "./external-auth/unlinking.js";
 import { minute } from "./kernel/purge.js";
 import { inboxPurge } from "./notifications/inbox-purge.js";
 import { messagePurges } from "./notifications/messages.js";
@@ -41,8 +43,10 @@ const jobs: readonly Job[] = [
   messagePurge,
   ...messagePurges,
   inboxPurge,
+  ...pendingLinkPurges,
   rateCounterPurge,
   replicaPurge,
+  revocationJob,
   signInPurge,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];

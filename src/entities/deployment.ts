@@ -14,6 +14,8 @@ const DeploymentSchema = defineEntity({
     pageKeyCiphertext: p.type("bytea").$type<Buffer>().nullable().lazy(),
     pageKeyNonce: p.type("bytea").$type<Buffer>().nullable().lazy(),
     key: () => p.manyToOne(EncryptionKey).ref().nullable().deleteRule("set null").index(false),
+    /** SHA-256 of the configuration of external authentication, without its secrets. */
+    externalAuthHash: p.type("bytea").$type<Buffer>().nullable().lazy(),
     createdAt: moment(),
   },
   checks: [{ name: "deployment_is_one", expression: "singleton" }],

@@ -3,6 +3,7 @@ import { AuditEvent } from "./audit.js";
 import { ConnectionLog } from "./connection-logs.js";
 import { Deployment } from "./deployment.js";
 import { EncryptionKey } from "./encryption.js";
+import { ExternalAuthDevice, ExternalAuthLink, ExternalAuthState } from "./external-auth.js";
 import { AiUsage, Group, GroupAiBudget, GroupMember } from "./groups.js";
 import { License } from "./licenses.js";
 import {
@@ -44,6 +45,9 @@ export const entities = [
   ConnectionLog,
   Deployment,
   EncryptionKey,
+  ExternalAuthDevice,
+  ExternalAuthLink,
+  ExternalAuthState,
   Group,
   GroupAiBudget,
   GroupMember,

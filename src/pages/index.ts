@@ -1,12 +1,14 @@
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import type { Seals } from "../domain/deployment/seals.js";
+import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
 import type { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
+import { externalAuthPages } from "./external-auth.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
@@ -18,6 +20,7 @@ import { type PageHandler, showFailure, visited } from "./visit.js";
 export interface BrowserServices {
   seals: Seals;
   attempts: SignInAttempts;
+  links: BrowserLinks;
 }
 
 /** Adds the pages for browsers. */
@@ -25,7 +28,7 @@ export function routePages(
   routes: Routes,
   services: Services,
   schema: GraphQLSchema,
-  { seals, attempts }: BrowserServices,
+  { seals, attempts, links }: BrowserServices,
 ): void {
   const operations = storedOperations(schema, "pages/login");
   const operation = (name: string) => operations.get(name)!;
@@ -34,6 +37,9 @@ export function routePages(
   const deviceOperations = storedOperations(schema, "pages/oauth2/device-consent");
   const device = devicePages((name) => deviceOperations.get(name)!);
   const home = homePages(operation("SignedIn"), operation("SignOut"));
+
+  const external = storedOperations(schema, "pages/external-auth");
+  const externalAuth = externalAuthPages(links, (name) => external.get(name)!);
 
   type PageRoute = [method: "GET" | "POST", path: string, handler: PageHandler];
   const devices: PageRoute[] = [
@@ -48,6 +54,9 @@ export function routePages(
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
     ...(services.config.oauth2Enabled ? devices : []),
+    ["GET", "/external-auth/:id", externalAuth.show],
+    ["POST", "/external-auth/:id", externalAuth.submit],
+    ["GET", "/external-auth/:id/callback", externalAuth.callback],
   ];
   for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
   routeExplorer(routes, services, operation("SignedIn"));

@@ -13,6 +13,7 @@ import applications from "./applications.js";
 import appearance from "./appearance.js";
 import authorization from "./authorization.js";
 import connectionLogs from "./connection-logs.js";
+import externalAuth from "./external-auth.js";
 import groups from "./groups.js";
 import licenses from "./licenses.js";
 import signIn from "./sign-in.js";
@@ -37,6 +38,7 @@ export const areas: readonly Area[] = [
   authorization,
   appearance,
   connectionLogs,
+  externalAuth,
   groups,
   licenses,
   notifications,

@@ -12,6 +12,7 @@ export interface JsonSchema {
   additionalProperties?: JsonSchema | boolean;
   items?: JsonSchema;
   required?: string[];
+  nullable?: boolean;
   $ref?: string;
 }
 
@@ -51,6 +52,7 @@ const requests: Record<string, JsonSchema> = {
   },
   "POST /oauth2/revoke": { properties: { ...client, ...texts("token", "token_type_hint") } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
+  "POST /api/v2/external-auth/{externalauth}/device": { properties: { device_code: { type: "string" } } },
 };
 
 /** Operations that respond 304 without a body when nothing changes. */
@@ -141,6 +143,26 @@ const additions: Record<string, Record<string, JsonSchema>> = {
     notification: { $ref: "#/components/schemas/InboxNotification" },
     unread_count: { type: "integer" },
   },
+  "GET /api/v2/external-auth": {
+    links: { type: "array", items: { $ref: "#/components/schemas/ExternalAuthLink" } },
+    providers: {
+      type: "array",
+      items: {
+        properties: {
+          ...Object.fromEntries(
+            ["id", "type", "display_name", "display_icon"].map((name) => [name, { type: "string" }]),
+          ),
+          ...Object.fromEntries(
+            ["device", "allow_refresh", "allow_validate", "supports_revocation"].map((name) => [
+              name,
+              { type: "boolean" },
+            ]),
+          ),
+          code_challenge_methods_supported: { type: "array", items: { type: "string" } },
+        },
+      },
+    },
+  },
 };
 
 const ajv = new Ajv({ strict: false, allErrors: true });
@@ -155,10 +177,11 @@ export function responseValidator(name: string): ValidateFunction {
   return ajv.compile({ ...closed(whole), components: { schemas } });
 }
 
-/** Returns the schema with unknown fields disallowed at every level. */
+/** Returns the schema with unknown fields disallowed at every level, and null as well: responses omit such fields. */
 function closed(schema: JsonSchema): JsonSchema {
   return {
     ...schema,
+    nullable: undefined,
     ...(schema.items && { items: closed(schema.items) }),
     ...(typeof schema.additionalProperties === "object" && {
       additionalProperties: closed(schema.additionalProperties),

@@ -1,7 +1,8 @@
 // One successful call of every row, with a check of its side effects.
 import { expect } from "chai";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { ownerPassword } from "../support/app.js";
+import { ownerPassword, startServer } from "../support/app.js";
+import { externalAuth, ExternalService, link } from "../support/external-services.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";
 import { authorizePath, oauthApp } from "../support/oauth2.js";
@@ -9,7 +10,7 @@ import { appsPath, makeApp, makeGrant } from "../support/oauth2-grants.js";
 import { credentials, makeClient, makeCode, redeem, refresh, sendForm } from "../support/oauth2-tokens.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
 import { eventually } from "../support/watchers.js";
-import type { Answer, World } from "../support/world.js";
+import { type Answer, Client, type World } from "../support/world.js";
 
 type Example = (w: World) => Promise<Answer>;
 
@@ -89,7 +90,60 @@ async function withProxy(w: World) {
   return { proxy, path: `${proxiesPath}/${proxy.id}` };
 }
 
+const external = "/api/v2/external-auth";
+
+/** Runs `work` as a user with an account at a provider, on a replica that has the provider. */
+async function withExternalAccount(
+  w: World,
+  work: (ada: Client, lab: ExternalService) => Promise<Answer>,
+): Promise<Answer> {
+  const lab = await ExternalService.open();
+  const installable = { app_installations_url: `${lab.url}/installations` };
+  const replica = await startServer(w.database.url, externalAuth(lab.provider(installable)));
+  try {
+    const ada = new Client(replica.url, (await w.user("ada")).token);
+    await link(ada);
+    return await work(ada, lab);
+  } finally {
+    await replica.close();
+    await lab.close();
+  }
+}
+
 export const examples: Record<string, Example> = {
+  "GET /api/v2/external-auth": (w) =>
+    withExternalAccount(w, async (ada) => {
+      const answer = await ada.get(external);
+      expect(answer.body).to.include({ authenticated: true, provider_id: "lab" });
+      return answer;
+    }),
+
+  "GET /api/v2/external-auth/{externalauth}": (w) =>
+    withExternalAccount(w, async (ada, lab) => {
+      const installation = { id: 3, account: lab.account, html_url: "https://git.example.com/3" };
+      lab.handlers["/installations"] = () => ({ body: { installations: [installation] } });
+      const answer = await ada.get(`${external}/lab`);
+      expect(answer.body.installations[0]).to.include({ id: 3, configure_url: installation.html_url });
+      return answer;
+    }),
+
+  "DELETE /api/v2/external-auth/{externalauth}": (w) =>
+    withExternalAccount(w, async (ada) => {
+      const answer = await ada.delete(`${external}/lab`);
+      expect((await ada.get(external)).body.links).to.deep.equal([]);
+      return answer;
+    }),
+
+  "GET /api/v2/external-auth/{externalauth}/device": (w) =>
+    withExternalAccount(w, (ada) => ada.get(`${external}/lab/device`)),
+
+  "POST /api/v2/external-auth/{externalauth}/device": (w) =>
+    withExternalAccount(w, async (ada, lab) => {
+      lab.isApproved = true;
+      const { device_code } = (await ada.get(`${external}/lab/device`)).body;
+      return ada.post(`${external}/lab/device`, { device_code });
+    }),
+
   "GET /api/v2/auth/scopes": async (w) => {
     const answer = await w.nobody.get("/api/v2/auth/scopes");
     expect(answer.body.external).to.include.members(["all", "application_connect", "group:*", "group:read"]);

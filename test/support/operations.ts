@@ -165,6 +165,16 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("notificationMessage", "notification_message:read", "notification_template:read", `{ notificationMessage(id: "${newId()}") { state } }`, undefined, { outcome: "NOT_FOUND" });
   operation("sendTestNotification", "notification_message:update", "notification_template:update", "mutation { sendTestNotification { messageIds } }", fixed("POST", "/notifications/test"));
   for (const verb of ["retryNotificationMessages", "discardNotificationMessages"]) operation(verb, "notification_message:update", "notification_template:update", change(verb, () => "ids: []"));
+  const atUnknown = { outcome: "NOT_FOUND" };
+  operation("externalAuthProviders", "signed in", "external_auth_link:read", "{ externalAuthProviders { id } }");
+  operation("externalAuthLinks", "signed in", "external_auth_link:read", "{ externalAuthLinks { providerId } }");
+  operation("externalAuthOverview", "signed in", "external_auth_link:read", "{ externalAuthOverview { authenticated } }", fixed("GET", "/external-auth"));
+  operation("externalAuth", "signed in", "external_auth_link:read", `{ externalAuth(id: "x") { authenticated } }`, fixed("GET", "/external-auth/x"), atUnknown);
+  operation("externalAuthAccessToken", "signed in", "all", `{ externalAuthAccessToken(providerId: "x") { type } }`, undefined, { ...atUnknown, kinds: ["session", "agent"] });
+  operation("externalAuthLinkChanged", "signed in", "external_auth_link:read", `subscription { externalAuthLinkChanged(providerId: "x") { isLinked } }`, undefined, { kinds: ["session", "token", "oauth", "agent"], outcome: "BAD_USER_INPUT" });
+  operation("deleteExternalAuth", "signed in", "external_auth_link:delete", change("deleteExternalAuth", () => `providerId: "x"`), fixed("DELETE", "/external-auth/x"), atUnknown);
+  operation("startExternalAuthDevice", "signed in", "external_auth_link:update", change("startExternalAuthDevice", () => `providerId: "x"`), fixed("GET", "/external-auth/x/device"), atUnknown);
+  operation("completeExternalAuthDevice", "signed in", "external_auth_link:update", change("completeExternalAuthDevice", () => `providerId: "x"`), fixed("POST", "/external-auth/x/device", {}), atUnknown);
 
   operation("licenses", "license:read", "license:read", "{ licenses { id claims } }", fixed("GET", "/licenses"));
   operation("addLicense", "license:create", "license:create", change("addLicense", () => `license: "x"`), fixed("POST", "/licenses", { license: "x" }), { outcome: "BAD_USER_INPUT" });

@@ -33,8 +33,14 @@ export class OidcProvider {
     readonly issuer: string,
   ) {}
 
-  /** `callback` is the redirect URI of the server, which providers must know in advance. */
-  static async open(callback: () => string): Promise<OidcProvider> {
+  /**
+   * `callback` is the redirect URI of the server, which providers must know in advance. `metadata` and `features` are
+   * added to those of the client and of the provider.
+   */
+  static async open(
+    callback: () => string,
+    { metadata = {}, features = {}, ...more }: { metadata?: object; features?: object } & Record<string, unknown> = {},
+  ): Promise<OidcProvider> {
     const server = createServer();
     const provider = new OidcProvider(server, await listening(server));
     const oidc = new Provider(provider.issuer, {
@@ -44,11 +50,13 @@ export class OidcProvider {
           client_secret: client.secret,
           // The provider accepts redirect URIs anywhere; it learns the current one before each visit.
           redirect_uris: ["http://localhost:1/login/oidc/callback"],
+          ...metadata,
         },
       ],
       pkce: { required: () => true },
       claims: { email: ["email", "email_verified"], profile: ["name", "preferred_username"] },
-      features: { devInteractions: { enabled: true } },
+      features: { devInteractions: { enabled: true }, ...features },
+      ...more,
       cookies: { keys: ["a key of the provider"] },
       findAccount: (_: unknown, id: string) => ({
         accountId: id,

@@ -168,7 +168,7 @@ const policy = {
 
 /** The permissions of machines, by kind. Each machine acts only for itself. */
 export const machinePolicy = {
-  agent: ["connection:record"],
+  agent: ["connection:record", "external_auth_token:read"],
   proxy: ["connection:record", "workspace_proxy:report", "application:resolve"],
 } as const satisfies Record<MachineActor["kind"], readonly string[]>;
 

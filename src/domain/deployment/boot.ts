@@ -10,6 +10,7 @@ import { migrations } from "../../entities/migrations/index.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
 import { statement } from "../kernel/database.js";
 import { ensurePageKey } from "./seals.js";
+import { compareConfiguration } from "../external-auth/providers.js";
 import { unlockVault } from "../encryption/keys.js";
 import { DomainError, StartRefused } from "../kernel/errors.js";
 import { storeConfiguredLicense } from "../licenses/licenses.js";
@@ -33,6 +34,7 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
     await unlockVault(ctx);
     await createDeployment(ctx);
     await ensurePageKey(ctx);
+    await compareConfiguration(ctx);
     await storeConfiguredLicense(ctx);
     return createFirstAdministrator(ctx);
   });

@@ -86,10 +86,42 @@ export const notificationSecrets = encrypted({
   owner: "user_id",
 });
 
+const ofLinks = { table: "external_auth_links", owner: "user_id" };
+
+/** The tokens of linked accounts. */
+export const accessTokens = encrypted({ ...ofLinks, column: "access_token", keyId: "access_token_key_id" });
+export const refreshTokens = encrypted({ ...ofLinks, column: "refresh_token", keyId: "refresh_token_key_id" });
+
+/** Further fields of token responses. */
+export const tokenExtras = encrypted({ ...ofLinks, column: "extra", keyId: "extra_key_id" });
+
+/** The PKCE verifiers of pending links. Their users can start again. */
+export const linkVerifiers = encrypted({
+  table: "external_auth_states",
+  column: "verifier",
+  keyId: "key_id",
+  owner: "user_id",
+  isReplaceable: true,
+});
+
+/** Device codes. Their users can start again. */
+export const deviceCodes = encrypted({
+  table: "external_auth_devices",
+  column: "code",
+  keyId: "key_id",
+  owner: "user_id",
+  isReplaceable: true,
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
   appConnectSecrets,
   pageKeys,
   notificationSecrets,
+  accessTokens,
+  refreshTokens,
+  tokenExtras,
+  linkVerifiers,
+  deviceCodes,
 ];

@@ -4,6 +4,7 @@ import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditStatement } from "../audit/audit.js";
 import type { Actor } from "./actor.js";
 import { type Database, shaped, type Statement, type Transaction } from "./database.js";
+import type { ExternalAuthRegistry } from "../external-auth/registry.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
@@ -34,6 +35,7 @@ export interface Services {
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;
+  externalAuth: ExternalAuthRegistry;
   /** What delivers notifications; absent if not configured. */
   transports: { smtp?: Mailer; webhook?: Webhook };
   errands: Errands;

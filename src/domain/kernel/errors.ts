@@ -25,6 +25,8 @@ export interface ErrorDetails {
   requiredScopes?: string[];
   /** The license feature that is missing. */
   feature?: string;
+  /** The machine-readable reason of a rejection, as a standard names it: `slow_down`. */
+  reason?: string;
   /** Whether another service failed: an application of an agent, a Git or identity provider. */
   upstream?: boolean;
   /** The error code of a failure of the OAuth2 protocol, such as `invalid_grant` (RFC 6749 §5.2). */

@@ -40,6 +40,14 @@ export const truthOf = (text: string): boolean | undefined => truths.get(text.to
 /** Whether Postgres and JSON can hold the text: valid Unicode without NUL. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 
+/** Makes text of another system fit to be stored and shown: without control characters, cut to a length. */
+export const cleaned = (text: string, longest: number): string =>
+  text
+    .replace(/[\p{Cc}\p{Cs}]/gu, " ")
+    .trim()
+    .slice(0, longest)
+    .toWellFormed();
+
 export const textProblem = (text: string): string | undefined =>
   isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
 

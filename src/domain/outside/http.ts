@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -18,6 +18,10 @@ export interface OutsideOptions {
   permits?: (address: string) => boolean;
   /** Milliseconds from the call to the last byte of the response, redirects included. Default: 10,000. */
   timeout?: number;
+  /** Milliseconds to connect, TLS handshake included. Default: `timeout`. */
+  connectTimeout?: number;
+  /** Rejects redirects to other origins. Default: false. */
+  sameOrigin?: boolean;
   /** Maximum size of a response body, in bytes. Default: 1 MiB. */
   bodyLimit?: number;
   /** Resolves a host name to its addresses. */
@@ -48,6 +52,8 @@ export function outsideFetch({
   named = [],
   permits = (address) => mayCall(address, allow),
   timeout = 10_000,
+  connectTimeout = timeout,
+  sameOrigin = false,
   bodyLimit = 1024 * 1024,
   resolve = addressesOf,
 }: OutsideOptions = {}): Fetch {
@@ -59,9 +65,11 @@ export function outsideFetch({
     try {
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
-        const response = await exchange(request, { addressesFor, signal, bodyLimit });
+        const response = await exchange(request, { addressesFor, signal, connectTimeout, bodyLimit });
         const next = redirected(request, response, init.redirect);
         if (!next) return response;
+        if (sameOrigin && new URL(next.url).origin !== new URL(request.url).origin)
+          throw rejection("The server redirects to another origin.");
         if (redirects === maxRedirects) throw rejection(`More than ${maxRedirects} redirects.`);
         request = next;
       }
@@ -131,21 +139,38 @@ export function mayCall(address: string, allow: readonly Cidr[]): boolean {
 interface Exchange {
   addressesFor: Addresses;
   signal: AbortSignal;
+  connectTimeout: number;
   bodyLimit: number;
 }
 
 /** Sends one request on a new connection and reads the whole response. */
-async function exchange(request: Request, { addressesFor, signal, bodyLimit }: Exchange): Promise<Response> {
+async function exchange(request: Request, context: Exchange): Promise<Response> {
+  const { addressesFor, signal, connectTimeout, bodyLimit } = context;
   const url = new URL(request.url);
   const addresses = await Promise.race([addressesFor(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
-  const headers = { ...Object.fromEntries(request.headers), "accept-encoding": "identity" };
+  const headers = {
+    ...Object.fromEntries(request.headers),
+    "accept-encoding": "identity",
+    // Node.js does not send it with a DELETE.
+    ...(body.length > 0 && { "content-length": String(body.length) }),
+  };
   const send = url.protocol === "https:" ? requestHttps : requestHttp;
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { method: request.method, headers, lookup: always(addresses), signal, agent: false };
-    send(url, options, resolve).on("error", reject).end(body);
+    const sent = send(url, options, resolve).on("error", reject);
+    limitConnecting(sent, url.protocol === "https:" ? "secureConnect" : "connect", connectTimeout);
+    sent.end(body);
   });
   return asResponse(message, await readAll(message, bodyLimit));
+}
+
+/** Destroys a request whose connection is not established in time. */
+function limitConnecting(sent: ClientRequest, established: string, timeout: number): void {
+  const fail = () => sent.destroy(new OutsideError("timeout", `No connection within ${timeout} ms.`));
+  const timer = setTimeout(fail, timeout).unref();
+  sent.once("socket", (socket) => socket.once(established, () => clearTimeout(timer)));
+  sent.once("close", () => clearTimeout(timer));
 }
 
 /** Returns a lookup function that ignores the name and yields the addresses that passed the checks. */

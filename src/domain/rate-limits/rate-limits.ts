@@ -12,6 +12,8 @@ import type { Policy, Quota } from "./window.js";
 const minute = 60;
 const hour = 3_600;
 
+const linksPerMinute = 60;
+
 export interface RateLimitsOptions {
   config: {
     rateLimitCredential: number;
@@ -42,6 +44,8 @@ export class RateLimits {
   readonly userCodes: Limit;
   /** Test notifications, by user. */
   readonly testNotifications: Limit;
+  /** Links of accounts that are started or finished, by user. */
+  readonly links: Limit;
   /** Requests whose address has been counted. */
   readonly #counted = new WeakSet<RequestDetails>();
 
@@ -55,6 +59,7 @@ export class RateLimits {
     this.failures = shared("login-failures", config.loginFailuresPerHour, hour);
     this.userCodes = shared("device-user-codes", 10, 10 * minute);
     this.#registrations = shared("oauth2-registration", config.oauth2RegistrationsPerHour, hour);
+    this.links = shared("external-auth", linksPerMinute, minute);
   }
 
   /** Counts a request by its caller: the user, else the machine, else the address. */

@@ -236,12 +236,15 @@ const markDeleted = statement(`
     links as (delete from user_links where user_id = $1),
     passcodes as (delete from one_time_passcodes where user_id = $1),
     conversions as (delete from login_conversions where user_id = $1),
-    secrets as (delete from user_secrets where user_id = $1)
+    secrets as (delete from user_secrets where user_id = $1),
+    states as (delete from external_auth_states where user_id = $1),
+    devices as (delete from external_auth_devices where user_id = $1),
+    accounts as (update external_auth_links set revoke_at = now() where user_id = $1)
   update users set deleted_at = now(), updated_at = now(), password_hash = null where id = $1`);
 
 /**
- * Deletes a user permanently, with its keys, memberships, identity links and secrets. The email and the username become
- * available. Returns the user before the deletion.
+ * Deletes a user permanently, with its keys, memberships, identity links, secrets and linked accounts, whose tokens are
+ * revoked in the background. The email and the username become available. Returns the user before the deletion.
  */
 export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> {
   const user = await lockUser(ctx, ref, "user:delete");

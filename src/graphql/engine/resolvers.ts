@@ -6,6 +6,13 @@ import { ConnectionLogsResolver, ConnectionWebInfoResolver } from "../connection
 import { DeploymentResolver } from "../deployment.js";
 import { EncryptionResolver } from "../encryption.js";
 import { EntitlementsResolver } from "../entitlements.js";
+import { ExternalAuthChangesResolver } from "../external-auth/changes.js";
+import {
+  ExternalAuthLinksResolver,
+  ExternalAuthOverviewResolver,
+  ExternalAuthProvidersResolver,
+  ExternalAuthResolver,
+} from "../external-auth/external-auth.js";
 import { GroupBudgetsResolver } from "../groups/budgets.js";
 import { GroupsResolver } from "../groups/groups.js";
 import { JoinedGroupsResolver } from "../groups/joined.js";
@@ -52,6 +59,11 @@ export const resolvers: Function[] = [
   DeploymentResolver,
   EncryptionResolver,
   EntitlementsResolver,
+  ExternalAuthChangesResolver,
+  ExternalAuthLinksResolver,
+  ExternalAuthOverviewResolver,
+  ExternalAuthProvidersResolver,
+  ExternalAuthResolver,
   GroupBudgetsResolver,
   GroupsResolver,
   JoinedGroupsResolver,

@@ -80,6 +80,11 @@ const failures: Record<number, Failure> = {
     description: "The server has a defect. `detail` has the id under which it was logged.",
     example: { message: "An internal error occurred.", detail: "Request id 0198c1d2-7b1e-7a52-9c55-3f0a2f6d8e11" },
   },
+  502: {
+    name: "BadGateway",
+    description: "Another service, on which the request depends, has failed.",
+    example: { message: "The external authentication provider failed." },
+  },
   503: {
     name: "ServiceUnavailable",
     oauthError: "temporarily_unavailable",

@@ -53,7 +53,8 @@ export function bodyOf({ row, operation, binding }: Endpoint, schemas: NamedSche
   const { name, variables } = operation;
   const description = variables.find((variable) => variable.name === "input")?.description;
   const schema = schemas.named(`${name}Request`, { ...propertiesOf(fields, schemas), description });
-  return { required: true, content: { "application/json": { schema, example: row[4]?.example } } };
+  const isRequired = !row[4]?.bodyNotShown || fields.some((field) => field.isRequired);
+  return { required: isRequired, content: { "application/json": { schema, example: row[4]?.example } } };
 }
 
 const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>

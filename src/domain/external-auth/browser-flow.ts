@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import { linkVerifiers, type SealedRow } from "../encryption/columns.js";
+import { refuseForgottenKey } from "../encryption/keys.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { DomainError } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { cleaned } from "../kernel/text.js";
+import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
+import type { TokenSet } from "../outside/external-providers/responses.js";
+import { hashSecret } from "../tokens/text.js";
+import { upstreamFailed } from "./external-auth.js";
+import { makeRoom, storeLink } from "./linking.js";
+import { storedId } from "./links.js";
+import { callerWho, connectUrlOf, type ExternalAuthProvider, findProvider, requireLicensed } from "./providers.js";
+
+/** Seconds in which the browser has to return. */
+const lifetime = 600;
+
+/** A pending link: where to redirect the browser, and the cookie value that binds the link to the browser. */
+export interface LinkBegun {
+  providerId: string;
+  location: string;
+  browserSecret: string;
+  /** Seconds. */
+  maxAge: number;
+}
+
+/** The parameters with which a provider redirects the browser back (RFC 6749 §4.1.2, RFC 9207 §2). */
+export interface Callback {
+  code: string | null;
+  error: string | null;
+  errorDescription: string | null;
+  state: string | null;
+  issuer: string | null;
+}
+
+/**
+ * Links accounts by the authorization code flow. Not a part of the schema, because only the browser that began a link can
+ * finish it, at the redirect URL that is registered with the provider.
+ */
+export class BrowserLinks {
+  /** Begins a link of the caller. `returnPath` is the path to redirect to at the end; empty for the default. */
+  async begin(ctx: Context, providerId: string, returnPath: string): Promise<LinkBegun> {
+    const { userId, provider } = await admit(ctx, providerId);
+    const [state, browserSecret] = [newSecret(), newSecret()];
+    const verifier = provider.usesPkce ? newSecret() : null;
+    const id = newId();
+    const sealed =
+      verifier === null ? null : ctx.services.vault.seal(linkVerifiers.place({ id, ownerId: userId }), verifier);
+    const { keyId = null, nonce = null, ciphertext = null } = sealed ?? {};
+    const hashes = [hashSecret(state), hashSecret(browserSecret)];
+    const values = [id, userId, storedId(provider.id), ...hashes, keyId, nonce, ciphertext, returnPath];
+    await ctx.transactional(async () => {
+      await makeRoom(ctx, "states", userId, provider.id);
+      await ctx.rows(insertState, ...values).catch(refuseForgottenKey);
+    });
+    const request = { redirectUri: redirectUriOf(ctx, provider), state, verifier };
+    const location = ctx.services.externalAuth.calls.authorizationUrl(provider, request);
+    return { providerId: provider.id, location, browserSecret, maxAge: lifetime };
+  }
+
+  /** Finishes a link of the caller. Returns the path to redirect to. Each state is used once. */
+  async finish(
+    ctx: Context,
+    providerId: string,
+    callback: Callback,
+    browserSecret: string | undefined,
+  ): Promise<{ providerId: string; returnPath: string }> {
+    const { userId, provider } = await admit(ctx, providerId);
+    const pending = await consume(ctx, userId, provider, callback.state, browserSecret);
+    const { code, error, errorDescription, issuer } = callback;
+    if (provider.issuer !== "" && issuer !== provider.issuer) throw rejected("The response is of another issuer.");
+    if (error !== null || code === null) throw rejected(shown(error ?? "", errorDescription));
+    const tokens = await exchange(ctx, provider, code, verifierOf(ctx, pending));
+    await storeLink(ctx, provider, userId, tokens);
+    return { providerId: provider.id, returnPath: pending.returnPath };
+  }
+}
+
+/** Checks the caller, the provider, its license, and the rate of attempts. */
+async function admit(ctx: Context, providerId: string): Promise<{ userId: string; provider: ExternalAuthProvider }> {
+  const userId = callerWho(ctx, "external_auth_link:update");
+  const provider = findProvider(ctx, providerId);
+  requireLicensed(ctx, provider);
+  if (provider.clientSecret === "") throw rejected("Accounts at this provider are linked with a device code.");
+  await ctx.services.limits.links.take(userId, ctx.request);
+  return { userId, provider };
+}
+
+/** 256 random bits, of the alphabet of code verifiers (RFC 7636 §4.1). */
+const newSecret = () => randomBytes(32).toString("base64url");
+
+const redirectUriOf = (ctx: Context, provider: ExternalAuthProvider): string =>
+  provider.redirectUrl || `${connectUrlOf(ctx, provider)}/callback`;
+
+const insertState = statement(`
+  insert into external_auth_states (id, user_id, provider_id, state_hash, browser_hash, key_id, verifier_nonce,
+    verifier_ciphertext, return_path, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + interval '${lifetime} s')`);
+
+type Pending = { returnPath: string } & (SealedRow | { keyId: null });
+
+const consumeState = statement<Pending>(`
+  update external_auth_states set consumed_at = now()
+  where state_hash = $1 and user_id = $2 and provider_id = $3 and browser_hash = $4 and consumed_at is null
+    and expires_at > now()
+  returning id, user_id as "ownerId", key_id as "keyId", verifier_nonce as nonce, verifier_ciphertext as ciphertext,
+    return_path as "returnPath"`);
+
+/** Uses up a state, before anything is exchanged. Throws UNAUTHENTICATED for one that this browser cannot use. */
+async function consume(
+  ctx: Context,
+  userId: string,
+  provider: ExternalAuthProvider,
+  state: string | null,
+  browserSecret: string | undefined,
+): Promise<Pending> {
+  if (state === null) throw rejected("The response has no state.");
+  const values = [hashSecret(state), userId, storedId(provider.id), hashSecret(browserSecret ?? "")];
+  const [pending] = await ctx.services.database.query(consumeState, values);
+  if (pending) return pending;
+  throw new DomainError("UNAUTHENTICATED", "The account was not linked.", {
+    detail: "This link was not started in this browser, was used already, or has expired. Start again.",
+  });
+}
+
+const verifierOf = ({ services }: Context, pending: Pending): string | null =>
+  pending.keyId === null ? null : services.vault.open(linkVerifiers.place(pending), pending);
+
+async function exchange(
+  ctx: Context,
+  provider: ExternalAuthProvider,
+  code: string,
+  verifier: string | null,
+): Promise<TokenSet> {
+  try {
+    return await ctx.services.externalAuth.calls.exchange(provider, code, redirectUriOf(ctx, provider), verifier);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) throw upstreamFailed(error.message, error);
+    if (error instanceof ProviderRefusal && error.status === 429) throw upstreamFailed(error.message, error);
+    if (error instanceof ProviderRefusal) throw rejected(`The provider rejected the code: ${error.code}.`);
+    throw error;
+  }
+}
+
+const rejected = (detail: string) => new DomainError("BAD_USER_INPUT", "The account was not linked.", { detail });
+
+/** The error that a provider returned in the query string, as text. */
+function shown(code: string, description: string | null): string {
+  const said = cleaned([code, description].filter(Boolean).join(": "), 400);
+  return said === "" ? "The response has no code." : `The provider returned: ${said}`;
+}

@@ -1,0 +1,99 @@
+import { auditedAs, auditStatement } from "../audit/audit.js";
+import { authorizeMachine } from "../authorization/authorization.js";
+import type { Context } from "../kernel/context.js";
+import { lookup } from "../kernel/database.js";
+import { DomainError, forbidden, notFound } from "../kernel/errors.js";
+import { checkLink } from "./checks.js";
+import { upstreamFailed } from "./external-auth.js";
+import { type OpenedTokens, readLink, readTokens } from "./links.js";
+import {
+  callerWho,
+  connectUrlOf,
+  type ExternalAuthProvider,
+  type ExternalAuthProviderType,
+  findProvider,
+  requireLicensed,
+} from "./providers.js";
+import { typeTraits } from "./types.js";
+
+/** The access token of an account, for Git; without one, the page on which the user can link an account. */
+export interface AccessToken {
+  providerId: string;
+  type: ExternalAuthProviderType;
+  accessToken: string | null;
+  /** The user name to send with the token. */
+  username: string | null;
+  /** Null if the token does not expire. */
+  expiresAt: string | null;
+  /** The further fields of the token response that the operator passes on. */
+  extra: Record<string, unknown> | null;
+  /** Null if there is a token. */
+  connectUrl: string | null;
+}
+
+/** Selects a provider: by its id, or by the Git URL that it serves. */
+export interface AccessTokenQuery {
+  providerId?: string | null;
+  url?: string | null;
+}
+
+/** The user whose accounts the caller may use: itself, or for agents the owner of the workspace. Throws FORBIDDEN. */
+export async function holderOf(ctx: Context): Promise<string> {
+  if (ctx.actor.kind === "user") return callerWho(ctx, "external_auth_link:read");
+  const agent = authorizeMachine(ctx.actor, "external_auth_token:read");
+  const owner = await ctx.row(ownerOfAgent, agent.id);
+  if (!owner) throw forbidden();
+  return owner.id;
+}
+
+const ownerOfAgent = lookup<{ id: string }>(`
+  select u.id from workspace_agents a join workspaces w on w.id = a.workspace_id join users u on u.id = w.owner_id
+  where a.id = $1 and a.token_ended_at is null and w.deleted_at is null and u.status = 'active' and u.deleted_at is null`);
+
+/** Reads the access token of the caller, or for agents of the owner of the workspace. Refreshes and validates it. */
+export async function readAccessToken(ctx: Context, wanted: AccessTokenQuery): Promise<AccessToken> {
+  const userId = await holderOf(ctx);
+  const provider = chosen(ctx, wanted);
+  requireLicensed(ctx, provider);
+  const stored = await readLink(ctx.services, provider.id, userId);
+  const link = stored && (await checkLink(ctx.services, provider, stored));
+  if (link?.isUnknown && !link.authenticated) throw upstreamFailed(link.validateError);
+  const tokens = link?.authenticated ? await readTokens(ctx.services, link.id) : undefined;
+  if (!link || !tokens) return { ...withoutToken(provider), connectUrl: connectUrlOf(ctx, provider) };
+  const audited = auditedAs("external_auth_link", link.id, provider.id);
+  const diff = { userId: { old: userId, new: userId } };
+  await ctx.services.database.query(...auditStatement(ctx, { action: "deliver", ...audited, diff }));
+  return { ...withoutToken(provider), ...delivered(provider, tokens), expiresAt: link.expiresAt };
+}
+
+function chosen(ctx: Context, { providerId, url }: AccessTokenQuery): ExternalAuthProvider {
+  if (providerId) return findProvider(ctx, providerId);
+  if (!url) throw new DomainError("BAD_USER_INPUT", "Either providerId or url is required.");
+  const isShort = Buffer.byteLength(url) <= longestUrl;
+  const provider = isShort && ctx.services.externalAuth.providers.find(({ regex }) => regex?.test(url));
+  if (!provider) throw notFound();
+  return provider;
+}
+
+/** Bytes. */
+const longestUrl = 2048;
+
+const withoutToken = ({ id, type }: ExternalAuthProvider): AccessToken => ({
+  providerId: id,
+  type,
+  accessToken: null,
+  username: null,
+  expiresAt: null,
+  extra: null,
+  connectUrl: null,
+});
+
+const delivered = ({ type, extraTokenKeys }: ExternalAuthProvider, { accessToken, extra }: OpenedTokens) => ({
+  accessToken,
+  username: typeTraits[type].gitUsername,
+  extra: extra === undefined ? null : allowed(extra, extraTokenKeys),
+});
+
+/** The fields that the operator passes on now. */
+const allowed = (extra: string, keys: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(JSON.parse(extra) as object).filter(([key]) => keys.includes(key)));
