@@ -18,6 +18,8 @@ export class Receiver {
   readonly requests: Received[] = [];
   /** Decides about the status of the response to the nth request, from 1. */
   respond: (count: number) => number | { status: number; headers: Record<string, string> } | "hang" = () => 204;
+  /** Milliseconds before each response. */
+  delay = 0;
   readonly secret = `whsec_${Buffer.alloc(32, "receiver").toString("base64")}`;
 
   private constructor(private readonly server: Server) {}
@@ -33,7 +35,8 @@ export class Receiver {
         const { status, headers } = typeof answer === "object" ? answer : { status: answer, headers: {} };
         const id = request.headers["webhook-id"] as string;
         receiver.requests.push({ id, body, status: status === "hang" ? 0 : status });
-        if (status !== "hang") response.writeHead(status, headers).end();
+        if (status === "hang") return;
+        setTimeout(() => response.writeHead(status, headers).end(), receiver.delay);
       });
     });
     const receiver = new Receiver(server);

@@ -61,13 +61,14 @@ export class Worker<Item extends QueueItem> {
     const { queue, concurrency, log } = this.options;
     this.#isReading = true;
     try {
-      // With room for few rows, it waits for more: each read costs a statement.
-      for (let room = concurrency; this.#isHinted && room >= concurrency / 2 && !this.#isStopping;) {
+      while (this.#isHinted && !this.#isStopping) {
+        const room = concurrency - this.#running.size;
+        // With room for few rows, it waits for more: each read costs a statement.
+        if (room < concurrency / 2) return;
         this.#isHinted = false;
         const { token, items } = await queue.lease(room);
         for (const item of items) this.#begin(token, item);
         this.#isHinted ||= items.length === room;
-        room = concurrency - this.#running.size;
       }
     } catch (error) {
       log.warn({ err: error }, "A queue could not be read. It is read again later.");
