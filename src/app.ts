@@ -141,12 +141,14 @@ export async function openServices(
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
+  const vault = new Vault();
   const clientDocuments = new DocumentFetches(config);
   const outside = {
     fetch,
     clientDocuments,
     passwords,
-    vault: new Vault(),
+    vault,
+    seals: new Seals({ database, vault }),
     identityProviders,
     mailer: createMailer(config),
   };

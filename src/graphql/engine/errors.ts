@@ -72,7 +72,8 @@ function argumentPath({ nodes }: GraphQLError, field: string): string {
 export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQLError): GraphQLFormattedError {
   const failure = translate(error);
   report(ctx, failure, error);
-  const { validations, retryAfter, requiredScopes, feature, oauthError, redirectUri, detail } = failure.details;
+  const { validations, retryAfter, requiredScopes, feature, oauthError, redirectUri, precondition, scimType, detail } =
+    failure.details;
   const defect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
     message: failure.message,
@@ -89,6 +90,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
       ...(feature && { feature }),
       ...(oauthError && { oauthError }),
       ...(redirectUri && { redirectUri }),
+      ...(precondition && { precondition }),
+      ...(scimType && { scimType }),
       requestId: ctx.request.id,
     },
   };
