@@ -150,10 +150,11 @@ export async function openServices(
   const proxyHealth = new ProxyHealth({ config, database, log });
   closers.push(() => proxyHealth.close());
   const fetch = outsideFetch({ allow: config.outboundAllow });
+  const vault = new Vault();
   const clientDocuments = new DocumentFetches(config);
   const transports = { smtp: createMailer(config), webhook: createWebhook(config) };
-  const vault = new Vault();
-  const outside = { fetch, clientDocuments, passwords, vault, identityProviders, externalAuth, transports };
+  const seals = new Seals({ database, vault });
+  const outside = { fetch, clientDocuments, passwords, vault, seals, identityProviders, externalAuth, transports };
   return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
 }
 

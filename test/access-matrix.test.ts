@@ -90,6 +90,9 @@ const table: Record<string, string> = {
   "workspace_proxy:delete": "O",
   "user_secret:*": "own",
   "inbox_notification:*": "own",
+  "scim_key:read": "O",
+  "scim_key:create": "O",
+  "scim_key:delete": "O",
 };
 
 function holds(permission: string, letter: string, where: Where, own: string): boolean {

@@ -212,6 +212,16 @@ export const settings = {
   groupsMaxPerOrganization: setting("STEWARD_GROUPS_MAX_PER_ORGANIZATION",  wholeNumber(1, 1000000),   "10000", "Maximum number of groups per organization, not counting Everyone."),
   aiBudgetCurrency:         setting("STEWARD_AI_BUDGET_CURRENCY",           currency,                  "USD", "Currency of AI budgets; a label only."),
 
+  scimEnabled:              setting("STEWARD_SCIM_ENABLED",                 yesOrNo,                   "true", "Whether identity providers can manage users and groups under /scim/v2."),
+  scimLoginType:            setting("STEWARD_SCIM_LOGIN_TYPE",              oneOf("oidc", "github", "none"), "oidc", "How users that an identity provider creates sign in."),
+  scimFollowUsername:       setting("STEWARD_SCIM_FOLLOW_USERNAME",         yesOrNo,                   "true", "Whether a new SCIM userName changes the username as well."),
+  scimMaxBody:              setting("STEWARD_SCIM_MAX_BODY",                wholeNumber(1024, 67108864), "4194304", "Maximum size of a SCIM request body, in bytes."),
+  scimDefaultCount:         setting("STEWARD_SCIM_DEFAULT_COUNT",           wholeNumber(1, 10000),     "100", "Default page size of SCIM lists."),
+  scimMaxCount:             setting("STEWARD_SCIM_MAX_COUNT",               wholeNumber(1, 10000),     "1000", "Maximum page size of SCIM lists."),
+  scimBulkMaxOperations:    setting("STEWARD_SCIM_BULK_MAX_OPERATIONS",     wholeNumber(1, 10000),     "1000", "Maximum number of operations of a SCIM bulk request."),
+  scimCursorTtl:            setting("STEWARD_SCIM_CURSOR_TTL",              duration("1m", "1d"),      "1h", "Lifetime of a cursor of a SCIM list."),
+  scimRateLimit:            setting("STEWARD_SCIM_RATE_LIMIT",              perTime,                   "3000", "SCIM requests per minute, per key and server process. 0 means unlimited."),
+
   quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Default start of quiet hours, as a cron expression."),
   quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users can set their own quiet hours."),
 

@@ -9,7 +9,14 @@ const GroupSchema = defineEntity({
   tableName: "groups",
   extends: BaseSchema,
   uniques: [{ name: "groups_name_unique", properties: ["organization", "name"] }],
-  indexes: [{ name: "groups_name_index", properties: ["name"] }],
+  indexes: [
+    { name: "groups_name_index", properties: ["name"] },
+    {
+      name: "groups_display_index",
+      expression: `create index groups_display_index
+        on groups (lower(coalesce(nullif(display_name, ''), name) collate "C"), organization_id)`,
+    },
+  ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
     name: p.string().length(36),
@@ -21,6 +28,8 @@ const GroupSchema = defineEntity({
     memberCount: p.integer().default(0),
     /** Name of the group at the identity provider. */
     externalId: p.text().nullable(),
+    /** Raised by triggers with each change that SCIM clients see. */
+    scimVersion: p.integer().default(1),
   },
 });
 export class Group extends GroupSchema.class {}

@@ -29,6 +29,7 @@ import { Organization, OrganizationMember } from "./organizations.js";
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
 import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
+import { ScimGroupLink, ScimKey, ScimUserLink } from "./scim.js";
 import { SiteSetting } from "./site-settings.js";
 import { ApiKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
@@ -74,6 +75,9 @@ export const entities = [
   OrganizationMember,
   QuietHours,
   RateCounter,
+  ScimGroupLink,
+  ScimKey,
+  ScimUserLink,
   SiteSetting,
   SpentAppConnect,
   SpentSignIn,

@@ -66,6 +66,8 @@ const UserSchema = defineEntity({
     createdBy: p.uuid().nullable(),
     /** Accurate to 5 minutes. */
     lastSeenAt: moment().nullable(),
+    /** Raised by triggers with each change that SCIM clients see. */
+    scimVersion: p.integer().default(1),
     deletedAt: moment().nullable(),
   },
 });

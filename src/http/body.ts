@@ -16,6 +16,12 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
+  const sent = await readWhole(request, limit);
+  return sent && cleaned(sent, 1);
+}
+
+/** Reads a body like `readBody`, with all of its keys and levels, which the caller must check. */
+export async function readWhole(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
   checkType(request);
   const bytes = await readBytes(request, limit, () => invalid("The body ended early."));
   return bytes.length > 0 ? parseObject(bytes) : undefined;
@@ -59,7 +65,7 @@ function isJson(type: string): boolean {
 function parseObject(bytes: Buffer): Record<string, unknown> {
   const value = parse(decode(bytes));
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid("It must be an object.");
-  return cleaned(value as Record<string, unknown>, 1);
+  return value as Record<string, unknown>;
 }
 
 function decode(bytes: Buffer): string {

@@ -9,7 +9,8 @@ export const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
 
-type Surface = "api" | "page";
+/** Where requests enter. Under `/scim`, cookies and session headers do not count. */
+export type Surface = "api" | "page" | "scim";
 
 /** Where a request enters. Forms of pages carry their CSRF token in a field. */
 export interface Entry {
@@ -41,6 +42,20 @@ export const bearerOf = ({ authorization = "" }: { authorization?: string }): st
 
 const bearer: Reader["read"] = ({ headers }) => bearerOf(headers);
 
+/** The header of SCIM requests, in the spelling of the contract. */
+export const scimHeader = "authorizaiton";
+
+const scimKey =
+  (name: string): Reader["read"] =>
+  ({ headers }) => {
+    const text = (headers[name] as string | undefined)?.trim();
+    const basic = /^basic +(.*)$/i.exec(text ?? "")?.[1];
+    if (basic === undefined) return text?.replace(/^bearer +/i, "") || undefined;
+    return Buffer.from(basic, "base64")
+      .toString()
+      .replace(/^[^:]*:/, "");
+  };
+
 const cookieFromOurPages: Reader["read"] = (request, accessUrl) =>
   fromOurPages(request, accessUrl) ? cookieOf(request, sessionCookie) : undefined;
 
@@ -62,6 +77,8 @@ const readers: readonly Reader[] = [
   { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
   { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
   { read: header(proxyHeader), by: "authenticateProxy", surfaces: all },
+  { read: scimKey(scimHeader), by: "authenticate", surfaces: ["scim"] },
+  { read: scimKey("authorization"), by: "authenticate", surfaces: ["scim"] },
 ];
 
 /** The caller behind a request, synchronously if its credential is cached. Throws UNAUTHENTICATED for an invalid one. */

@@ -12,4 +12,5 @@ const statuses: Record<ErrorCode, number> = {
 };
 
 /** The HTTP status of a failure. */
-export const statusOf = ({ code, details }: DomainError): number => (details.upstream ? 502 : statuses[code]);
+export const statusOf = ({ code, details }: DomainError): number =>
+  details.upstream ? 502 : details.precondition ? 412 : details.tooLarge ? 413 : statuses[code];

@@ -228,6 +228,28 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("oauth2Settings", "deployment_config:read", "deployment_config:read", "{ oauth2Settings { dynamicRegistration } }");
   operation("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", change("updateOAuth2Settings", () => ""));
 
+  const keys = { kinds: ["session", "token"] };
+  operation("scimKeys", "scim_key:read", "scim_key:read", "{ scimKeys { id source } }");
+  operation("createScimKey", "scim_key:create", "scim_key:create", change("createScimKey", () => `name: "${name()}", source: "not valid"`), undefined, { ...keys, outcome: "BAD_USER_INPUT" });
+  operation("updateScimKey", "scim_key:create", "scim_key:create", change("updateScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });
+  operation("revokeScimKey", "scim_key:delete", "scim_key:delete", change("revokeScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });
+  const scim = { kinds: ["session", "token", "scim_key"] };
+  for (const list of ["scimUsers", "scimGroups", "scimResources"]) operation(list, "user:create", "all", `{ ${list}(count: 1) { totalResults } }`, undefined, scim);
+  for (const one of ["scimUser", "scimGroup"]) operation(one, "user:create", "all", `{ ${one}(id: "${newId()}") { id } }`, undefined, { ...scim, outcome: "NOT_FOUND" });
+  for (const create of ["createScimUser", "createScimGroup"]) operation(create, "user:create", "all", change(create, () => "document: {}"), undefined, { ...scim, outcome: "BAD_USER_INPUT" });
+  for (const type of ["User", "Group"]) {
+    const document = type === "User" ? `{ userName: "a@b.example" }` : `{ displayName: "x" }`;
+    operation(`replaceScim${type}`, "user:create", "all", change(`replaceScim${type}`, () => `id: "${newId()}", document: ${document}`), undefined, { ...scim, outcome: "NOT_FOUND" });
+    operation(`patchScim${type}`, "user:create", "all", change(`patchScim${type}`, () => `id: "${newId()}", document: { Operations: [] }`), undefined, { ...scim, outcome: "NOT_FOUND" });
+    operation(`deleteScim${type}`, "user:create", "all", change(`deleteScim${type}`, () => `id: "${newId()}"`), undefined, { ...scim, outcome: "NOT_FOUND" });
+  }
+  operation("runScimBulk", "user:create", "all", change("runScimBulk", () => "document: { Operations: [] }"), undefined, scim);
+  operation("scimServiceProviderConfig", "signed in", "", "{ scimServiceProviderConfig }", undefined, open);
+  operation("scimSchemas", "signed in", "", "{ scimSchemas }", undefined, open);
+  operation("scimSchema", "signed in", "", `{ scimSchema(urn: "x") }`, undefined, { ...open, outcome: "NOT_FOUND" });
+  operation("scimResourceTypes", "signed in", "", "{ scimResourceTypes }", undefined, open);
+  operation("scimResourceType", "signed in", "", `{ scimResourceType(name: "x") }`, undefined, { ...open, outcome: "NOT_FOUND" });
+
   const proxy = { kinds: ["proxy"], outcome: "NOT_FOUND" };
   operation("registerWorkspaceProxy", "signed in", "", change("registerWorkspaceProxy", () => `accessUrl: "x", replicaId: "${newId()}"`), undefined, { ...proxy, outcome: "BAD_USER_INPUT" });
   operation("heartbeatWorkspaceProxy", "signed in", "", change("heartbeatWorkspaceProxy", () => `replicaId: "${newId()}"`), undefined, proxy);

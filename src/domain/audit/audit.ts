@@ -75,18 +75,22 @@ export function auditStatement(
     insertAuditEvent,
     [
       newId(),
-      entry.actor?.id ?? entry.actorId ?? idOf(actor) ?? null,
+      entry.actor?.id ?? entry.actorId ?? (actor.kind === "scim_key" ? null : idOf(actor)) ?? null,
       entry.actor?.kind ?? (entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind),
-      actor.kind === "user" ? actor.credential.id : null,
+      keyOf(actor),
       entry.action,
       entry.resourceType,
       entry.resourceId ?? null,
       entry.resourceLabel ?? null,
       entry.organizationId ?? null,
-      entry.diff ?? {},
+      actor.kind === "scim_key" ? { ...entry.diff, source: { new: actor.source } } : (entry.diff ?? {}),
       request.id,
       request.ip ?? null,
       request.userAgent ?? null,
     ],
   ];
 }
+
+/** The public part of the key that authenticated the request. */
+const keyOf = (actor: Actor): string | null =>
+  actor.kind === "user" ? actor.credential.id : actor.kind === "scim_key" ? actor.id : null;

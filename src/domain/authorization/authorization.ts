@@ -1,5 +1,6 @@
 import type { Actor, MachineActor, UserActor } from "../kernel/actor.js";
 import { type Account, type Grant, gives, type MayAssign, type Reach, reachOf, type Target } from "./grants.js";
+import { keyMay, reachOfKey } from "./scim-keys.js";
 import { grants, isMachine, type MachineAction, machinePolicy, type ObjectOf, type Permission } from "./policy.js";
 import { isSiteRole, type OrganizationRole, organizationRoles, type SiteRole, siteRoles } from "./roles.js";
 import { covers, missingScopes, type Need } from "./scopes.js";
@@ -23,14 +24,16 @@ type On<P extends Permission> = unknown extends ObjectOf<P> ? [] : [object: Obje
 
 /**
  * Whether the actor has the permission on the object: by role, ownership or access list, and within the scopes of the
- * credential. False for machines, which `authorizeMachine` checks.
+ * credential. False for machines other than SCIM keys: `authorizeMachine` checks them.
  */
 export const may = <P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): boolean =>
   mayOn(actor, permission, object ?? {});
 
 /** `may` for a partly known object. Absent values grant nothing. */
 export const mayOn = (actor: Actor, permission: Permission, target: Target): boolean =>
-  actor.kind === "user" && usable(actor, permission).some((grant) => gives(grant, actor, target, mayAssignByRole));
+  actor.kind === "scim_key"
+    ? keyMay(actor, permission, target)
+    : actor.kind === "user" && usable(actor, permission).some((grant) => gives(grant, actor, target, mayAssignByRole));
 
 /**
  * Whether the existence of the object may be disclosed to the actor. Ignores scopes, which are checked before any
@@ -41,7 +44,9 @@ export const sees = <P extends Permission>(actor: Actor, permission: P, ...[obje
 
 /** `sees` for a partly known object. Absent values grant nothing. */
 export const seesOn = (actor: Actor, permission: Permission, target: Target): boolean =>
-  actor.kind === "user" && (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayAssignByRole));
+  actor.kind === "user"
+    ? (grants.get(permission) ?? []).some((grant) => gives(grant, actor, target, mayAssignByRole))
+    : mayOn(actor, permission, target);
 
 /** Throws FORBIDDEN unless `may`. For objects that the actor can see; lookups throw NOT_FOUND for others. */
 export function authorize<P extends Permission>(actor: Actor, permission: P, ...[object]: On<P>): void {
@@ -67,10 +72,12 @@ type MachineFor<A, Machine = MachineActor> = Machine extends MachineActor
   : never;
 
 /** The objects for which `sees` holds, for statements that look up the object of an operation. */
-export const sight = (actor: Actor, permission: Permission): Reach => reachOf(grants.get(permission) ?? [], actor);
+export const sight = (actor: Actor, permission: Permission): Reach =>
+  actor.kind === "scim_key" ? reachOfKey(actor, permission) : reachOf(grants.get(permission) ?? [], actor);
 
 /** The objects for which `may` holds, for statements that list objects. */
-export const reach = (actor: Actor, permission: Permission): Reach => reachOf(usable(actor, permission), actor);
+export const reach = (actor: Actor, permission: Permission): Reach =>
+  actor.kind === "scim_key" ? reachOfKey(actor, permission) : reachOf(usable(actor, permission), actor);
 
 /** `reach` for lists that reject actors without the permission instead of returning no rows. Throws FORBIDDEN. */
 export function requireAnyReach(actor: Actor, permission: Permission): Reach {

@@ -135,9 +135,11 @@ const noCondition = Object.fromEntries(Object.keys(conditions).map((name) => [na
   false
 >;
 
+export const noReach: Readonly<Reach> = { everywhere: false, organizations: [], ...noCondition };
+
 /** The union of the objects of several grants; empty for machines. */
 export function reachOf(grants: readonly Grant[], actor: Actor): Reach {
-  const reach: Reach = { everywhere: false, organizations: [], ...noCondition };
+  const reach: Reach = { ...noReach, organizations: [] };
   if (actor.kind !== "user") return reach;
   const organizationRoles: Role[] = [];
   for (const grant of grants) {

@@ -170,6 +170,7 @@ const policy = {
 export const machinePolicy = {
   agent: ["connection:record", "external_auth_token:read"],
   proxy: ["connection:record", "workspace_proxy:report", "application:resolve"],
+  scim_key: ["scim:provision"],
 } as const satisfies Record<MachineActor["kind"], readonly string[]>;
 
 /** An action of machines. */
@@ -188,6 +189,25 @@ export type Action<R extends Resource = Resource> = R extends Resource ? keyof P
 
 /** A resource and one of its actions: `group:update`. */
 export type Permission = { [R in Resource]: `${R}:${Action<R>}` }[Resource];
+
+/**
+ * The permissions of users that SCIM keys hold as well, by the objects on which they hold them. A key suspends any
+ * account, but changes the personal details only of accounts without a role in the deployment. It assigns no roles.
+ */
+export const scimKeyPolicy = {
+  everyAccount: ["user:create", "user:read", "user:update"],
+  accountsWithoutSiteRoles: ["user:update_personal"],
+  itsOrganizations: [
+    "organization:read",
+    "organization_member:create",
+    "organization_member:read",
+    "group:create",
+    "group:read",
+    "group:update",
+    "group:delete",
+    "group_member:read",
+  ],
+} as const satisfies Record<string, readonly Permission[]>;
 
 type WhoHolds<P extends Permission> = P extends `${infer R extends Resource}:${infer A}`
   ? A extends keyof Policy[R]

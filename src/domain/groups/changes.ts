@@ -7,7 +7,7 @@ import { badInput, conflict, DomainError, forbidden, Problems, onViolation } fro
 import { lockOrganization } from "../organizations/organizations.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { aiBudgetOf } from "./budgets.js";
-import { findGroup, type GroupRow, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
+import { findGroup, type GroupRow, GroupSource, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
 import type { MembersQuery } from "./members.js";
 
 /** The fields of a group that callers can set. */
@@ -25,15 +25,20 @@ export interface CreateGroup extends GroupFields {
 const insertGroup = statement<{ id: string | null; others: number }>(`
   with others as (select count(*) as number from groups where organization_id = $2 and id <> $2),
   created as (
-    insert into groups (id, organization_id, name, display_name, avatar_url, quota_allowance, created_at, updated_at)
-    select $1, $2, $3, $4, $5, $6, now(), now() from others where number < $7
+    insert into groups
+      (id, organization_id, name, display_name, avatar_url, quota_allowance, source, created_at, updated_at)
+    select $1, $2, $3, $4, $5, $6, $8, now(), now() from others where number < $7
     on conflict on constraint groups_name_unique do nothing
     returning id
   )
   select (select id from created) as id, number as others from others`);
 
 /** Creates a group without members. Returns its id. */
-export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
+export async function createGroup(
+  ctx: Context,
+  { organization: ref, ...fields }: CreateGroup,
+  source: GroupSource = GroupSource.USER,
+): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "group:create");
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
@@ -43,7 +48,16 @@ export async function createGroup(ctx: Context, { organization: ref, ...fields }
 
   const { name, displayName, avatarUrl, quotaAllowance } = fields;
   const most = ctx.config.groupsMaxPerOrganization;
-  const values = [newId(), organization.id, name, displayName ?? "", avatarUrl ?? "", quotaAllowance ?? 0, most];
+  const values = [
+    newId(),
+    organization.id,
+    name,
+    displayName ?? "",
+    avatarUrl ?? "",
+    quotaAllowance ?? 0,
+    most,
+    source,
+  ];
   const { id, others } = (await ctx.row(insertGroup, ...values))!;
   if (id === null && others >= most)
     throw badInput([
@@ -66,21 +80,36 @@ export async function updateGroup(ctx: Context, { group: ref, ...input }: Update
   const add = input.addUsers ?? [];
   const remove = input.removeUsers ?? [];
   const group = await lockGroup(ctx, ref, "group:update", add.length > mostUsers ? [] : add);
+  const problems = new Problems();
+  for (const [field, users] of [
+    ["addUsers", add],
+    ["removeUsers", remove],
+  ] as const)
+    problems.add(field, users.length > mostUsers ? `Must be at most ${mostUsers} users.` : undefined);
+  return changeLockedGroup(ctx, group, { ...input, addUsers: add, removeUsers: remove }, problems);
+}
+
+/** `updateGroup` for a group that the caller has locked, and for any number of users. Adds to the given problems. */
+export async function changeLockedGroup(
+  ctx: Context,
+  group: LockedGroup,
+  input: Omit<UpdateGroup, "group">,
+  problems = new Problems(),
+): Promise<string> {
+  const add = input.addUsers ?? [];
+  const remove = input.removeUsers ?? [];
   requireFeature(ctx, "template_rbac");
   if (isEveryone(group) && add.length + remove.length > 0)
     throw forbidden("Members of the Everyone group are managed by the organization.");
 
   const diff = diffOf<GroupFields>(group, { ...fieldsOf(input), name: input.name || null });
-  const problems = new Problems();
+  const isFew = problems.isEmpty;
   if (isEveryone(group)) addEveryoneProblems(problems, diff);
   else addFieldProblems(problems, newValues(diff));
-  const { added, removed } = await change(
-    ctx,
-    group,
-    problems.isEmpty ? newValues(diff) : {},
-    { add, remove },
-    problems,
-  );
+  const fields = problems.isEmpty ? newValues(diff) : {};
+  const { added, removed } = isFew
+    ? await change(ctx, group, fields, { add, remove }, problems)
+    : { added: [], removed: [] };
   problems.throwIfAny();
 
   if (added.length + removed.length > 0) diff.members = { old: removed, new: added };
@@ -148,13 +177,6 @@ async function change(
   users: Membership,
   problems: Problems,
 ) {
-  for (const [field, list] of [
-    ["addUsers", users.add],
-    ["removeUsers", users.remove],
-  ] as const)
-    problems.add(field, list.length > mostUsers ? `Must be at most ${mostUsers} users.` : undefined);
-  if (users.add.length > mostUsers || users.remove.length > mostUsers) return { added: [], removed: [] };
-
   const { name = null, displayName = null, avatarUrl = null, quotaAllowance = null } = fields;
   const values = [name, displayName, avatarUrl, quotaAllowance];
   const done = await ctx.row(changeGroup, id, organizationId, eligible, users.remove, ...values).catch(nameViolated);

@@ -40,7 +40,7 @@ export interface OAuthAccess {
 }
 
 /** A component of the platform, authenticated by its own token. Machines have no roles and no scopes. */
-export type MachineActor = AgentActor | ProxyActor;
+export type MachineActor = AgentActor | ProxyActor | ScimKeyActor;
 
 interface Machine {
   readonly id: string;
@@ -57,6 +57,17 @@ export interface AgentActor extends Machine {
 /** A workspace proxy. */
 export interface ProxyActor extends Machine {
   readonly kind: "proxy";
+}
+
+/** An identity provider that manages users and groups. The id is the public part of its key. */
+export interface ScimKeyActor extends Machine {
+  readonly kind: "scim_key";
+  /** The label of the provider, whose links the key reads and writes. */
+  readonly source: string;
+  /** The organizations whose groups the key manages, the one of new groups first. */
+  readonly organizationIds: readonly string[];
+  /** RFC 3339, at most 5 minutes behind; null if never. */
+  readonly lastUsedAt: string | null;
 }
 
 /** The server itself: at startup, in commands, and in fire-and-forget work. */
@@ -88,6 +99,7 @@ export function idOf(actor: Actor): string | undefined {
       return actor.userId;
     case "agent":
     case "proxy":
+    case "scim_key":
       return actor.id;
     case "system":
     case "anonymous":

@@ -11,6 +11,13 @@ export function isConnectionFault(error: unknown): boolean {
   return away.test(code) || awayMessage.test(message);
 }
 
+/** SQLSTATEs of a transaction that lost against a concurrent one and can be retried: serialization failure, deadlock. */
+const lostRace = new Set(["40001", "40P01"]);
+
+/** Whether a transaction failed because of a concurrent one, and can be retried. */
+export const isLostRace = (error: unknown): boolean =>
+  lostRace.has((error as { code?: string } | undefined)?.code ?? "");
+
 /** The reason for an error, in one line: its code if it has no message, as some socket errors. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };

@@ -31,6 +31,7 @@ export interface Services {
   fetch: Fetch;
   passwords: Passwords;
   vault: Vault;
+  seals: Sealing;
   credentials: Credentials;
   limits: RateLimits;
   entitlements: Entitlements;
@@ -43,6 +44,14 @@ export interface Services {
   /** Fetches the metadata documents of OAuth2 applications. */
   clientDocuments: DocumentFetches;
   log: Logger;
+}
+
+/** Authenticates texts that clients keep, each for one purpose. All replicas share the key. */
+export interface Sealing {
+  /** Appends the authentication code to a text, which stays readable. */
+  seal(purpose: string, text: string): Promise<string>;
+  /** Returns the text if it was sealed for this purpose, else `undefined`. */
+  open(purpose: string, sealed: string | undefined): Promise<string | undefined>;
 }
 
 type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;

@@ -33,6 +33,12 @@ export interface ErrorDetails {
   oauthError?: string;
   /** The application's URI that the user is redirected to with the failure (RFC 6749 §4.1.2.1). */
   redirectUri?: string;
+  /** Whether the resource no longer has the version that the caller requires (RFC 7644 §3.14). */
+  precondition?: boolean;
+  /** Whether the request is larger than the server accepts. */
+  tooLarge?: boolean;
+  /** The kind of a fault in the terms of SCIM (RFC 7644 §3.12), such as `invalidFilter`. */
+  scimType?: string;
   cause?: unknown;
 }
 

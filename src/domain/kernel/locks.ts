@@ -1,7 +1,14 @@
 import { type Statement, statement } from "./database.js";
 
 /** Advisory locks, for what no row represents. */
-export type Lock = "app_connect_keys" | "boot" | "licenses" | "owners" | "proxy_health" | "workspace_proxies";
+export type Lock =
+  | "app_connect_keys"
+  | "boot"
+  | "licenses"
+  | "owners"
+  | "proxy_health"
+  | "scim_keys"
+  | "workspace_proxies";
 
 /** SQL that computes the number of a lock. */
 export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;

@@ -263,5 +263,5 @@ export async function setOrganizationMemberRoles(
   return { organization: organizationId, user: member.id };
 }
 
-const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+export const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
   auditedAs("organization_member", id, username, organizationId);

@@ -13,12 +13,15 @@ const minute = 60;
 const hour = 3_600;
 
 const linksPerMinute = 60;
+/** Maximum number of failed authentications per minute and address. */
+const mostRejections = 60;
 
 export interface RateLimitsOptions {
   config: {
     rateLimitCredential: number;
     rateLimitCredentialIp: number;
     rateLimitApi: number;
+    scimRateLimit: number;
     loginFailuresPerHour: number;
     oauth2RegistrationsPerHour: number;
   };
@@ -35,6 +38,10 @@ interface Source {
 export class RateLimits {
   readonly #api: Policy;
   readonly #callers: LocalCounters;
+  readonly #provisioning: Policy;
+  readonly #provisioners: LocalCounters;
+  /** Failed authentication, by address. */
+  readonly #rejected = new LocalCounters({ name: "rejections", limit: mostRejections, window: minute });
   readonly #addresses: Limit;
   readonly #accounts: Limit;
   readonly #registrations: Limit;
@@ -52,6 +59,8 @@ export class RateLimits {
   constructor({ config, database }: RateLimitsOptions) {
     this.#api = { name: "api", limit: config.rateLimitApi, window: minute };
     this.#callers = new LocalCounters(this.#api);
+    this.#provisioning = { name: "scim", limit: config.scimRateLimit, window: minute };
+    this.#provisioners = new LocalCounters(this.#provisioning);
     const shared = (name: string, limit: number, window: number) => new Limit(database, { name, limit, window });
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
@@ -64,6 +73,10 @@ export class RateLimits {
 
   /** Counts a request by its caller: the user, else the machine, else the address. */
   countCaller({ actor, request }: Source): void {
+    if (actor.kind === "scim_key") {
+      if (this.#provisioning.limit > 0) enforce(request, this.#provisioners.take(actor.id));
+      return;
+    }
     if (this.#api.limit > 0) enforce(request, this.#callers.take(callerOf(actor, request)));
   }
 
@@ -72,6 +85,11 @@ export class RateLimits {
     if (this.#api.limit === 0) return;
     this.#uncountCaller(source);
     enforce(source.request, this.#callers.take(clientId));
+  }
+
+  /** Counts a failed authentication by its address, where these are limited. */
+  countRejection(request: RequestDetails): void {
+    enforce(undefined, this.#rejected.take(networkOf(request.ip)));
   }
 
   /** Counts an attempt to verify a secret, once per request, by its address. */

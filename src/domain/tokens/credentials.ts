@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
-import type { Actor, AgentActor, ProxyActor, UserActor } from "../kernel/actor.js";
+import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Subscription } from "../kernel/events.js";
 import { Activity, type SessionLife } from "./activity.js";
 import { proxies } from "../workspace-proxies/tokens.js";
+import { scimKeys } from "../scim/tokens.js";
 import { agents, Machines } from "./machines.js";
 import type { Recent } from "./recent.js";
 import { livingKeys, type Snapshot, snapshots } from "./snapshots.js";
@@ -27,6 +28,8 @@ export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` 
 /** The hint that an OAuth2 application lost all of its tokens. */
 export const clientHint = (clientId: string) => ({ topic: "auth", id: `c:${clientId}` }) as const;
 
+type Holder = UserActor | AgentActor | ScimKeyActor;
+
 /** Authenticates tokens, and ends streams whose token has ended. One per replica. */
 export class Credentials {
   readonly #snapshots: Recent<Snapshot>;
@@ -34,6 +37,7 @@ export class Credentials {
   readonly #watches: Watches;
   readonly #agents: Machines<AgentActor>;
   readonly #proxies: Machines<ProxyActor>;
+  readonly #scimKeys: Machines<ScimKeyActor>;
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
@@ -42,6 +46,7 @@ export class Credentials {
     this.#watches = new Watches(database, livingKeys, log);
     this.#agents = new Machines(agents, database, log);
     this.#proxies = new Machines(proxies, database, log);
+    this.#scimKeys = new Machines(scimKeys, database, log);
     this.#hints = events.subscribeAll(
       "auth",
       (id) => this.#changed(id),
@@ -50,12 +55,13 @@ export class Credentials {
   }
 
   /**
-   * Returns the holder of a token: a user, or the agent of a workspace. Synchronous if the token is cached, for up to a
-   * second. OAuth2 access tokens are only valid for a `resource`: the URL of the request. Throws or rejects with
-   * UNAUTHENTICATED.
+   * Returns the holder of a token: a user, the agent of a workspace, or an identity provider. Synchronous if the token
+   * is cached, for up to a second. OAuth2 access tokens are only valid for a `resource`: the URL of the request. Throws
+   * or rejects with UNAUTHENTICATED.
    */
-  authenticate(text: string, resource?: string): UserActor | AgentActor | Promise<UserActor | AgentActor> {
-    return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text, resource);
+  authenticate(text: string, resource?: string): Holder | Promise<Holder> {
+    if (text.startsWith("stwa_")) return this.#agents.authenticate(text);
+    return text.startsWith("stwi_") ? this.#scimKeys.authenticate(text) : this.authenticateUser(text, resource);
   }
 
   /** Authenticates a token of a user, as in cookies; rejects all others with UNAUTHENTICATED. */
@@ -84,6 +90,8 @@ export class Credentials {
         return this.#agents.watch(actor, onEnd);
       case "proxy":
         return this.#proxies.watch(actor, onEnd);
+      case "scim_key":
+        return this.#scimKeys.watch(actor, onEnd);
       case "system":
       case "anonymous":
         return () => {};
@@ -98,6 +106,7 @@ export class Credentials {
     this.#watches.close();
     this.#agents.close();
     this.#proxies.close();
+    this.#scimKeys.close();
     await this.#activity.flush();
   }
 
@@ -120,6 +129,7 @@ export class Credentials {
     if (hint.startsWith("m:")) {
       this.#agents.changed(id);
       this.#proxies.changed(id);
+      this.#scimKeys.changed(id);
     } else if (hint.startsWith("k:")) {
       // Keys that were created with this one end with it.
       this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
@@ -138,6 +148,7 @@ export class Credentials {
     this.#watches.checkAll();
     this.#agents.missedChanges();
     this.#proxies.missedChanges();
+    this.#scimKeys.missedChanges();
   }
 }
 

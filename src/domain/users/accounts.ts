@@ -181,7 +181,8 @@ const updateAccount = statement<Taken>(`
   )
   select email, username from taken`);
 
-async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
+/** Changes the account of a user that the caller has locked and was authorized on. Returns its id. */
+export async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
   accountProblems(change).throwIfAny();
   const diff = diffOf<UserRow>(user, change);
   if (Object.keys(diff).length === 0) return user.id;
@@ -196,8 +197,11 @@ const suspend = statement(`
   update users set status = 'suspended', updated_at = now() where id = $1`);
 
 /** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
-export async function suspendUser(ctx: Context, ref: string): Promise<string> {
-  const user = await lockUser(ctx, ref, "user:update");
+export const suspendUser = async (ctx: Context, ref: string): Promise<string> =>
+  suspendAccount(ctx, await lockUser(ctx, ref, "user:update"));
+
+/** `suspendUser` for a user that the caller has locked. */
+export async function suspendAccount(ctx: Context, user: FoundUser): Promise<string> {
   authorizeOn(ctx, "user:update", user);
   if (user.id === userIdOf(ctx.actor)) throw conflict("You cannot suspend yourself.");
   if (user.status === "suspended") return user.id;
@@ -217,8 +221,11 @@ const activate = statement(`
   update users set status = 'active', updated_at = now() where id = $1`);
 
 /** Ends the suspension of a user, who has to sign in again. Returns the id. */
-export async function activateUser(ctx: Context, ref: string): Promise<string> {
-  const user = await lockUser(ctx, ref, "user:update");
+export const activateUser = async (ctx: Context, ref: string): Promise<string> =>
+  activateAccount(ctx, await lockUser(ctx, ref, "user:update"));
+
+/** `activateUser` for a user that the caller has locked. */
+export async function activateAccount(ctx: Context, user: FoundUser): Promise<string> {
   authorizeOn(ctx, "user:update", user);
   if (user.status === "active") return user.id;
 
@@ -234,6 +241,7 @@ const markDeleted = statement(`
   with ended as (delete from api_keys where user_id = $1),
     memberships as (delete from organization_members where user_id = $1),
     links as (delete from user_links where user_id = $1),
+    scim_links as (delete from scim_user_links where user_id = $1),
     passcodes as (delete from one_time_passcodes where user_id = $1),
     conversions as (delete from login_conversions where user_id = $1),
     secrets as (delete from user_secrets where user_id = $1),

@@ -16,6 +16,7 @@ import { Inbox } from "./0014-inbox.js";
 import { MemberCounts } from "./0015-member-counts.js";
 import { UserSearch } from "./0016-user-search.js";
 import { OAuth2 } from "./0017-oauth2.js";
+import { Scim } from "./0018-scim.js";
 import { ExternalAuth } from "./0019-external-auth.js";
 import { NotificationMessages } from "./0020-notification-messages.js";
 
@@ -38,6 +39,7 @@ export const migrations: MigrationObject[] = [
   { name: "0015-member-counts", class: MemberCounts },
   { name: "0016-user-search", class: UserSearch },
   { name: "0017-oauth2", class: OAuth2 },
+  { name: "0018-scim", class: Scim },
   { name: "0019-external-auth", class: ExternalAuth },
   { name: "0020-notification-messages", class: NotificationMessages },
 ];

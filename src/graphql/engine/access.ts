@@ -45,6 +45,7 @@ const callerNames: Record<Caller, string> = {
   application: "an application key",
   agent: "the token of an agent",
   proxy: "the token of a proxy",
+  scim_key: "a SCIM key",
 };
 
 /**

@@ -72,7 +72,18 @@ function argumentPath({ nodes }: GraphQLError, field: string): string {
 export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQLError): GraphQLFormattedError {
   const failure = translate(error);
   report(ctx, failure, error);
-  const { validations, retryAfter, requiredScopes, feature, oauthError, redirectUri, detail, reason } = failure.details;
+  const {
+    validations,
+    retryAfter,
+    requiredScopes,
+    feature,
+    oauthError,
+    redirectUri,
+    precondition,
+    scimType,
+    detail,
+    reason,
+  } = failure.details;
   const defect = failure.code === "INTERNAL_SERVER_ERROR";
   return {
     message: failure.message,
@@ -90,6 +101,8 @@ export function formatError(ctx: Pick<Context, "log" | "request">, error: GraphQ
       ...(oauthError && { oauthError }),
       ...(redirectUri && { redirectUri }),
       ...(reason && { reason }),
+      ...(precondition && { precondition }),
+      ...(scimType && { scimType }),
       requestId: ctx.request.id,
     },
   };

@@ -40,6 +40,11 @@ import { OrganizationsResolver } from "../organizations/organizations.js";
 import { PasswordsResolver } from "../sign-in/passwords.js";
 import { PrebuildsResolver } from "../prebuilds.js";
 import { QuietHoursResolver } from "../quiet-hours.js";
+import { ScimChangesResolver } from "../scim/changes.js";
+import { ScimDiscoveryResolver } from "../scim/discovery.js";
+import { ScimKeysResolver } from "../scim/keys.js";
+import { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/links.js";
+import { ScimResourcesResolver } from "../scim/resources.js";
 import { TokensResolver } from "../tokens.js";
 import { UserSecretsResolver } from "../user-secrets.js";
 import { PublicUsersResolver, UsersResolver } from "../users/users.js";
@@ -94,6 +99,12 @@ export const resolvers: Function[] = [
   PublicUsersResolver,
   QuietHoursResolver,
   SecretsOfOAuth2AppsResolver,
+  ScimChangesResolver,
+  ScimDiscoveryResolver,
+  ScimGroupLinksResolver,
+  ScimKeysResolver,
+  ScimResourcesResolver,
+  ScimUserLinksResolver,
   TokensResolver,
   UserSecretsResolver,
   UsersResolver,

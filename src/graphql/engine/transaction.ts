@@ -1,9 +1,8 @@
 import type { Context } from "../../domain/kernel/context.js";
+import { isLostRace } from "../../domain/kernel/availability.js";
 import { asGraphqlError } from "./errors.js";
 import type { Result } from "./result.js";
 
-/** SQLSTATEs of a transaction that lost against a concurrent one and can be retried: serialization failure, deadlock. */
-const lostRace = new Set(["40001", "40P01"]);
 const attempts = 3;
 
 /** Rolls a transaction back because its operation has errors. */
@@ -16,8 +15,6 @@ class Failed extends Error {
     return !!this.result.errors?.some(({ originalError }) => isLostRace(originalError));
   }
 }
-
-const isLostRace = (error: unknown) => lostRace.has((error as { code?: string } | undefined)?.code ?? "");
 
 /**
  * Runs a mutation in one transaction: the verb, every read of its payload, the audit events, the commit. A response with

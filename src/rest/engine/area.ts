@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { RowPages } from "../../pages/visit.js";
 import { apiDialect, type Dialect } from "./dialects.js";
 
@@ -31,6 +32,12 @@ export interface RowOptions {
   withheld?: Record<string, string>;
   /** Lists that are left out where they are null; all others are sent empty. */
   sparse?: readonly string[];
+  /** The variable that takes the whole body; others come from the query. The operation spells its faults. */
+  document?: string;
+  /** Query parameters whose empty value differs from an absent one. */
+  keepsEmpty?: readonly string[];
+  /** The status of a response without a body, if the operation has none for the request. */
+  statusWithoutBody?: number;
   /** The body is a URL that the response redirects to. The session cookie is accepted as for pages. */
   redirects?: boolean;
   /** The row is a page: its operation is one of its page, and its parameters are in the query for all methods. */
@@ -71,6 +78,10 @@ export interface Area {
   readonly dialect: Dialect;
   /** Makes the pages, if the rows are pages. */
   readonly pages?: RowPages;
+  /** The requests that the rows serve. Default: all. Other areas may have rows for the others. */
+  readonly serves?: (request: IncomingMessage) => boolean;
+  /** Whether paths may end in a slash. */
+  readonly trailingSlash?: boolean;
 }
 
 export const area = (

@@ -90,7 +90,7 @@ export function bindingOf(row: Row, { name: operationName, variables: declared }
       problems.body.throwIfAny();
       return values;
     },
-    wireField: wireFields(declared),
+    wireField: row[4]?.document === undefined ? wireFields(declared) : (field) => field,
   };
 }
 
@@ -100,6 +100,7 @@ const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map((m
 function sourceOf([method, path, , , options]: Row, variable: Variable): Source {
   const { name, type } = variable;
   const read = readerOf(variable, asOnTheWire);
+  if (options?.document === name) return { parameters: [parameterOf("body", variable)], take: ({ body }) => body };
   if (namesIn(path).includes(name)) return fromPath(variable, read);
   if (options?.bearer === name) return fromBearer(variable, read);
   const header = Object.entries(options?.headers ?? {}).find(([, filled]) => filled === name)?.[0];
@@ -108,7 +109,9 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
   if (isInput && options?.page) return fromWholeQuery(variable, read);
   if (isInput) return fromAll(path, options, variable, read);
   if (options?.clearable === name) return fromClearable(variable, read);
-  return withBody.has(method) ? fromBody(variable, read) : fromQuery(variable, read);
+  return withBody.has(method) && options?.document === undefined
+    ? fromBody(variable, read)
+    : fromQuery(variable, read, options?.keepsEmpty?.includes(name));
 }
 
 /** A variable as a parameter. */
@@ -203,13 +206,13 @@ function checkRepeated(name: string, repeated: unknown, value: string, problems:
   if (repeated != null && !isSame) problems.add(name, "Must be the same as in the path.");
 }
 
-/** A query parameter: empty is absent, twice is a fault unless it is a list, text becomes what the type reads. */
-function fromQuery(variable: Variable, read: Reader): Source {
+/** A query parameter: empty is absent, unless it is kept, twice is a fault unless it is a list, text becomes what the type reads. */
+function fromQuery(variable: Variable, read: Reader, keepsEmpty = false): Source {
   const { name, type } = variable;
   const isList = isListType(getNullableType(type));
   const convert = converter(type);
   const take: Take = ({ query }, { query: problems }) => {
-    const given = query.getAll(name).filter(Boolean);
+    const given = query.getAll(name).filter((text) => keepsEmpty || text !== "");
     if (given.length === 0) return read(undefined, name, problems);
     if (isList) return read(given.join().split(",").filter(Boolean), name, problems);
     return given.length > 1 ? problems.add(name, "Must be given once.") : read(convert(given[0]!), name, problems);

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import type { Config } from "../../config/config.js";
 import type { DomainError } from "../../domain/kernel/errors.js";
 import { readBody } from "../../http/body.js";
+import type { Surface } from "../../http/credentials.js";
 import { type HttpResponse, json, type TransportError, transportFailure } from "../../http/responses.js";
 import { type ChallengeDetails, failureHeaders } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";
@@ -17,8 +19,16 @@ export interface Dialect {
   failureName: "Failure" | "OAuth2Failure";
   /** Headers of every response with a body. */
   headers: Readonly<Record<string, string>>;
+  /** The same, if they depend on the request. */
+  headersFor?(request: IncomingMessage): Readonly<Record<string, string>>;
   /** Maximum size of a body in bytes. Default: that of the deployment. */
   bodyLimit?: number;
+  /** The same, if it is a setting. */
+  configuredLimit?(config: Config): number;
+  /** Where requests have their credential. Default: as for the API. */
+  surface?: Surface;
+  /** Whether failed authentication is limited by address. */
+  limitsRejections?: true;
   /** Reads the body as an object of wire names; `undefined` where there is none. Throws what is wrong with its form. */
   readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined>;
   /** Spells a failure of an operation. */

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { GraphQLSchema } from "graphql";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import { type Actor, anonymous } from "../../domain/kernel/actor.js";
+import type { DomainError } from "../../domain/kernel/errors.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
 import { type HttpResponse, TransportError } from "../../http/responses.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
@@ -11,7 +12,7 @@ import type { Variables } from "../../graphql/engine/variables.js";
 import { report, translate } from "../../graphql/engine/errors.js";
 import type { Row } from "./area.js";
 import { type Binding, bindingOf } from "./bind.js";
-import { actorOf, sentCredential } from "../../http/credentials.js";
+import { actorOf, sentCredential, type Surface } from "../../http/credentials.js";
 import type { Dialect } from "./dialects.js";
 import type { Admitted } from "../../graphql/engine/execute.js";
 import type { Result } from "../../graphql/engine/result.js";
@@ -64,18 +65,20 @@ export class Endpoint {
 
   #readBody({ req }: Http): Promise<Record<string, unknown> | undefined> {
     const { dialect, services } = this;
-    return dialect.readBody(req, dialect.bodyLimit ?? services.config.bodyLimit);
+    const { config } = services;
+    return dialect.readBody(req, dialect.configuredLimit?.(config) ?? dialect.bodyLimit ?? config.bodyLimit);
   }
 
   #countCaller = (ctx: Context) => this.services.limits.countCaller(ctx);
 
   #callerOf(http: Http): Context | Promise<Context> {
     if (this.operation.open) return this.#contextFor(anonymous, http);
-    return this.row[4]?.redirects ? this.#visitor(http) : this.contextOf(http.req, http.state);
+    const surface = this.row[4]?.redirects ? "page" : this.dialect.surface;
+    return surface ? this.#from(surface, http) : this.contextOf(http.req, http.state);
   }
 
-  async #visitor(http: Http): Promise<Context> {
-    return this.#contextFor(await actorOf(this.services, http.req, { surface: "page" }), http);
+  async #from(surface: Surface, http: Http): Promise<Context> {
+    return this.#contextFor(await actorOf(this.services, http.req, { surface }), http);
   }
 
   #contextFor(actor: Actor, { state }: Http): Context {
@@ -106,7 +109,7 @@ export class Endpoint {
   failure(http: Http, error: unknown, variables: Variables = {}): HttpResponse {
     if (error instanceof TransportError) return this.dialect.transportFailure(error);
     const { log, config } = this.services;
-    const failure = translate(error);
+    const failure = this.#limited(http, translate(error));
     report({ log, request: http.state.details }, failure, error);
     return this.dialect.failure(failure, {
       requestId: http.state.details.id,
@@ -116,20 +119,35 @@ export class Endpoint {
       wireField: (field) => this.binding.wireField(field, variables),
     });
   }
+
+  /** Counts a failed authentication, where these are limited. Returns RATE_LIMITED instead if there were too many. */
+  #limited({ state }: Http, failure: DomainError): DomainError {
+    if (!this.dialect.limitsRejections || failure.code !== "UNAUTHENTICATED") return failure;
+    try {
+      this.services.limits.countRejection(state.details);
+      return failure;
+    } catch (error) {
+      return error as DomainError;
+    }
+  }
 }
 
 /** Responds to a row's requests with the result of its query or mutation. */
 export function respondWith(endpoint: Endpoint): (http: Http) => Promise<void> {
   const [, , , status, options] = endpoint.row;
   const { body: shape, headers: sent, isUnmodified } = endpoint.result;
-  const { headers } = endpoint.dialect;
+  const { dialect } = endpoint;
   const write = shape && writerOf(shape, options?.oneElementArray);
 
   return (http) =>
     endpoint.run(http, (data) => {
-      if (isUnmodified?.(data)) return send(http, { status: 304, headers: {}, body: "" });
+      const headers = dialect.headersFor?.(http.req) ?? dialect.headers;
       if (options?.successor) deprecate(http, options.successor);
       for (const { name, from } of sent) http.state.headers[name] = String(from.reduce<unknown>(step, data));
+      if (isUnmodified?.(data)) return send(http, { status: 304, headers: {}, body: "" });
+      const without = options?.statusWithoutBody;
+      if (without !== undefined && shape!.from.reduce<unknown>(step, data) == null)
+        return send(http, { status: without, headers: {}, body: "" });
       // Clients that expect JSON check the media type even if there is nothing to read.
       if (!write) return send(http, { status, headers: status === 204 ? {} : headers, body: "" });
       const body = joined(write(data));

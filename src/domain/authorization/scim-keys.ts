@@ -1,0 +1,21 @@
+import type { ScimKeyActor } from "../kernel/actor.js";
+import { noReach, type Reach, type Target } from "./grants.js";
+import { type Permission, scimKeyPolicy } from "./policy.js";
+
+const { everyAccount, accountsWithoutSiteRoles, itsOrganizations } = scimKeyPolicy;
+
+const isIn = (permissions: readonly Permission[], permission: Permission) => permissions.includes(permission);
+
+/** Whether a SCIM key has the permission on an object. Absent values grant nothing. */
+export function keyMay({ organizationIds }: ScimKeyActor, permission: Permission, target: Target): boolean {
+  if (isIn(everyAccount, permission)) return true;
+  if (isIn(accountsWithoutSiteRoles, permission)) return target.siteRoles?.length === 0;
+  return isIn(itsOrganizations, permission) && organizationIds.includes(target.organizationId ?? "");
+}
+
+/** The objects on which a SCIM key has the permission, whatever the object holds. */
+export const reachOfKey = ({ organizationIds }: ScimKeyActor, permission: Permission): Reach => ({
+  ...noReach,
+  everywhere: isIn(everyAccount, permission),
+  organizations: isIn(itsOrganizations, permission) ? [...organizationIds] : [],
+});

@@ -1,0 +1,173 @@
+import { folded } from "../kernel/folding.js";
+import { allOf, anyOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import { fault } from "./faults.js";
+import type { Comparison, Filter, Target } from "./filter.js";
+import { leafOf, type Place } from "./paths.js";
+import type { Attribute } from "./schema.js";
+
+/** Where statements find the attributes of the resources that a list selects. */
+export interface Columns {
+  /** The value of a single-valued attribute that is not in `json`, by its path: `meta.created`. */
+  values: Readonly<Record<string, Sql>>;
+  /**
+   * The multi-valued attributes that are not in `json`: whether a value matches a condition on its sub-attributes, whose
+   * columns are `values`.
+   */
+  lists: Readonly<Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Sql) => Sql }>>;
+  /** The other attributes, as JSON; absent for types that have none. */
+  json?: Sql;
+  /** A condition that makes a comparison true besides its own; absent for most. */
+  also?: (comparison: Comparison) => Sql | undefined;
+  /** Selects the ids of all resources that match a comparison by an index, and possibly more. */
+  candidates: (comparison: Comparison) => Candidates | undefined;
+}
+
+/** Ids of resources by an index. */
+export interface Candidates {
+  ids: Sql;
+  /** Whether they are few, since values are unique or nearly so. */
+  areFew: boolean;
+}
+
+/** Ids of values that are unique or nearly so. */
+export const few = (ids: Sql): Candidates => ({ ids, areFew: true });
+
+/** A filter as SQL. Values are parameters; names come from the schema. */
+export interface Condition {
+  matches: Sql;
+  candidates?: Candidates;
+}
+
+export const conditionOf = (filter: Filter, columns: Columns): Condition => {
+  const candidates = candidatesOf(filter, columns);
+  return { matches: compiled(filter, columns), ...(candidates && { candidates }) };
+};
+
+function compiled(filter: Filter, columns: Columns): Sql {
+  switch (filter.kind) {
+    case "and":
+      return sql`(${allOf(...filter.parts.map((part) => compiled(part, columns)))})`;
+    case "or":
+      return anyOf(...filter.parts.map((part) => compiled(part, columns)));
+    case "not":
+      return sql`(not ${compiled(filter.part, columns)})`;
+    case "present":
+      return present(filter.target, columns);
+    default:
+      return compared(filter, columns);
+  }
+}
+
+/** A comparison without a value is false, `ne` true. */
+function compared(comparison: Comparison, columns: Columns): Sql {
+  const { target, operator, value } = comparison;
+  if (value === null) {
+    const isPresent = present(target, columns);
+    return operator === "ne" ? isPresent : sql`(not ${isPresent})`;
+  }
+  const positive = { ...comparison, operator: operator === "ne" ? "eq" : operator } as const;
+  const also = columns.also?.(positive);
+  const holds = some(target, columns, (column) => holdsFor(leafOf(target), positive.operator, value, column));
+  const either = also ? anyOf(holds, also) : holds;
+  return operator === "ne" ? sql`(not ${either})` : either;
+}
+
+/** Whether a value at the target satisfies a condition, never null. */
+function some(target: Target, columns: Columns, condition: (column: Sql) => Sql): Sql {
+  const { attribute, sub, where, extension } = target;
+  const list = extension ? undefined : columns.lists[attribute.name];
+  if (list) return list.exists(ofEntry(target, list.values, condition));
+  if (attribute.isMultiValued && attribute.subAttributes) {
+    const entries = sql`jsonb_array_elements(${at(columns, [...(extension ? [extension] : []), attribute.name])}) e`;
+    const values = Object.fromEntries(attribute.subAttributes.map((each) => [each.name, entryColumn(each)]));
+    return sql`exists(select from ${entries} where ${ofEntry({ attribute, sub, where }, values, condition)})`;
+  }
+  return sql`(${condition(columnAt(columns, target))} is true)`;
+}
+
+/** The column of a single-valued attribute. */
+export function columnAt(columns: Columns, place: Place): Sql {
+  const { attribute, sub, extension } = place;
+  const path = [attribute.name, ...(sub ? [sub.name] : [])];
+  const column = extension ? undefined : columns.values[path.join(".")];
+  return column ?? jsonColumn(columns, [...(extension ? [extension] : []), ...path], leafOf(place));
+}
+
+/** The condition on a value `e` of a multi-valued attribute. */
+function ofEntry({ sub, where }: Target, values: Readonly<Record<string, Sql>>, condition: (column: Sql) => Sql): Sql {
+  const columns: Columns = { values, lists: {}, candidates: () => undefined };
+  return allOf(where && compiled(where, columns), sub && sql`(${condition(values[sub.name]!)} is true)`);
+}
+
+const entryColumn = ({ name, type }: Attribute): Sql =>
+  type === "boolean" ? sql`(e->'${raw(name)}' = 'true'::jsonb)` : sql`(e->>'${raw(name)}')`;
+
+const at = ({ json }: Columns, path: readonly string[]): Sql => sql`${required(json)} #> '{${raw(path.join(","))}}'`;
+
+const jsonColumn = ({ json }: Columns, path: readonly string[], { type }: Attribute): Sql => {
+  const text = raw(path.join(","));
+  if (type === "boolean" || type === "complex") return sql`${required(json)} #> '{${text}}'`;
+  return sql`(${required(json)} #>> '{${text}}')`;
+};
+
+function required(json: Sql | undefined): Sql {
+  if (!json) throw fault("invalidFilter", "This attribute cannot be compared.");
+  return json;
+}
+
+function present(target: Target, columns: Columns): Sql {
+  return some(target, columns, (column) =>
+    leafOf(target).type === "string" ? sql`(${column}) <> ''` : sql`(${column}) is not null`,
+  );
+}
+
+function holdsFor(leaf: Attribute, operator: Comparison["operator"], value: string | boolean, column: Sql): Sql {
+  if (typeof value === "boolean") return sql`(${column}) = ${value}`;
+  if (leaf.type === "dateTime") return sql`(${column}) ${symbols[operator]} ${value}::timestamptz`;
+  const [one, other] = leaf.isCaseExact
+    ? [sql`(${column})`, value]
+    : [sql`lower((${column}) collate "C")`, folded(value)];
+  switch (operator) {
+    case "co":
+      return sql`position(${other}::text in ${one}) > 0`;
+    case "sw":
+      return sql`starts_with(${one}, ${other}::text)`;
+    case "ew":
+      return sql`right(${one}, length(${other}::text)) = ${other}::text`;
+    case "eq":
+    case "ne":
+      return sql`${one} = ${other}::text`;
+    default:
+      return sql`${one} collate "C" ${symbols[operator]} ${other}::text`;
+  }
+}
+
+const symbols: Record<Comparison["operator"], Sql> = {
+  eq: raw("="),
+  ne: raw("<>"),
+  gt: raw(">"),
+  ge: raw(">="),
+  lt: raw("<"),
+  le: raw("<="),
+  co: raw("="),
+  sw: raw("="),
+  ew: raw("="),
+};
+
+/** The ids of all matching resources and possibly more: of `and`, those of any part; of `or`, those of all parts. */
+function candidatesOf(filter: Filter, columns: Columns): Candidates | undefined {
+  if (filter.kind === "compare")
+    return filter.value === null || filter.operator === "ne" ? undefined : columns.candidates(filter);
+  if (filter.kind !== "and" && filter.kind !== "or") return undefined;
+  const all = filter.parts.map((part) => candidatesOf(part, columns));
+  const known = all.filter((each) => each !== undefined);
+  if (filter.kind === "and") return known.find(({ areFew }) => areFew) ?? known[0];
+  if (known.length < all.length) return undefined;
+  return {
+    ids: sql`${joined(
+      known.map(({ ids }) => sql`(${ids})`),
+      " union all ",
+    )}`,
+    areFew: known.every(({ areFew }) => areFew),
+  };
+}

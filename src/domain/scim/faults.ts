@@ -1,0 +1,37 @@
+import { badInput, conflictOn, DomainError, forbidden } from "../kernel/errors.js";
+
+/** The kinds of faults in requests (RFC 7644 §3.12, RFC 9865 §2.1). */
+export type ScimType =
+  | "invalidSyntax"
+  | "invalidValue"
+  | "invalidFilter"
+  | "invalidPath"
+  | "noTarget"
+  | "mutability"
+  | "tooMany"
+  | "invalidCursor"
+  | "expiredCursor"
+  | "invalidCount";
+
+/** Returns BAD_USER_INPUT of a kind. `field` is the attribute or parameter at fault, if there is one. */
+export function fault(scimType: ScimType, detail: string, field?: string): DomainError {
+  const { message, details } = badInput(field === undefined ? [] : [{ field, detail }]);
+  return new DomainError("BAD_USER_INPUT", message, { ...details, detail, scimType });
+}
+
+/** Returns CONFLICT over an attribute that another resource has. It does not disclose which one. */
+export function notUnique(attribute: string): DomainError {
+  const message = `Another resource has this ${attribute}.`;
+  const { details } = conflictOn(attribute, message);
+  return new DomainError("CONFLICT", message, { ...details, scimType: "uniqueness" });
+}
+
+/** The resource no longer has the version that the caller requires. */
+export const versionMismatch = (): DomainError =>
+  new DomainError("CONFLICT", "The resource has changed: its version differs from If-Match.", { precondition: true });
+
+/** Attributes of accounts with a role in the deployment, which an identity provider must not change. */
+export const privileged = (): DomainError =>
+  forbidden("Forbidden.", {
+    detail: "The account has a role in the deployment: only its status can be changed, not its name or email.",
+  });

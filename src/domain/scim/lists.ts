@@ -1,0 +1,150 @@
+import type { Context } from "../kernel/context.js";
+import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
+import type { Place, Range } from "../kernel/paging.js";
+import { allOf, type Sql, sql } from "../kernel/sql.js";
+import { quote } from "../kernel/errors.js";
+import { columnAt, type Columns, conditionOf } from "./conditions.js";
+import { openCursor, sealCursor } from "./cursors.js";
+import { fault } from "./faults.js";
+import { parseFilter } from "./filter.js";
+import { leafOf, placeNamed } from "./paths.js";
+import type { ResourceType } from "./schema.js";
+
+/** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). Null is the same as absent. */
+export interface ListQuery {
+  filter?: string | null;
+  sortBy?: string | null;
+  sortOrder?: string | null;
+  /** From 1. Smaller numbers are 1. */
+  startIndex?: number | null;
+  /** Smaller than 0 is 0, which only counts. */
+  count?: number | null;
+  /** Empty for the first page. */
+  cursor?: string | null;
+}
+
+/** A page of resources. `startIndex` is absent for pages by cursor. */
+export interface Listed<Row> {
+  totalResults: number;
+  startIndex?: number;
+  rows: Row[];
+  nextCursor?: string;
+}
+
+/** A list of resources of a type in SQL. */
+export interface Source {
+  type: ResourceType;
+  /** Label of the identity provider, to which cursors are bound. */
+  source: string;
+  columns: Columns;
+  selected: Sql;
+  /** `from … where …` with a further condition. */
+  from: (condition: Sql) => Sql;
+  id: Sql;
+  /** Counts the whole list by indexes, if there is a faster way than by its rows. */
+  total?: Sql;
+}
+
+/** Lists resources by the sorted attribute, then by id: new resources come last. */
+export async function listResources<Row extends { id: string }>(
+  ctx: Context,
+  source: Source,
+  query: ListQuery,
+): Promise<Listed<Row>> {
+  const { type } = source;
+  const list = selectionOf<Row>(source, query);
+  const limit = Math.min(Math.max(query.count ?? ctx.config.scimDefaultCount, 0), ctx.config.scimMaxCount);
+  const binding = JSON.stringify([source.source, type.name, query.filter, query.sortBy, query.sortOrder, limit]);
+  const opened = query.cursor == null ? undefined : await openCursor(ctx, query.cursor, binding);
+  if (opened && query.startIndex != null)
+    throw fault("invalidCursor", "A cursor cannot be combined with startIndex.", "cursor");
+  const startIndex = Math.max(query.startIndex ?? 1, 1);
+  const offset = opened ? 0 : startIndex - 1;
+  const range: Range = { limit, offset, backward: false, ...(opened?.place && { place: opened.place }) };
+
+  const rows = limit > 0 ? await list.rows(ctx, range) : [];
+  const isEnd = limit > 0 && rows.length <= limit && (rows.length > 0 || offset === 0) && !opened?.place;
+  // Pages by cursor repeat the total of the first one.
+  const totalResults = opened?.total ?? (isEnd ? offset + rows.length : await list.count(ctx));
+  const page = rows.slice(0, limit);
+  if (!opened) return { totalResults, rows: page, startIndex };
+  const last = page.at(-1);
+  if (!last || rows.length <= limit) return { totalResults, rows: page };
+  const place: Place = { id: last.id, keys: last.sortKey === undefined ? [] : [last.sortKey] };
+  return { totalResults, rows: page, nextCursor: await sealCursor(ctx, binding, { place, total: totalResults }) };
+}
+
+type Keyed<Row> = Row & { sortKey?: string };
+
+/** The statements of a list. */
+function selectionOf<Row>(source: Source, query: ListQuery) {
+  const { type, columns, selected, from, id } = source;
+  const filter = query.filter ? parseFilter(type, query.filter) : undefined;
+  const { matches, candidates } = filter ? conditionOf(filter, columns) : {};
+  const { order, sortKey } = orderOf(source, query);
+  const all = sortKey ? sql`${selected}, ${sortKey} as "sortKey"` : selected;
+  const only = candidates?.areFew ? sql`${id} = any(array(${candidates.ids}))` : undefined;
+  const list = (more?: Sql) => from(allOf(only, matches, more));
+  const select = (beyond?: Sql) => sql`select ${all} ${list(beyond)}`;
+  const counted = (filter ? undefined : source.total) ?? sql`select count(*) ${list()}`;
+  const search: Search | undefined =
+    matches && candidates && !candidates.areFew
+      ? { columns: all, from: (more) => from(more ?? sql`true`), matches, candidates: candidates.ids }
+      : undefined;
+  // Statements of other forms have many shapes, and some read the whole list.
+  const isUsual = order.keys.length === 0 && (!filter || (filter.kind === "compare" && candidates !== undefined));
+  return {
+    rows: (ctx: Context, range: Range): Promise<Array<Keyed<Row>>> =>
+      read(ctx, isUsual, search ? matchesIn(range, order, search) : rowsIn(range, order, select)),
+    count: async (ctx: Context): Promise<number> => {
+      const count = search ? countAllMatches(order, search, counted) : counted;
+      const [row] = await read<{ count: number }>(ctx, isUsual, count);
+      return row!.count;
+    },
+  };
+}
+
+/** Maximum time of an unusual statement, in milliseconds. */
+const mostTime = 5_000;
+
+const shortTime = { text: `set local statement_timeout = ${mostTime}` };
+
+/** Reads rows. Unusual statements are planned for each use, and end after five seconds with `tooMany`. */
+async function read<Row>(ctx: Context, isUsual: boolean, statement: Sql): Promise<Row[]> {
+  if (isUsual) return ctx.select<Row>(statement);
+  const transaction = ctx.services.database.transaction();
+  try {
+    const [, rows] = await Promise.all([
+      transaction.query(shortTime, []),
+      transaction.query<Row>({ text: statement.text }, statement.values),
+    ]);
+    return rows;
+  } catch (error) {
+    if ((error as { code?: string }).code !== "57014") throw error;
+    throw fault("tooMany", "The filter takes too long. Add a comparison of userName, externalId or an email address.");
+  } finally {
+    await transaction.rollback();
+  }
+}
+
+/** The greatest text, which sorts resources without a value last (RFC 7644 §3.4.2.3). */
+const lastOfAll = "\u{10FFFF}";
+
+function orderOf({ type, columns, id }: Source, { sortBy, sortOrder }: ListQuery): { order: Order; sortKey?: Sql } {
+  const isDescending = (sortOrder ?? "").toLowerCase() === "descending";
+  if (!sortBy) return { order: { keys: [], id, isDescending } };
+  const place = placeNamed(type, sortBy.trim());
+  if (!place) throw fault("invalidPath", `There is no attribute ${quote(sortBy)}.`, "sortBy");
+  if (place.attribute.isMultiValued || leafOf(place).type === "complex" || leafOf(place).returned === "never")
+    throw fault("invalidPath", `Resources cannot be sorted by ${quote(sortBy)}.`, "sortBy");
+  const column = columnAt(columns, place);
+  const sortKey = sql`coalesce(${textOf(column, leafOf(place).type, leafOf(place).isCaseExact)}, ${lastOfAll}) collate "C"`;
+  // Cursors carry the key, so that no row is read by its id.
+  return { order: { keys: [{ column: sortKey, ofPlace: () => sql`null` }], id, isDescending }, sortKey };
+}
+
+/** A value as text in the order of the attribute. */
+function textOf(column: Sql, type: string, isCaseExact: boolean): Sql {
+  if (type === "dateTime") return sql`to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS')`;
+  return type === "boolean" || isCaseExact ? sql`(${column})::text` : sql`lower((${column}) collate "C")`;
+}

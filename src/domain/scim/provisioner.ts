@@ -1,0 +1,57 @@
+import { authorize, authorizeMachine, reach } from "../authorization/authorization.js";
+import type { ScimKeyActor } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { type Sql, sql } from "../kernel/sql.js";
+import { defaultSource } from "./keys.js";
+
+/** Who provisions: an identity provider with its key, or a user with the rights of its own. */
+export interface Provisioner {
+  /** The label of the identity provider, whose links are read and written. */
+  source: string;
+  /** The organizations that new users join, and in the first of which new groups are. Default: the default organization. */
+  organizationIds?: string[];
+}
+
+/** Returns the provisioner behind a request. Throws FORBIDDEN for callers that may not create users. */
+export function provisionerOf(ctx: Context): Provisioner {
+  const { actor } = ctx;
+  if (actor.kind !== "scim_key") {
+    authorize(actor, "user:create");
+    requireFeature(ctx, "scim");
+    return { source: defaultSource };
+  }
+  const { source, organizationIds } = authorizeMachine(actor, "scim:provision");
+  requireFeature(ctx, "scim");
+  noteUse(ctx, actor);
+  return { source, organizationIds: [...organizationIds] };
+}
+
+/** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
+export function isVisibleGroup({ actor }: Context): Sql {
+  const { everywhere, organizations } = reach(actor, "group:read");
+  if (everywhere) return sql`g.id <> g.organization_id`;
+  return sql`(g.organization_id = any(${organizations}::uuid[]) and g.id <> g.organization_id)`;
+}
+
+/** Milliseconds between recorded uses of a key. */
+const tolerated = 4 * 60_000;
+
+const recordUse = statement(`
+  update scim_keys set last_used_at = now(), last_used_ip = $2
+  where id = $1 and (last_used_at is null or last_used_at < now() - make_interval(secs => ${tolerated / 1000}))`);
+
+/** Keys, as cached for a second, whose use was recorded. */
+const noted = new WeakSet<ScimKeyActor>();
+
+/** Records the use of a key outside of the request, unless a recent use is already stored. */
+function noteUse({ services, request }: Context, key: ScimKeyActor): void {
+  const { id, lastUsedAt } = key;
+  if (noted.has(key)) return;
+  noted.add(key);
+  if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < tolerated) return;
+  services.errands.run("record the use of a SCIM key", async () => {
+    await services.database.query(recordUse, [id, request.ip ?? null]);
+  });
+}

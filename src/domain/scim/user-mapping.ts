@@ -1,0 +1,139 @@
+import { folded, foldedSql } from "../kernel/folding.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { emailProblem, iconProblem, nameProblem } from "../kernel/text.js";
+import type { AccountChange } from "../users/accounts.js";
+import { checkSize } from "./documents.js";
+import type { Values } from "./evaluate.js";
+import { fault } from "./faults.js";
+
+interface Entry {
+  value?: string;
+  type?: string;
+  primary?: boolean;
+}
+
+/** A user as an identity provider wants it. */
+export interface WantedUser {
+  externalId: string | null;
+  userName: string;
+  active: boolean | undefined;
+  /** The other attributes, which are kept. */
+  kept: Values;
+  /** What they stand for in the account, except the username. */
+  account: Required<Pick<AccountChange, "email" | "name" | "avatarUrl">> & { email: string };
+}
+
+const longest = { userName: 256, externalId: 512, name: 128 } as const;
+
+/** Checks a whole user, and reads what it stands for. Throws `invalidValue`. */
+export function wantedUser(resource: Values): WantedUser {
+  const {
+    userName,
+    externalId = null,
+    active,
+    ...kept
+  } = resource as Values & {
+    userName?: string;
+    externalId?: string | null;
+    active?: boolean;
+  };
+  if (userName === undefined) throw fault("invalidValue", "Is required.", "userName");
+  requireLength("userName", userName, longest.userName);
+  if (externalId !== null) requireLength("externalId", externalId, longest.externalId);
+  // A user without addresses is reached by its userName, if that is one.
+  if (!kept.emails && emailProblem(userName) === undefined)
+    kept.emails = [{ value: userName, type: "work", primary: true }];
+  checkSize(kept);
+  return {
+    externalId,
+    userName,
+    active,
+    kept,
+    account: { email: emailOf(kept), name: nameOf(kept), avatarUrl: avatarOf(kept) },
+  };
+}
+
+export function requireLength(field: string, text: string, most: number): void {
+  if (text.length > most && Array.from(text).length > most)
+    throw fault("invalidValue", `Must be at most ${most} characters.`, field);
+}
+
+/** The primary address, else the first of type `work`, else the first. */
+function emailOf({ emails }: Values): string {
+  const entries = (emails ?? []) as Entry[];
+  const entry =
+    entries.find(({ primary }) => primary) ?? entries.find(({ type }) => folded(type ?? "") === "work") ?? entries[0];
+  const problem = emailProblem(entry?.value ?? "");
+  if (problem) throw fault("invalidValue", problem, "emails");
+  return entry!.value!;
+}
+
+/** The formatted name, else the display name, else given and family name; "" without any. */
+function nameOf({ name, displayName }: Values): string {
+  const { formatted, givenName, familyName } = (name ?? {}) as Record<string, string | undefined>;
+  const full = formatted ?? (displayName as string | undefined) ?? [givenName, familyName].filter(Boolean).join(" ");
+  return Array.from(full.trim()).slice(0, longest.name).join("").trim();
+}
+
+/** The primary photo, else the first, if it is an https URL. It is never fetched. */
+function avatarOf({ photos }: Values): string {
+  const entries = (photos ?? []) as Entry[];
+  const { value = "" } = entries.find(({ primary }) => primary) ?? entries[0] ?? {};
+  return /^https:\/\//i.test(value) && iconProblem(value) === undefined ? value : "";
+}
+
+/** Letters whose decomposition has no ASCII letter. */
+const letters: Record<string, string> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i" };
+
+/** Returns a text in ASCII, with a hyphen for other characters; "" where nothing is left. */
+export function slug(text: string, most: number): string {
+  const ascii = text
+    .replace(/[ßæœøłđðþı]/giu, (letter) => letters[letter.toLowerCase()] ?? "")
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "");
+  return trimmed(ascii.replace(/[^a-zA-Z0-9]+/g, "-").slice(0, most));
+}
+
+const trimmed = (text: string) => text.replace(/^-+|-+$/g, "");
+
+const longestUsername = 32;
+
+/** The username that stands for a userName: its local part, else that of the email, else `user`. */
+export function usernameFor(userName: string, email: string): string {
+  const bases = [userName, email].map((text) => slug(text.split("@", 1)[0]!, longestUsername));
+  return bases.find((base) => nameProblem(base) === undefined) ?? "user";
+}
+
+/** Usernames that are tried in order, and after which one with a random suffix is used. */
+const tries = 100;
+
+/** `base`, `base-2`, `base-3` …, each at most `most` characters long. */
+export const numbered = (base: string, most: number): string[] =>
+  Array.from({ length: tries }, (_, index) => {
+    const suffix = index === 0 ? "" : `-${index + 1}`;
+    return trimmed(base.slice(0, most - suffix.length)) + suffix;
+  });
+
+const lockBase = statement("select pg_advisory_xact_lock(hashtextextended('steward.scim_username.' || $1, 0))");
+
+const takenUsernames = statement<{ username: string }>(`
+  select ${foldedSql("username")} as username from users
+  where deleted_at is null and ${foldedSql("username")} = any($1::text[]) and id is distinct from $2`);
+
+/**
+ * Finds a free username for a userName. No other provisioned user gets one with the same base until the transaction
+ * ends. `id` is the user who may already have it.
+ */
+export async function freeUsername(ctx: Context, base: string, id: string | null): Promise<string> {
+  const names = numbered(base, longestUsername);
+  // One round trip. The second statement sees what was committed while the first waited for the lock.
+  const [, taken] = await Promise.all([
+    ctx.rows(lockBase, folded(base)),
+    ctx.rows(takenUsernames, names.map(folded), id),
+  ]);
+  const used = new Set(taken.map(({ username }) => username));
+  const free = names.find((name) => !used.has(folded(name)));
+  if (!free) throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");
+  return free;
+}

@@ -1,0 +1,233 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { type BulkResult, runScimBulk } from "../../domain/scim/bulk.js";
+import {
+  createScimGroup,
+  deleteScimGroup,
+  patchScimGroup,
+  readScimGroup,
+  replaceScimGroup,
+} from "../../domain/scim/groups.js";
+import type { ScimResource } from "../../domain/scim/resources.js";
+import {
+  createScimUser,
+  deleteScimUser,
+  patchScimUser,
+  readScimUser,
+  replaceScimUser,
+  type ScimChange,
+} from "../../domain/scim/users.js";
+import { JSONObject, UUID } from "../engine/scalars.js";
+import { bulkDocument } from "./failures.js";
+import { ForProvisioning, ScimResourceType } from "./resources.js";
+
+type Document = Record<string, unknown>;
+
+const ifMatchNote =
+  "Versions that the resource may have, ETags separated by commas, or `*`; for any other one, CONFLICT with `precondition`.";
+
+@InputType()
+abstract class CreateInput {
+  @Field(() => JSONObject, { description: "The resource in SCIM form (RFC 7643)." }) document!: Document;
+}
+
+@InputType()
+abstract class ChangeInput implements ScimChange {
+  @Field(() => String, { description: "ID of the resource." }) id!: string;
+  @Field(() => JSONObject, { description: "The resource in SCIM form, or a PatchOp (RFC 7644, section 3.5.2)." })
+  document!: Document;
+  @Field(() => String, { nullable: true, description: ifMatchNote }) ifMatch?: string;
+}
+
+@InputType()
+abstract class DeleteInput {
+  @Field(() => String, { description: "ID of the resource." }) id!: string;
+  @Field(() => String, { nullable: true, description: ifMatchNote }) ifMatch?: string;
+}
+
+@InputType({ description: "Input of `createScimUser`." })
+class CreateScimUserInput extends CreateInput {
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to update the user who has the externalId or the email, if there is one. Default: false.",
+  })
+  upsert?: boolean;
+}
+
+@InputType({ description: "Input of `replaceScimUser`." })
+class ReplaceScimUserInput extends ChangeInput {}
+
+@InputType({ description: "Input of `patchScimUser`." })
+class PatchScimUserInput extends ChangeInput {
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the document may be a user instead, whose attributes replace those of the user. Default: false.",
+  })
+  merge?: boolean;
+}
+
+@InputType({ description: "Input of `deleteScimUser`." })
+class DeleteScimUserInput extends DeleteInput {}
+
+@InputType({ description: "Input of `createScimGroup`." })
+class CreateScimGroupInput extends CreateInput {}
+
+@InputType({ description: "Input of `replaceScimGroup`." })
+class ReplaceScimGroupInput extends ChangeInput {}
+
+@InputType({ description: "Input of `patchScimGroup`." })
+class PatchScimGroupInput extends ChangeInput {}
+
+@InputType({ description: "Input of `deleteScimGroup`." })
+class DeleteScimGroupInput extends DeleteInput {}
+
+@InputType({ description: "Input of `runScimBulk`." })
+class RunScimBulkInput {
+  @Field(() => JSONObject, { description: "A BulkRequest (RFC 7644, section 3.7)." }) document!: Document;
+}
+
+/** Payload of mutations that leave a user or a group behind, which is read in the mutation's transaction. */
+interface Written {
+  kind: ScimResource["kind"];
+  id: string;
+}
+
+const readWritten = async (ctx: Context, { kind, id }: Written): Promise<ScimResource> =>
+  kind === "User" ? { kind, row: await readScimUser(ctx, id) } : { kind, row: await readScimGroup(ctx, id) };
+
+/** Builds the payload type of a mutation that leaves a resource behind. */
+function resourcePayload(verb: string) {
+  @ObjectType(`${verb}Payload`, { description: `Payload of \`${verb[0]!.toLowerCase()}${verb.slice(1)}\`.` })
+  class Payload {
+    @Field(() => ScimResourceType, { description: "The resource after the change." })
+    resource(@Root() written: Written, @Ctx() ctx: Context): Promise<ScimResource> {
+      return readWritten(ctx, written);
+    }
+  }
+  return Payload;
+}
+
+const CreateScimUserPayload = resourcePayload("CreateScimUser");
+const ReplaceScimUserPayload = resourcePayload("ReplaceScimUser");
+const PatchScimUserPayload = resourcePayload("PatchScimUser");
+const CreateScimGroupPayload = resourcePayload("CreateScimGroup");
+const ReplaceScimGroupPayload = resourcePayload("ReplaceScimGroup");
+const PatchScimGroupPayload = resourcePayload("PatchScimGroup");
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteScimUser`." })
+class DeleteScimUserPayload {
+  @Field(() => UUID, { description: "ID of the user, who is suspended and hidden from the source." }) id!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `deleteScimGroup`." })
+class DeleteScimGroupPayload {
+  @Field(() => UUID, { description: "ID of the deleted group." }) id!: string;
+}
+
+@ObjectType({ description: "Payload of `runScimBulk`." })
+class RunScimBulkPayload {
+  results!: BulkResult[];
+
+  @Field(() => JSONObject, { description: "The results of the operations that were run: a BulkResponse." })
+  document(@Root() { results }: RunScimBulkPayload, @Ctx() ctx: Context): Document {
+    return bulkDocument(ctx, results);
+  }
+}
+
+@Resolver()
+export class ScimChangesResolver {
+  @ForProvisioning()
+  @Mutation(() => CreateScimUserPayload, {
+    description:
+      "Creates a user, or revives one that the source deleted. The user signs in as `STEWARD_SCIM_LOGIN_TYPE` says.",
+  })
+  async createScimUser(
+    @Arg("input", () => CreateScimUserInput, { description: "The new user." }) input: CreateScimUserInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "User", id: await createScimUser(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => ReplaceScimUserPayload, {
+    description: "Replaces a user. Absent attributes are cleared, except `userName`, `emails` and `active`.",
+  })
+  async replaceScimUser(
+    @Arg("input", () => ReplaceScimUserInput, { description: "The user." }) input: ReplaceScimUserInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "User", id: await replaceScimUser(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => PatchScimUserPayload, { description: "Changes attributes of a user: by all operations, or none." })
+  async patchScimUser(
+    @Arg("input", () => PatchScimUserInput, { description: "The operations." }) input: PatchScimUserInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "User", id: await patchScimUser(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => DeleteScimUserPayload, {
+    description: "Suspends a user and hides it from the source. The account stays for administrators.",
+  })
+  async deleteScimUser(
+    @Arg("input", () => DeleteScimUserInput, { description: "The user." }) input: DeleteScimUserInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ id: string }> {
+    return { id: await deleteScimUser(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => CreateScimGroupPayload, {
+    description: "Creates a group in the first organization of the caller. Members join the organization.",
+  })
+  async createScimGroup(
+    @Arg("input", () => CreateScimGroupInput, { description: "The new group." }) input: CreateScimGroupInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "Group", id: await createScimGroup(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => ReplaceScimGroupPayload, { description: "Replaces a group and its members." })
+  async replaceScimGroup(
+    @Arg("input", () => ReplaceScimGroupInput, { description: "The group." }) input: ReplaceScimGroupInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "Group", id: await replaceScimGroup(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => PatchScimGroupPayload, {
+    description: "Changes a group and its members: by all operations, or none.",
+  })
+  async patchScimGroup(
+    @Arg("input", () => PatchScimGroupInput, { description: "The operations." }) input: PatchScimGroupInput,
+    @Ctx() ctx: Context,
+  ): Promise<Written> {
+    return { kind: "Group", id: await patchScimGroup(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => DeleteScimGroupPayload, { description: "Deletes a group with its memberships." })
+  async deleteScimGroup(
+    @Arg("input", () => DeleteScimGroupInput, { description: "The group." }) input: DeleteScimGroupInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ id: string }> {
+    return { id: await deleteScimGroup(ctx, input) };
+  }
+
+  @ForProvisioning()
+  @Mutation(() => RunScimBulkPayload, {
+    description: "Runs operations on users and groups in order, each in a transaction of its own.",
+  })
+  async runScimBulk(
+    @Arg("input", () => RunScimBulkInput, { description: "The operations." }) input: RunScimBulkInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ results: BulkResult[] }> {
+    return { results: await runScimBulk(ctx, input) };
+  }
+}

@@ -1,0 +1,162 @@
+import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { OrganizationRow } from "../../domain/organizations/organizations.js";
+import {
+  type CreateScimKey,
+  createScimKey,
+  listScimKeys,
+  organizationsOfKey,
+  revokeScimKey,
+  type ScimKeyRow,
+  scimKeysByIds,
+  updateScimKey,
+  type UpdateScimKey,
+} from "../../domain/scim/keys.js";
+import { usersById } from "../../domain/users/users.js";
+import { CountsAs, Covers, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { OrganizationType } from "../organizations/organizations.js";
+import { PublicUserType } from "../users/users.js";
+
+@ReadWith("scim_key:read", "id", "name")
+@ObjectType("ScimKey", {
+  simpleResolvers: true,
+  description: "A key with which an identity provider manages users and groups by SCIM. Its secret is never returned.",
+})
+class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
+  @Field(() => String, { description: "Unique ID: the public part of the key." }) id!: string;
+  @Field(() => String, { description: "Name given by an administrator." }) name!: string;
+  @Field(() => String, {
+    description: "Label of the identity provider. Keys of one source share what it knows about users and groups.",
+  })
+  source!: string;
+  @Field(() => DateTime, { description: "When the key was created." }) createdAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "When the key expires; null for never." })
+  expiresAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When the key was last used, accurate to 5 minutes; null if never.",
+  })
+  lastUsedAt!: string | null;
+  @Field(() => String, { nullable: true, description: "IP address of that use." }) lastUsedIp!: string | null;
+}
+
+@InputType({ description: "Input of `createScimKey`." })
+class CreateScimKeyInput implements CreateScimKey {
+  @Required()
+  @Field(() => String, { nullable: true, description: "Name, 1 to 64 characters." })
+  name?: string;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Label of the identity provider, 1 to 64 letters, digits, dots, hyphens and underscores. Default: `default`.",
+  })
+  source?: string;
+  @Field(() => [UUID], {
+    nullable: true,
+    description:
+      "IDs of the organizations whose groups the key manages, at most 100. New users join all of them, new groups are in the first. Default: the default organization.",
+  })
+  organizationIds?: string[];
+  @Field(() => DateTime, { nullable: true, description: "When the key expires. Default: never." }) expiresAt?: string;
+}
+
+@InputType({ description: "Input of `updateScimKey`. Omitted fields keep their value." })
+class UpdateScimKeyInput implements UpdateScimKey {
+  @Field(() => String, { description: "ID of the key." }) id!: string;
+  @Field(() => String, { nullable: true, description: "New name, 1 to 64 characters." }) name?: string;
+  @Field(() => DateTime, { nullable: true, description: "New expiry, in the future." }) expiresAt?: string;
+}
+
+@InputType({ description: "Input of `revokeScimKey`." })
+class RevokeScimKeyInput {
+  @Field(() => String, { description: "ID of the key." }) id!: string;
+}
+
+@ObjectType()
+abstract class ChangedScimKey {
+  id!: string;
+
+  @Covers()
+  @Field(() => ScimKeyType, { description: "The key after the change." })
+  scimKey(@Ctx() ctx: Context): Promise<ScimKeyRow> {
+    return ctx.load(scimKeysByIds, this.id);
+  }
+}
+
+@ObjectType({ description: "Payload of `createScimKey`." })
+class CreateScimKeyPayload extends ChangedScimKey {
+  @Field(() => String, { description: "The key that the identity provider sends. Returned only once.", simple: true })
+  secret!: string;
+}
+
+@ObjectType({ description: "Payload of `updateScimKey`." })
+class UpdateScimKeyPayload extends ChangedScimKey {}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `revokeScimKey`." })
+class RevokeScimKeyPayload {
+  @Covers()
+  @Field(() => ScimKeyType, { description: "The revoked key." })
+  scimKey!: ScimKeyRow;
+}
+
+@Resolver(() => ScimKeyType)
+export class ScimKeysResolver {
+  @Needs("scim_key:read")
+  @CountsAs(10)
+  @Query(() => [ScimKeyType], {
+    description: "Lists all SCIM keys, oldest first, at most 100. Requires the owner role.",
+  })
+  scimKeys(@Ctx() ctx: Context): Promise<ScimKeyRow[]> {
+    return listScimKeys(ctx);
+  }
+
+  @CountsAs(2)
+  @FieldResolver(() => [OrganizationType], {
+    description: "The organizations whose groups the key manages, the one of new groups first.",
+  })
+  organizations(@Root() key: ScimKeyRow, @Ctx() ctx: Context): Promise<OrganizationRow[]> {
+    return organizationsOfKey(ctx, key);
+  }
+
+  @FieldResolver(() => PublicUserType, { nullable: true, description: "Who created the key." })
+  createdBy(@Root() { createdBy }: ScimKeyRow, @Ctx() ctx: Context) {
+    return createdBy === null ? null : ctx.load(usersById, createdBy);
+  }
+
+  @Needs("scim_key:create")
+  @OpenTo("session", "token")
+  @Mutation(() => CreateScimKeyPayload, {
+    description: "Creates a SCIM key. Several keys of a source may exist at the same time. Requires the owner role.",
+  })
+  createScimKey(
+    @Arg("input", () => CreateScimKeyInput, { description: "The new key." }) input: CreateScimKeyInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ id: string; secret: string }> {
+    return createScimKey(ctx, input);
+  }
+
+  @Needs("scim_key:create")
+  @OpenTo("session", "token")
+  @Mutation(() => UpdateScimKeyPayload, {
+    description: "Changes the name or the expiry of a SCIM key. Requires the owner role.",
+  })
+  async updateScimKey(
+    @Arg("input", () => UpdateScimKeyInput, { description: "The changes." }) input: UpdateScimKeyInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ id: string }> {
+    return { id: await updateScimKey(ctx, input) };
+  }
+
+  @Needs("scim_key:delete")
+  @OpenTo("session", "token")
+  @Mutation(() => RevokeScimKeyPayload, {
+    description: "Revokes a SCIM key immediately. Users and groups that it provisioned stay. Requires the owner role.",
+  })
+  async revokeScimKey(
+    @Arg("input", () => RevokeScimKeyInput, { description: "The key to revoke." }) { id }: RevokeScimKeyInput,
+    @Ctx() ctx: Context,
+  ): Promise<RevokeScimKeyPayload> {
+    return { scimKey: await revokeScimKey(ctx, id) };
+  }
+}

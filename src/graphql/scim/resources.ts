@@ -1,0 +1,190 @@
+import { Arg, Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { readScimGroup } from "../../domain/scim/groups.js";
+import type { ListQuery } from "../../domain/scim/lists.js";
+import type { Projection } from "../../domain/scim/projection.js";
+import {
+  documentOf,
+  isNewer,
+  listDocument,
+  listGroups,
+  listUsers,
+  type ScimPage,
+  type ScimResource,
+  searchResources,
+  selectionOf,
+  urlOf,
+  versionOf,
+} from "../../domain/scim/resources.js";
+import { readScimUser } from "../../domain/scim/users.js";
+import { usersById } from "../../domain/users/users.js";
+import { CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
+import { JSONObject, Url, UUID } from "../engine/scalars.js";
+import { UserType } from "../users/users.js";
+
+/** Accepts SCIM keys, and the sessions and API keys of users with all scopes. */
+export const ForProvisioning = (): MethodDecorator => (target, key, descriptor) => {
+  Needs("all")(target, key as string, descriptor);
+  OpenTo("session", "token", "scim_key")(target, key as string, descriptor);
+};
+
+/** The arguments that select a part of a document. */
+@ArgsType()
+class ProjectionArgs implements Projection {
+  @Field(() => [String], {
+    nullable: true,
+    description: "Names of the only attributes to return, besides `id` and `schemas`.",
+  })
+  attributes?: string[];
+  @Field(() => [String], { nullable: true, description: "Names of attributes to leave out." })
+  excludedAttributes?: string[];
+}
+
+/** The arguments of lists (RFC 7644 §3.4.2, RFC 9865). */
+@ArgsType()
+class ListArgs implements ListQuery {
+  @Field(() => String, {
+    nullable: true,
+    description: 'A SCIM filter, at most 4096 bytes, 32 levels and 64 comparisons, such as `userName eq "ada"`.',
+  })
+  filter?: string;
+  @Field(() => String, { nullable: true, description: "Name of the attribute to sort by. Default: by ID." })
+  sortBy?: string;
+  @Field(() => String, { nullable: true, description: "`ascending` or `descending`. Default: ascending." })
+  sortOrder?: string;
+  @Field(() => Int, { nullable: true, description: "Position of the first resource, from 1. Default: 1." })
+  startIndex?: number;
+  @Field(() => Int, { nullable: true, description: "Page size. Default: 100. 0 only counts." }) count?: number;
+  @Field(() => String, {
+    nullable: true,
+    description: "Cursor of the page: empty for the first one, then `nextCursor` of the page before.",
+  })
+  cursor?: string;
+}
+
+@ReadWith("user:read")
+@ObjectType("ScimResource", { description: "A user or a group as SCIM clients see it." })
+export class ScimResourceType {
+  @Field(() => UUID, { description: "Unique ID: that of the user or the group." })
+  id(@Root() { row }: ScimResource): string {
+    return row.id;
+  }
+
+  @Field(() => JSONObject, { description: "The resource in SCIM form (RFC 7643)." })
+  document(
+    @Root() resource: ScimResource,
+    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Record<string, unknown>> {
+    return documentOf(ctx, resource, projection);
+  }
+
+  @Field(() => JSONObject, {
+    nullable: true,
+    description: "The same, if attributes to return or to leave out are named; null otherwise.",
+  })
+  selection(
+    @Root() resource: ScimResource,
+    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Record<string, unknown> | null> {
+    return selectionOf(ctx, resource, projection);
+  }
+
+  @Field(() => String, { description: "Version of the resource: its ETag." })
+  version(@Root() resource: ScimResource): string {
+    return versionOf(resource);
+  }
+
+  @Field(() => Boolean, { description: "Whether the version differs from all versions that a client has." })
+  isNewer(
+    @Root() resource: ScimResource,
+    @Arg("than", () => String, { nullable: true, description: "ETags separated by commas, or `*`. Default: none." })
+    than: string | undefined,
+  ): boolean {
+    return isNewer(resource, than);
+  }
+
+  @Field(() => Url, { description: "URL of the resource." })
+  location(@Root() resource: ScimResource, @Ctx() ctx: Context): string {
+    return urlOf(ctx, resource);
+  }
+
+  @Field(() => UserType, { nullable: true, description: "The account; null for groups." })
+  user(@Root() { kind, row }: ScimResource, @Ctx() ctx: Context) {
+    return kind === "User" ? ctx.load(usersById, row.id) : null;
+  }
+}
+
+@ReadWith("user:read")
+@ObjectType("ScimListResult", { description: "A page of SCIM resources." })
+export class ScimListResultType {
+  @Field(() => Int, { description: "Number of resources that match, on all pages together.", simple: true })
+  totalResults!: number;
+  @Field(() => Int, {
+    nullable: true,
+    description: "Position of the first resource; null for pages by cursor.",
+    simple: true,
+  })
+  startIndex?: number;
+  @Field(() => String, { nullable: true, description: "Cursor of the next page, if there is one.", simple: true })
+  nextCursor?: string;
+
+  @CountsAs(1000)
+  @Field(() => [ScimResourceType], { description: "The resources of this page.", simple: true })
+  resources!: ScimResource[];
+
+  @Field(() => JSONObject, { description: "The page in SCIM form: a ListResponse." })
+  document(
+    @Root() page: ScimPage,
+    @Args(() => ProjectionArgs) projection: ProjectionArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Record<string, unknown>> {
+    return listDocument(ctx, page, projection);
+  }
+}
+
+@Resolver()
+export class ScimResourcesResolver {
+  @ForProvisioning()
+  @Query(() => ScimResourceType, { nullable: true, description: "Returns a user as SCIM clients see it." })
+  async scimUser(
+    @Arg("id", () => String, { description: "ID of the user." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<ScimResource> {
+    return { kind: "User", row: await readScimUser(ctx, id) };
+  }
+
+  @ForProvisioning()
+  @Query(() => ScimResourceType, { nullable: true, description: "Returns a group as SCIM clients see it." })
+  async scimGroup(
+    @Arg("id", () => String, { description: "ID of the group." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<ScimResource> {
+    return { kind: "Group", row: await readScimGroup(ctx, id) };
+  }
+
+  @ForProvisioning()
+  @Query(() => ScimListResultType, {
+    description: "Lists users for SCIM clients, except those that the source of the caller has deleted.",
+  })
+  scimUsers(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+    return listUsers(ctx, query);
+  }
+
+  @ForProvisioning()
+  @Query(() => ScimListResultType, {
+    description: "Lists the groups of the caller's organizations for SCIM clients, except `Everyone`.",
+  })
+  scimGroups(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+    return listGroups(ctx, query);
+  }
+
+  @ForProvisioning()
+  @Query(() => ScimListResultType, {
+    description: "Lists users, then groups, for SCIM clients. Filters use the attributes that both have.",
+  })
+  scimResources(@Args(() => ListArgs) query: ListArgs, @Ctx() ctx: Context): Promise<ScimPage> {
+    return searchResources(ctx, query);
+  }
+}

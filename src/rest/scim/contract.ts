@@ -1,0 +1,25 @@
+import { area, type RowOptions } from "../engine/area.js";
+import { contractDialect, speaksContract } from "./dialect.js";
+
+const example = {
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+  userName: "ada.lovelace@example.com",
+  name: { givenName: "Ada", familyName: "Lovelace" },
+  emails: [{ value: "ada.lovelace@example.com", type: "work", primary: true }],
+  active: true,
+};
+
+const taken = "Another user has the userName or the email.";
+const document: RowOptions = { document: "document", example, failures: { 409: taken } };
+const unread: RowOptions = { message: "Resource not found or you do not have access to it." };
+
+// oxfmt-ignore
+const contract = area("scim/contract", "Provisioning of users by an identity provider, for clients that send their key as `Authorizaiton`.", [
+  ["GET",   "/scim/v2/Users",     "ListScimUsers",          200, { keepsEmpty: ["cursor"] }],
+  ["POST",  "/scim/v2/Users",     "UpsertScimUser",         200, document],
+  ["GET",   "/scim/v2/Users/:id", "GetScimUser",            404, unread],
+  ["PUT",   "/scim/v2/Users/:id", "ReplaceScimUserAccount", 200, document],
+  ["PATCH", "/scim/v2/Users/:id", "PatchScimUserAccount",   200, document],
+], contractDialect);
+
+export default { ...contract, serves: speaksContract, trailingSlash: true };
