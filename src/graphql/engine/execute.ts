@@ -68,7 +68,8 @@ export function prepare(
   const execution: Execution =
     compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
-  const run = roots.every(sharesEvents) ? oncePerEvent(limited) : limited;
+  const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every(sharesEvents);
+  const run = isShared ? oncePerEvent(limited) : limited;
   const isMutation = kind === OperationTypeNode.MUTATION;
   return {
     kind,
