@@ -25,7 +25,10 @@ function asFaultOfMetadata({ code, message, details }: DomainError): DomainError
   return new DomainError(code, message, { oauthError, ...details });
 }
 
-const byToken: RowOptions = { bearer: "registration_access_token" };
+const byToken: RowOptions = {
+  bearer: "registration_access_token",
+  failures: { 401: "The registration access token is missing, or it is not that of the client." },
+};
 const example = {
   client_name: "Night Watch",
   redirect_uris: ["https://watch.example.com/callback"],
@@ -34,7 +37,7 @@ const example = {
 
 // oxfmt-ignore
 export default area("oauth2/registration", "Applications that register themselves as OAuth2 clients.", [
-  ["POST",   "/oauth2/register",           "RegisterClient", 201, { example }],
+  ["POST",   "/oauth2/register",           "RegisterClient", 201, { example, failures: { 403: "Clients may not register themselves." } }],
   ["GET",    "/oauth2/clients/:client_id", "GetClient",      200, byToken],
   ["PUT",    "/oauth2/clients/:client_id", "UpdateClient",   200, { ...byToken, repeatsPath: true, example }],
   ["DELETE", "/oauth2/clients/:client_id", "DeleteClient",   204, byToken],

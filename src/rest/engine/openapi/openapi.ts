@@ -37,7 +37,18 @@ const securitySchemes = {
     scheme: "bearer",
     description: "A session token, an API key, or an OAuth2 access token, sent as `Authorization: Bearer`.",
   },
+  registration: {
+    type: "http",
+    scheme: "bearer",
+    description: "The registration access token of an OAuth2 client, sent as `Authorization: Bearer`.",
+  },
 };
+
+/** The schemes of the credentials that an operation takes. */
+function securityOf({ row: [, , , , options], operation }: Endpoint): Array<keyof typeof securitySchemes> {
+  if (options?.bearer !== undefined) return ["registration"];
+  return operation.open ? [] : ["session", "bearer"];
+}
 
 /** The OpenAPI 3.1 description of the rows, derived from the operations that they run. */
 export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): Json {
@@ -91,7 +102,7 @@ function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Js
     ...textsOf(endpoint, scopes),
     tags: [tag],
     ...(options?.successor && { deprecated: true }),
-    security: operation.open ? [] : [{ session: [] }, { bearer: [] }],
+    security: securityOf(endpoint).map((scheme) => ({ [scheme]: [] })),
     // Scopes are part of `security` only where OAuth2 flows list them.
     ...(!operation.open && { "x-required-scopes": scopes }),
     ...(parameters.length > 0 && { parameters }),
