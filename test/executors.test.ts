@@ -17,7 +17,7 @@ describe("compiled queries", () => {
   const w = world(externalAuth(providerAt("http://127.0.0.1:1")));
   const schema = createInnerSchema();
   const queries = areas
-    .flatMap(({ name }) => [...storedOperations(schema, `rest/${name}`).values()])
+    .flatMap(({ name, pages }) => [...storedOperations(schema, `${pages ? "pages" : "rest"}/${name}`).values()])
     .filter(({ kind }) => kind === OperationTypeNode.QUERY);
 
   let present: Variables;

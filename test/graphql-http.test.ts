@@ -269,7 +269,7 @@ describe("GraphQL over HTTP", () => {
       const answer = await w().as({ token: "nonsense" }).post("/graphql", { query: "{ serverInfo { version } }" });
       expect(answer).to.include({ status: 401 });
       expect(answer.headers.get("www-authenticate")).to.match(
-        /^Bearer realm="steward", resource_metadata=".*\/graphql", error="invalid_token", error_description="The token is malformed\."$/,
+        /^Bearer realm="steward", resource_metadata=".*\/oauth-protected-resource", error="invalid_token", error_description="The token is malformed\."$/,
       );
       expect(answer.body.errors[0].extensions.code).to.equal("UNAUTHENTICATED");
     });
