@@ -10,7 +10,7 @@ import { storedOperations, type StoredOperation } from "../src/graphql/engine/st
 import { areas } from "../src/rest/index.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
-import { makeClient, makeCode, redeem } from "./support/oauth2-tokens.js";
+import { makeClient, makeCode, redeem, redirectUri } from "./support/oauth2-tokens.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
@@ -35,8 +35,17 @@ describe("compiled queries", () => {
     own.OAuth2Introspection = {
       input: { clientId: client.id, clientSecret: client.secret, token: tokens.access_token },
     };
+    const registered = await w().nobody.post("/oauth2/register", { redirect_uris: [redirectUri] });
+    own.GetClient = {
+      client_id: registered.body.client_id,
+      registration_access_token: registered.body.registration_access_token,
+    };
+    own.AuthorizationRequest = {
+      input: { responseType: "code", clientId: client.id, redirectUri, state: "xyz" },
+    };
     present = {
       name: "one",
+      app: client.id,
       externalauth: "lab",
       group: id,
       groupName: name,
