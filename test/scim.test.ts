@@ -547,8 +547,8 @@ describe("SCIM in the dialect of RFC 7644", () => {
       find: 1,
       group: 2,
       unchanged: 4,
-      status: 7,
-      create: 7,
+      status: 10,
+      create: 9,
       member: 4,
     });
   });

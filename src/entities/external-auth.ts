@@ -80,7 +80,7 @@ const ExternalAuthStateSchema = defineEntity({
     verifierNonce: bytes().nullable(),
     key: () => p.manyToOne(EncryptionKey).ref().nullable().deleteRule("cascade").index(false),
     /** Empty for the page of the provider. */
-    returnPath: p.string().length(2048).default(""),
+    returnPath: p.string().length(8192).default(""),
     expiresAt: moment().index("external_auth_states_expiry_index"),
     consumedAt: moment().nullable(),
   },

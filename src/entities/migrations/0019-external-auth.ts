@@ -13,7 +13,7 @@ export class ExternalAuth extends Migration {
         verifier_ciphertext bytea,
         verifier_nonce bytea,
         key_id varchar(64),
-        return_path varchar(2048) not null default '',
+        return_path varchar(8192) not null default '',
         expires_at timestamptz(3) not null,
         consumed_at timestamptz(3),
         primary key (id)

@@ -4,15 +4,14 @@ import type { Role } from "../../domain/authorization/roles.js";
 import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
 import {
   type AccountChange,
-  activateUser,
   type CreateUser,
   createUser,
   deleteUser,
   resetUserPassword,
-  suspendUser,
   updateProfile,
   updateUser,
 } from "../../domain/users/accounts.js";
+import { activateUser, suspendUser } from "../../domain/users/status.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
 import { ByArguments, Covers, Needs, OpenTo, Required } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
