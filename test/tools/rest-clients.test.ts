@@ -141,6 +141,8 @@ describe("clients generated from the OpenAPI description", () => {
   async function drive(program: string, name: string) {
     const { work } = (await project.load(program)) as { work: Work };
     const member: Person = await w().user("member");
+    // The owner is notified of new accounts.
+    await w().as(w().owner).put("/api/v2/notifications/inbox/mark-all-as-read");
     const { group, ...rest } = await work(w().url, w().owner.email, ownerPassword, member.id);
     expect(group.name).to.equal(name);
     expect(rest).to.deep.equal({
