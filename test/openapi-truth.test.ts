@@ -23,6 +23,7 @@ describe("the OpenAPI description tells the truth", () => {
   /** Values of path parameters that name real objects of the owner. */
   const real: Record<string, (w: World) => string | Promise<string>> = {
     externalauth: () => "lab",
+    notification_template: () => "d4a6271c-cced-4ed0-84ad-afd02a9c7799",
     user: () => "me",
     organization: () => "default",
     group: async (the) => (await the.group()).id,
@@ -112,6 +113,21 @@ describe("the OpenAPI description tells the truth", () => {
       const { status, body } = await send(each, example, caller);
       expect(status, `${each.name}: ${JSON.stringify(body)}`).to.equal(contract.get(each.name)!.status);
     }
+  });
+
+  it("states the values that clear a field, which the server accepts", async () => {
+    const cleared: string[] = [];
+    for (const each of withBody) {
+      for (const [field, { anyOf = [] }] of Object.entries(described.bodyOf(each.operation)!.properties ?? {})) {
+        for (const { type, const: text } of anyOf) {
+          if (type !== "null" && text === undefined) continue;
+          await send(each, exampleOf(each));
+          expect(await send(each, { [field]: text ?? null }), each.name).to.include({ status: 200 });
+          cleared.push(`${field} ${text ?? null}`);
+        }
+      }
+    }
+    expect(cleared).to.deep.equal(["method ", "method null"]);
   });
 
   it("requires the fields that the server requires", async () => {

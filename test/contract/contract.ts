@@ -52,6 +52,7 @@ const requests: Record<string, JsonSchema> = {
   },
   "POST /oauth2/revoke": { properties: { ...client, ...texts("token", "token_type_hint") } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
+  "PUT /api/v2/notifications/templates/{notification_template}/method": { properties: { method: { type: "string" } } },
   "POST /api/v2/external-auth/{externalauth}/device": { properties: { device_code: { type: "string" } } },
 };
 

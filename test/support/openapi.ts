@@ -15,6 +15,7 @@ export interface Schema {
   additionalProperties?: Schema | boolean;
   propertyNames?: Schema;
   enum?: string[];
+  const?: string;
   minimum?: number;
   maximum?: number;
   minLength?: number;

@@ -44,6 +44,8 @@ export interface Given {
   name: string;
   type: GraphQLInputType;
   isRequired: boolean;
+  /** Null and "" are accepted as well: they clear the value. */
+  isClearable?: true;
   /** The value that stands for an absent one. */
   otherwise: unknown;
   rule: string | undefined;
@@ -157,7 +159,7 @@ const fromBody = (variable: Variable, read: Reader): Source => ({
 
 /** A value of the body that must be present: null and "" both mean that there is to be none. */
 const fromClearable = (variable: Variable, read: Reader): Source => ({
-  parameters: [{ ...parameterOf("body", variable), isRequired: true }],
+  parameters: [{ ...parameterOf("body", variable), isRequired: true, isClearable: true }],
   take({ body: { [variable.name]: value } }, { body }) {
     if (value === undefined) return body.add(variable.name, "Is required.");
     return value === null || value === "" ? null : read(value, variable.name, body);

@@ -13,7 +13,7 @@ import { fieldsOf } from "../../../graphql/engine/variables.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
 import type { Endpoint } from "../respond.js";
 import { limitsOf } from "./limits.js";
-import { type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
+import { constant, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
 
 /** The parameters of an operation outside of its body. */
 export function parametersOf({ row, binding }: Endpoint, schemas: NamedSchemas): Json[] {
@@ -67,7 +67,9 @@ const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>
   );
 
 const givenSchema = (given: Given, schemas: NamedSchemas): Json => ({
-  ...inputSchema(given.type, schemas),
+  ...(given.isClearable
+    ? { anyOf: [inputSchema(given.type, schemas), constant(""), { type: "null" }] }
+    : inputSchema(given.type, schemas)),
   ...limitsOf(given),
   ...(given.otherwise !== undefined && { default: given.otherwise }),
 });

@@ -1,5 +1,5 @@
 import type { Field, ObjectShape, Shape } from "../shapes.js";
-import { type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
+import { constant, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
 
 /** The schema of what is sent in a shape. Null is never sent: what has no value is left out. */
 export function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
@@ -23,8 +23,10 @@ function objectSchema({ fields, label }: ObjectShape, schemas: NamedSchemas): Js
   return schemas.named(label.name, { ...schema, description: label.description });
 }
 
-const fieldSchema = ({ shape, description, isDeprecated }: Field, schemas: NamedSchemas): Json => ({
-  ...schemaOf(shape, schemas),
+const fieldSchema = ({ shape, otherwise, description, isDeprecated }: Field, schemas: NamedSchemas): Json => ({
+  ...(shape.kind === "enum" && otherwise !== undefined
+    ? { anyOf: [schemaOf(shape, schemas), constant(otherwise)] }
+    : schemaOf(shape, schemas)),
   ...(description !== undefined && { description: onTheWire(description) }),
   ...(isDeprecated && { deprecated: true }),
 });

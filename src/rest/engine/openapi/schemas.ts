@@ -20,6 +20,9 @@ const scalars: Record<string, Json> = {
 /** The schema of a scalar; text unless the scalar is known as something else. */
 export const scalar = (name: string): Json => scalars[name] ?? { type: "string" };
 
+/** The schema of one text. */
+export const constant = (text: string): Json => ({ type: "string", const: text });
+
 /** Spells the names of fields in a text as they are on the wire: `totalCount` → `total_count`. */
 export const onTheWire = (text: string | undefined): string | undefined =>
   text?.replace(/`[a-z]+(?:[A-Z][a-z]*)+`/g, snakeCase);
