@@ -205,7 +205,7 @@ describe("the process", function () {
       });
       for (const path of ["/api/v2/groups", "/graphql", "/docs"]) await expectUnavailable(nobody.get(path));
       await client.end();
-      await eventually(() => fetch(`${server.url}/readyz`).then(({ ok }) => ok), "it is ready");
+      await eventually(() => fetch(`${server.url}/readyz`).then(({ ok }) => ok), "it is ready", 15_000);
       expect((await nobody.get("/api/v2/groups")).status).to.equal(401);
     });
 
