@@ -40,7 +40,11 @@ describe("notifications", () => {
         actions: [],
       });
       expect((await w.as(bob!).get(inbox)).body).to.deep.equal({ notifications: [], unread_count: 0 });
-      expect((await w.as(w.owner).get(inbox)).body.notifications).to.deep.equal([]);
+      // Owners are told of new accounts, and of nothing else.
+      const { notifications } = (await w.as(w.owner).get(inbox)).body as { notifications: Array<{ title: string }> };
+      expect(notifications.map(({ title }) => title)).to.have.members(
+        [ada, bob].map((person) => `Account ${person!.username} was created`),
+      );
     });
 
     it("need a title or a message, and a blank title becomes the template's name", async () => {
@@ -467,7 +471,7 @@ describe("notifications", () => {
         .to.equal(few)
         .and.at.most(3);
       expect(await w.statements(() => w.as(ada!).get(`${inbox}?starting_before=${id}`))).to.equal(3);
-      expect(await w.statements(() => w.as(ada!).post(custom, { content: { title: "x" } }))).to.equal(3);
+      expect(await w.statements(() => w.as(ada!).post(custom, { content: { title: "x" } }))).to.equal(4);
       expect(await w.statements(() => w.as(ada!).put(readStatus(id!), { is_read: true }))).to.equal(4);
       expect(await w.statements(() => w.as(ada!).put(markAll))).to.equal(1);
     });
