@@ -365,6 +365,7 @@ describe("encryption", function () {
         { table: "user_secrets", count },
         { table: "app_connect_keys", count: 0 },
         { table: "deployment", count: count === 1 ? 1 : 0 },
+        { table: "notification_messages", count: 0 },
         ...["links", "states", "devices"].map((kind) => ({ table: `external_auth_${kind}`, count: 0 })),
       ]);
       expect(encryptionStatus).to.deep.equal({
@@ -374,7 +375,7 @@ describe("encryption", function () {
           { id: "k1", present: true, rows: three },
         ],
       });
-      const none = "external_auth_links 0, external_auth_states 0, external_auth_devices 0";
+      const none = "notification_messages 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0";
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,

@@ -24,6 +24,7 @@ const fullUsers: Record<string, string> = {
   "PublicUser.account": "readableAccount: user:read on the user (lists.test.ts)",
   "GroupMember.account": "group_member:read, which shows no member whom the caller may not read (lists.test.ts)",
   "OrganizationMember.user": "asSeen: user:read on the members of the organization (lists.test.ts)",
+  "ScimResource.user": "forProvisioning: scim:provision, which only SCIM keys hold (scim.test.ts)",
 };
 
 /** Payloads that return the caller, or a user just created; all others take the scope `user:read`. */
@@ -71,6 +72,11 @@ describe("full users", () => {
       "ConnectionLog.workspaceOwner",
       "ConnectionWebInfo.user",
       "GroupMember.user",
+      "NotificationMessage.user",
+      "OAuth2App.createdBy",
+      "OAuth2App.serviceUser",
+      "OAuth2Grant.user",
+      "ScimKey.createdBy",
     ]);
     const { id, username, name, avatarUrl, account, ...more } = (
       schema.getType("PublicUser") as unknown as { getFields: () => Record<string, object> }
