@@ -60,8 +60,8 @@ describe("scopes", () => {
       expect(await missing(client, mark("notification { id }"))).to.equal(undefined);
       const answer = await client.put(`/api/v2/notifications/inbox/${id}/read-status`, { is_read: false });
       expect(answer.status).to.equal(403);
-      expect(answer.headers.get("www-authenticate")).to.equal(
-        'Bearer error="insufficient_scope", scope="inbox_notification:read"',
+      expect(answer.headers.get("www-authenticate")).to.match(
+        / error="insufficient_scope", scope="inbox_notification:read inbox_notification:update"$/,
       );
     });
 
@@ -141,9 +141,7 @@ describe("scopes", () => {
         const answer = await writer.put(path, { spend_limit_micros: 5 });
         expect([answer.status, answer.body.spend_limit_micros], ref).to.deep.equal([200, 5]);
         const refused = await writer.delete(path);
-        expect(refused.headers.get("www-authenticate")).to.equal(
-          'Bearer error="insufficient_scope", scope="group:delete"',
-        );
+        expect(refused.headers.get("www-authenticate")).to.match(/ error="insufficient_scope", scope="group:delete"$/);
         expect(await remover.delete(path), ref).to.include({ status: 204 });
       }
     });
@@ -174,8 +172,8 @@ describe("scopes", () => {
       const group = await w.group();
       const client = await keyOf(w.owner, "file:read");
       const patch = await client.patch(`/api/v2/groups/${group.id}`, { display_name: "x" });
-      expect(patch.headers.get("www-authenticate")).to.equal(
-        'Bearer error="insufficient_scope", scope="group:read group:update"',
+      expect(patch.headers.get("www-authenticate")).to.match(
+        / error="insufficient_scope", scope="group:read group:update"$/,
       );
       expect(patch.body.detail).to.equal("The credential lacks the scopes group:read, group:update.");
       const roles = `mutation { setUserRoles(input: { user: "me", roles: [OWNER] }) { user { email } } }`;

@@ -33,7 +33,7 @@ function challengeOf(failure: DomainError, details: ChallengeDetails): string | 
   }
   if (failure.code !== "UNAUTHENTICATED") return undefined;
   // Tokens of the protocol itself are for no resource.
-  if (oauthError) return bearer({ error: oauthError });
+  if (oauthError) return bearer({ error: challenged ? oauthError : undefined });
   return bearer({
     scope: scopes.join(" "),
     resource_metadata: metadataOf(details),
