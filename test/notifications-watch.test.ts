@@ -301,7 +301,11 @@ describe("many watchers", () => {
   it("leave connections for other requests when all of them query together", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const watchers = await Promise.all(Array.from({ length: 20 }, () => transports.NDJSON(w.url, ada!.token)));
+    // Watchers with the same filter read in one statement.
+    const targets = Array.from({ length: 20 }, newId);
+    const watchers = await Promise.all(
+      targets.map((target) => transports.NDJSON(w.url, ada!.token, { query: `?targets=${target}` })),
+    );
     const holder = new Client(w.database.url);
     await holder.connect();
     await holder.query("begin");
@@ -317,7 +321,7 @@ describe("many watchers", () => {
     expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
     await holder.end();
 
-    await deliver(w.app, ada!.id, ["told"]);
+    await deliver(w.app, ada!.id, ["told"], { targets });
     await eventually(() => watchers.every(({ items }) => items.length === 1), "all watchers get it");
     for (const watcher of watchers) watcher.close();
   });
