@@ -163,7 +163,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("updateNotificationPreferences", "notification_preference:update", "notification_preference:update", change("updateNotificationPreferences", ({ user }) => `user: "${user}", choices: []`), api("PUT", ({ user }) => `/users/${user}/notifications/preferences`, { template_disabled_map: {} }), { on: everywhere, seen: ["user:read"] });
   operation("notificationMessages", "notification_message:read", "notification_template:read", "{ notificationMessages(first: 1) { nodes { state } } }");
   operation("notificationMessage", "notification_message:read", "notification_template:read", `{ notificationMessage(id: "${newId()}") { state } }`, undefined, { outcome: "NOT_FOUND" });
-  operation("sendTestNotification", "notification_message:update", "notification_template:update", "mutation { sendTestNotification { messageIds } }", fixed("POST", "/notifications/test"));
+  operation("sendTestNotification", "notification_message:create for a test", "notification_template:*", "mutation { sendTestNotification { messageIds } }", fixed("POST", "/notifications/test"));
   for (const verb of ["retryNotificationMessages", "discardNotificationMessages"]) operation(verb, "notification_message:update", "notification_template:update", change(verb, () => "ids: []"));
   const atUnknown = { outcome: "NOT_FOUND" };
   operation("externalAuthProviders", "signed in", "external_auth_link:read", "{ externalAuthProviders { id } }");

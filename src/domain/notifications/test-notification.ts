@@ -8,7 +8,7 @@ import { testTemplate } from "./templates/custom.js";
 /** Sends the caller, an owner, a notification by every configured way. Returns the ids of its messages. */
 export async function sendTestNotification(ctx: Context): Promise<string[]> {
   const { userId } = requireUser(ctx.actor);
-  authorize(ctx.actor, "notification_message:update");
+  authorize(ctx.actor, "notification_message:create", { ownerId: null });
   await ctx.services.limits.testNotifications.take(userId, ctx.request);
   const recipients = sql`u.id = ${userId}`;
   const sent = await notify(ctx, { template: testTemplate, recipients, targets: [], labels: {}, data: {} });

@@ -199,7 +199,7 @@ export class NotificationMessagesResolver {
     return listNotificationMessages(ctx, filter ?? {}, page);
   }
 
-  @Needs("notification_message:update")
+  @Needs("notification_message:create")
   @Mutation(() => SendTestNotificationPayload, {
     description: "Sends a test notification to the caller, an owner. At most 60 per minute.",
   })
