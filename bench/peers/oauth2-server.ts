@@ -51,7 +51,7 @@ const described = ({ client, user, scope, issuedAt, accessTokenExpiresAt }: OAut
   username: user.username as string,
   sub: user.id as string,
   iat: seconds(issuedAt as Date),
-  exp: seconds(accessTokenExpiresAt!),
+  exp: seconds(accessTokenExpiresAt as Date),
   token_type: "Bearer",
 });
 
