@@ -211,19 +211,24 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
 /** A unique name, from the random end of the id. */
 const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;
 
-/** Inserts rows in the given order of tables, in one round trip. Columns that a row omits take their defaults. */
+/**
+ * Inserts rows in the given order of tables, in one round trip and one transaction: nothing else happens to a user before
+ * all of its rows are there. Columns that a row omits take their defaults.
+ */
 export async function insert(w: World, tables: Record<string, object[]>): Promise<void> {
   const connection = await w.app.services.database.pool.connect();
   try {
-    await Promise.all(
-      Object.entries(tables).map(([table, rows]) => {
+    await Promise.all([
+      connection.query("begin"),
+      ...Object.entries(tables).map(([table, rows]) => {
         const columns = Object.keys(rows[0]!).join(", ");
         return connection.query(
           `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1)`,
           [JSON.stringify(rows)],
         );
       }),
-    );
+      connection.query("commit"),
+    ]);
   } finally {
     connection.release();
   }
