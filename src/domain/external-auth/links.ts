@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import { ExternalAuthLink } from "../../entities/external-auth.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
@@ -66,8 +67,7 @@ export async function readLink(
 
 /** Batch read of the links of users, for `ctx.load`. Checks no permission. */
 export async function linksOfUsers(ctx: Context, userIds: readonly string[]): Promise<LinkRow[][]> {
-  const links = Map.groupBy(await ctx.rows(linksByUsers, userIds), ({ userId }) => userId);
-  return userIds.map((id) => links.get(id) ?? []);
+  return rowsByKey(await ctx.rows(linksByUsers, userIds), userIds, ({ userId }) => userId);
 }
 
 /** The stored tokens of a link, encrypted, and the ids that authenticate them. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { ProviderUnavailable } from "../outside/external-providers/failures.js";
-import { objectIn, type Received, retryAfterIn } from "../outside/external-providers/responses.js";
+import { objectIn, type Received, secondsToWait } from "../outside/external-providers/responses.js";
 import { type Account, accountIn } from "./accounts.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import { type LinkRow, readTokens } from "./links.js";
@@ -119,7 +119,7 @@ const [usualPause, longestPause] = [60, 3600];
 /** Stops validating until the rate limit of the provider is reset. The token keeps its state. */
 async function pause(services: Services, link: LinkRow, version: number, headers: Headers): Promise<Validity> {
   const reset = Number(headers.get("x-ratelimit-reset") ?? NaN) - Date.now() / 1000;
-  const seconds = retryAfterIn(headers) ?? (reset > 0 ? Math.min(reset, longestPause) : usualPause);
+  const seconds = secondsToWait(headers) ?? (reset > 0 ? Math.min(reset, longestPause) : usualPause);
   await services.database.query(storePause, [link.id, version, seconds]);
   return lastKnown(link);
 }

@@ -49,7 +49,7 @@ export interface QueueOptions {
 }
 
 /** The states of rows that are not finished. */
-export const openStates = "('pending', 'temporary_failure', 'leased')";
+const openStates = "('pending', 'temporary_failure', 'leased')";
 
 /** The state of rows whose attempts have all failed. */
 export const deadState = "permanent_failure";

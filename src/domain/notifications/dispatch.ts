@@ -3,6 +3,7 @@ import type { Subscription } from "../kernel/events.js";
 import { type AttemptResult, Queue, type QueueItem } from "../kernel/queue.js";
 import { Worker } from "../kernel/worker.js";
 import { notificationSecrets } from "../encryption/columns.js";
+import { retryAfterIn } from "../outside/retry-after.js";
 import { isRefusedForGood } from "../outside/smtp.js";
 import { SealBroken } from "../outside/vault.js";
 import { mailOf } from "./mail.js";
@@ -123,12 +124,12 @@ export class Dispatcher {
   private async webhook(item: Item, payload: Payload, signal: AbortSignal): Promise<AttemptResult> {
     const { webhook } = this.services.transports;
     const response = await webhook!.post({ id: item.id, body: webhookBody(item, payload), at: new Date() }, signal);
-    const { status, ok } = response;
+    const { status, ok, headers } = response;
     if (ok) return { outcome: "done" };
     const detail = `The receiver responded with status ${status}.`;
     return status === 410
       ? { outcome: "fatal", detail }
-      : { outcome: "retryable", detail, retryAfter: retryAfterOf(response) };
+      : { outcome: "retryable", detail, retryAfter: retryAfterIn(headers) };
   }
 }
 
@@ -145,14 +146,6 @@ function resultOf(error: unknown, signal: AbortSignal): AttemptResult {
   if (error instanceof SealBroken) return { outcome: "fatal", detail: "The message cannot be decrypted." };
   const detail = signal.aborted ? "The attempt took too long." : (error as Error).message;
   return { outcome: isRefusedForGood(error) ? "fatal" : "retryable", detail };
-}
-
-/** The value of `Retry-After` in milliseconds (RFC 9110 §10.2.3): seconds, or a date. */
-function retryAfterOf({ headers }: Response): number | undefined {
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  const wait = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return wait > 0 ? wait : undefined;
 }
 
 function webhookBody({ id, templateId, recipient }: Item, payload: Payload): string {

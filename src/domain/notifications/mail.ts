@@ -1,4 +1,4 @@
-import { htmlOf, plainText } from "./markdown.js";
+import { escaped, htmlOf, plainText } from "./markdown.js";
 import type { InboxAction } from "./inbox.js";
 import type { Payload } from "./notify.js";
 
@@ -35,10 +35,6 @@ export function mailOf(
     ]),
   };
 }
-
-const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => entities[character]!);
 
 const button = ({ label, url }: InboxAction): string =>
   `<p><a class="button" href="${escaped(url)}">${escaped(label)}</a></p>`;

@@ -8,11 +8,14 @@ import MarkdownIt, { type Token } from "markdown-it";
 const parser = new MarkdownIt("commonmark", { html: false, maxNesting: 100 }).enable("strikethrough");
 parser.validateLink = (url) => /^(?:https?|mailto):/i.test(url);
 
+/** Escapes text for HTML, in content and in quoted attributes. */
+export const escaped = (text: string): string => parser.utils.escapeHtml(text);
+
 /** Images are shown as links to them: a mail loads nothing. */
 parser.renderer.rules.image = (tokens, index) => {
   const image = tokens[index]!;
-  const url = parser.utils.escapeHtml(String(image.attrGet("src")));
-  return `<a href="${url}">${parser.utils.escapeHtml(image.content) || url}</a>`;
+  const url = escaped(String(image.attrGet("src")));
+  return `<a href="${url}">${escaped(image.content) || url}</a>`;
 };
 
 /** Renders Markdown as HTML. */

@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import { NotificationAttempt, NotificationMessage } from "../../entities/notifications.js";
 import { authorize } from "../authorization/authorization.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
@@ -140,8 +141,7 @@ const attemptsOf = statement<AttemptRow>(`
 
 /** Batch read of the attempts of messages, oldest first, for `ctx.load`. Checks no permission: the message does. */
 export async function attemptsByMessage(ctx: Context, ids: readonly string[]): Promise<AttemptRow[][]> {
-  const attempts = Map.groupBy(await ctx.rows(attemptsOf, ids), ({ messageId }) => messageId);
-  return ids.map((id) => attempts.get(id) ?? []);
+  return rowsByKey(await ctx.rows(attemptsOf, ids), ids, ({ messageId }) => messageId);
 }
 
 /** Which dead messages to repair: some, by id, or those that match a filter. */

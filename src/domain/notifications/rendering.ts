@@ -28,7 +28,7 @@ const inlineMarks = /[\\`*_[\]<>&~!]/g;
 const blockMarks = /^(?:[-+=#]|\d+(?=[.)]))/;
 
 /** Escapes text so that Markdown shows it as it is, on one line. */
-export const markdownEscaped = (value: unknown): string =>
+const markdownEscaped = (value: unknown): string =>
   textOf(value)
     .replace(/\s+/g, " ")
     .trim()
@@ -89,4 +89,4 @@ function textFrom(liquid: Liquid, template: Template[], variables: Variables): s
 }
 
 /** Joins the lines of a text. */
-export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();

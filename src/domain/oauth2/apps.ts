@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import type { Config } from "../../config/config.js";
 import { authorize, may, reach, sees } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
@@ -50,8 +51,8 @@ const resourcesByClient = lookup<{ uri: string; clientId: string }>(`
 
 /** Batch read of the resource indicators of applications, for `ctx.load`. */
 export async function resourcesOfApps(ctx: Context, ids: readonly string[]): Promise<string[][]> {
-  const resources = Map.groupBy(await ctx.rows(resourcesByClient, ids), ({ clientId }) => clientId);
-  return ids.map((id) => resources.get(id)?.map(({ uri }) => uri) ?? []);
+  const resources = rowsByKey(await ctx.rows(resourcesByClient, ids), ids, ({ clientId }) => clientId);
+  return resources.map((rows) => rows.map(({ uri }) => uri));
 }
 
 /** The URLs at which an application uses this server. */

@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import { OAuth2ClientSecret } from "../../entities/oauth2.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -26,8 +27,7 @@ const byClients = lookup<ClientSecretRow>(`
   select ${columns} from oauth2_client_secrets s where s.client_id = any($1::uuid[]) order by s.created_at, s.id`);
 
 async function secretsByApp(ctx: Context, ids: readonly string[]): Promise<ClientSecretRow[][]> {
-  const secrets = Map.groupBy(await ctx.rows(byClients, ids), ({ clientId }) => clientId);
-  return ids.map((id) => secrets.get(id) ?? []);
+  return rowsByKey(await ctx.rows(byClients, ids), ids, ({ clientId }) => clientId);
 }
 
 /** The secrets of an application, oldest first. */

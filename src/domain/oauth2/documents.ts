@@ -6,6 +6,7 @@ import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
 import { clientColumns, type ClientRow, clientWithId } from "./clients.js";
+import { isLocal } from "../workspace-proxies/sites.js";
 import { documentFailure } from "./document-fetches.js";
 
 /** Maximum length of the URL of a document, in bytes. */
@@ -20,8 +21,7 @@ const isUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
  */
 function documentUrlProblem(text: string, allowsLoopback: boolean): string | undefined {
   const url = URL.parse(text);
-  const isLoopback =
-    allowsLoopback && url?.protocol === "http:" && /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname);
+  const isLoopback = allowsLoopback && url?.protocol === "http:" && isLocal(url);
   if (!url || Buffer.byteLength(text) > longestUrl || (url.protocol !== "https:" && !isLoopback))
     return `Its URL must have the scheme https and at most ${longestUrl} bytes.`;
   if (text.includes("#") || url.username !== "" || url.password !== "" || url.href !== text)

@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import { may, reach } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { lookup } from "../kernel/database.js";
@@ -29,8 +30,7 @@ const linksOfUsers = lookup<ScimUserLink>(`
   from scim_user_links where user_id = any($1::uuid[]) order by source`);
 
 async function linksByUser(ctx: Context, ids: readonly string[]): Promise<ScimUserLink[][]> {
-  const links = Map.groupBy(await ctx.rows(linksOfUsers, ids), ({ userId }) => userId);
-  return ids.map((id) => links.get(id) ?? []);
+  return rowsByKey(await ctx.rows(linksOfUsers, ids), ids, ({ userId }) => userId);
 }
 
 /** What identity providers know about a user; none if the caller may not read the personal details of the user. */
@@ -47,8 +47,7 @@ const linksOfGroups = lookup<ScimGroupLink>(`
   from scim_group_links where group_id = any($1::uuid[]) order by source`);
 
 async function linksByGroup(ctx: Context, ids: readonly string[]): Promise<ScimGroupLink[][]> {
-  const links = Map.groupBy(await ctx.rows(linksOfGroups, ids), ({ groupId }) => groupId);
-  return ids.map((id) => links.get(id) ?? []);
+  return rowsByKey(await ctx.rows(linksOfGroups, ids), ids, ({ groupId }) => groupId);
 }
 
 /** What identity providers know about a group that the caller may read. */

@@ -15,9 +15,6 @@ export interface Operation {
 
 const most = 1000;
 
-/** Whether a body has operations, and is not a resource. */
-export const hasOperations = (document: Json): boolean => member(document, "Operations") !== undefined;
-
 /** Reads the operations of a change (RFC 7644 §3.5.2). Accepts keys and operations in any letter case. */
 export function readOperations(type: ResourceType, document: Json): Operation[] {
   checkDocument(document);

@@ -1,3 +1,4 @@
+import { rowsByKey } from "../kernel/batches.js";
 import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
@@ -171,6 +172,5 @@ const membershipsOfUsers = statement<Membership & { userId: string }>(`
   from organization_members where user_id = any($1::uuid[]) order by created_at, organization_id`);
 
 async function membershipsByUser(ctx: Context, ids: readonly string[]): Promise<Membership[][]> {
-  const memberships = Map.groupBy(await ctx.rows(membershipsOfUsers, ids), ({ userId }) => userId);
-  return ids.map((id) => memberships.get(id) ?? []);
+  return rowsByKey(await ctx.rows(membershipsOfUsers, ids), ids, ({ userId }) => userId);
 }

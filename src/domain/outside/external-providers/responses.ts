@@ -1,3 +1,4 @@
+import { retryAfterIn } from "../retry-after.js";
 import { isStorable, urlProblem } from "../../kernel/text.js";
 import { codeIn, ProviderRefusal, ProviderUnavailable } from "./failures.js";
 
@@ -56,7 +57,7 @@ function accepted(received: Received): Json {
   const body = objectIn(received);
   const isError = body !== undefined && (body.error != null || body.ok === false);
   const code = codeIn(body?.error);
-  if (status === 429) throw new ProviderRefusal("rate_limited", status, retryAfterIn(headers));
+  if (status === 429) throw new ProviderRefusal("rate_limited", status, secondsToWait(headers));
   if (status >= 500 && !(isError && definite.has(code)))
     throw new ProviderUnavailable(`The provider returned status ${status}.`);
   if (isError) throw new ProviderRefusal(code, status);
@@ -154,9 +155,8 @@ export function requireRevoked(received: Received): void {
   if (body?.ok === false) throw new ProviderRefusal(codeIn(body.error), status);
 }
 
-/** Seconds that a provider reports for `Retry-After` (RFC 9110 §10.2.3), at most an hour. */
-export function retryAfterIn(headers: Headers): number | undefined {
-  const value = headers.get("retry-after") ?? "";
-  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.min(3600, Math.max(1, Math.ceil(seconds)));
+/** Seconds to wait before a retry, at most an hour. */
+export function secondsToWait(headers: Headers): number | undefined {
+  const wait = retryAfterIn(headers);
+  return wait === undefined ? undefined : Math.min(3600, Math.max(1, Math.ceil(wait / 1000)));
 }
