@@ -1,3 +1,4 @@
+import { WorkspaceAgent, WorkspaceAgentLog, WorkspaceApp, WorkspaceAppStatus, WorkspaceScript } from "./agents.js";
 import { AppConnectKey, SpentAppConnect } from "./applications.js";
 import { AuditEvent } from "./audit.js";
 import { ConnectionLog } from "./connection-logs.js";
@@ -15,6 +16,7 @@ import {
   NotificationMessage,
   NotificationPreference,
   NotificationTemplateMethod,
+  NotificationTransport,
 } from "./notifications.js";
 import {
   OAuth2Client,
@@ -26,16 +28,19 @@ import {
   OAuth2Resource,
 } from "./oauth2.js";
 import { Organization, OrganizationMember } from "./organizations.js";
+import { ProvisionerDaemon, ProvisionerJob, ProvisionerJobLog, ProvisionerKey } from "./provisioners.js";
 import { QuietHours } from "./quiet-hours.js";
 import { LoginAddress, RateCounter } from "./rate-limits.js";
 import { LoginConversion, OneTimePasscode, SpentSignIn, UserLink } from "./sign-in.js";
 import { ScimGroupLink, ScimKey, ScimUserLink } from "./scim.js";
 import { SiteSetting } from "./site-settings.js";
+import { Task, TaskBuild, TaskLogSnapshot, TaskMessage } from "./tasks.js";
+import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
 import { ApiKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
 import { User } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
-import { Workspace, WorkspaceAgent, WorkspaceApp } from "./workspaces.js";
+import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource } from "./workspaces.js";
 
 /** All entities. */
 export const entities = [
@@ -63,6 +68,7 @@ export const entities = [
   NotificationMessage,
   NotificationPreference,
   NotificationTemplateMethod,
+  NotificationTransport,
   OAuth2Client,
   OAuth2ClientSecret,
   OAuth2Code,
@@ -73,6 +79,10 @@ export const entities = [
   OneTimePasscode,
   Organization,
   OrganizationMember,
+  ProvisionerDaemon,
+  ProvisionerJob,
+  ProvisionerJobLog,
+  ProvisionerKey,
   QuietHours,
   RateCounter,
   ScimGroupLink,
@@ -81,12 +91,27 @@ export const entities = [
   SiteSetting,
   SpentAppConnect,
   SpentSignIn,
+  Task,
+  TaskBuild,
+  TaskLogSnapshot,
+  TaskMessage,
+  Template,
+  TemplateAclEntry,
+  TemplateDocument,
+  TemplatePreset,
+  TemplateVersion,
   User,
   UserLink,
   UserSecret,
   Workspace,
+  WorkspaceAclEntry,
   WorkspaceAgent,
+  WorkspaceAgentLog,
   WorkspaceApp,
+  WorkspaceAppStatus,
+  WorkspaceBuild,
   WorkspaceProxy,
   WorkspaceProxyReplica,
+  WorkspaceResource,
+  WorkspaceScript,
 ];

@@ -204,3 +204,20 @@ const NotificationTemplateMethodSchema = defineEntity({
 });
 export class NotificationTemplateMethod extends NotificationTemplateMethodSchema.class {}
 NotificationTemplateMethodSchema.setClass(NotificationTemplateMethod);
+
+/** How owners configured what delivers messages, in place of environment variables. */
+const NotificationTransportSchema = defineEntity({
+  name: "NotificationTransport",
+  tableName: "notification_transports",
+  properties: {
+    id: p.uuid().primary(),
+    method: p.enum(["smtp", "webhook"]).unique("notification_transports_method_unique"),
+    settings: p.json<Record<string, unknown>>(),
+    /** The fields that are secret, encrypted as JSON. */
+    secretCiphertext: p.type("bytea").$type<Buffer>().nullable(),
+    secretNonce: p.type("bytea").$type<Buffer>().nullable(),
+    key: () => p.manyToOne(EncryptionKey).ref().nullable().index(false),
+  },
+});
+export class NotificationTransport extends NotificationTransportSchema.class {}
+NotificationTransportSchema.setClass(NotificationTransport);

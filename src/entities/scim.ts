@@ -54,12 +54,12 @@ const ScimUserLinkSchema = defineEntity({
     {
       name: "scim_user_links_user_name_search_index",
       expression: `create index scim_user_links_user_name_search_index on scim_user_links
-        using gin (lower(user_name collate "C") gin_trgm_ops) with (fastupdate = off)`,
+        using gin (lower(user_name collate "C") gin_trgm_ops) with (gin_pending_list_limit = 64)`,
     },
     {
       name: "scim_user_links_attributes_index",
       expression: `create index scim_user_links_attributes_index on scim_user_links
-        using gin (lower(attributes::text collate "C") gin_trgm_ops) with (fastupdate = off)`,
+        using gin (lower(attributes::text collate "C") gin_trgm_ops) with (gin_pending_list_limit = 64)`,
     },
     {
       name: "scim_user_links_deprovisioned_index",

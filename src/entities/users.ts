@@ -40,6 +40,10 @@ const UserSchema = defineEntity({
       expression: `create index users_created_index on users (created_at, id) where ${isListed}`,
     },
     {
+      name: "users_page_index",
+      expression: `create index users_page_index on users (id) where ${isListed}`,
+    },
+    {
       name: "users_site_roles_index",
       expression: "create index users_site_roles_index on users (id) where site_roles <> '{}'",
     },
@@ -48,7 +52,7 @@ const UserSchema = defineEntity({
       expression: `create index users_search_index on users using gin (
         lower(username collate "C") gin_trgm_ops, lower(email collate "C") gin_trgm_ops,
         (lower(name) collate "C") gin_trgm_ops
-      ) with (fastupdate = off) where ${isListed}`,
+      ) with (gin_pending_list_limit = 64) where ${isListed}`,
     },
   ],
   properties: {
@@ -66,6 +70,8 @@ const UserSchema = defineEntity({
     createdBy: p.uuid().nullable(),
     /** Accurate to 5 minutes. */
     lastSeenAt: moment().nullable(),
+    /** When the user last started a task. */
+    aiSeatAt: moment().nullable(),
     /** Raised by triggers with each change that SCIM clients see. */
     scimVersion: p.integer().default(1),
     deletedAt: moment().nullable(),

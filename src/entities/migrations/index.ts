@@ -19,6 +19,9 @@ import { OAuth2 } from "./0017-oauth2.js";
 import { Scim } from "./0018-scim.js";
 import { ExternalAuth } from "./0019-external-auth.js";
 import { NotificationMessages } from "./0020-notification-messages.js";
+import { Provisioning } from "./0021-provisioning.js";
+import { LockedState } from "./0022-locked-state.js";
+import { NotificationTransports } from "./0023-notification-transports.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -42,4 +45,7 @@ export const migrations: MigrationObject[] = [
   { name: "0018-scim", class: Scim },
   { name: "0019-external-auth", class: ExternalAuth },
   { name: "0020-notification-messages", class: NotificationMessages },
+  { name: "0021-provisioning", class: Provisioning },
+  { name: "0022-locked-state", class: LockedState },
+  { name: "0023-notification-transports", class: NotificationTransports },
 ];
