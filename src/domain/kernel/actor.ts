@@ -40,7 +40,7 @@ export interface OAuthAccess {
 }
 
 /** A component of the platform, authenticated by its own token. Machines have no roles and no scopes. */
-export type MachineActor = AgentActor | ProxyActor | ScimKeyActor;
+export type MachineActor = AgentActor | ProvisionerActor | ProxyActor | ScimKeyActor;
 
 interface Machine {
   readonly id: string;
@@ -52,6 +52,22 @@ interface Machine {
 export interface AgentActor extends Machine {
   readonly kind: "agent";
   readonly workspaceId: string;
+}
+
+/** A provisioner daemon, connected with a key, with the session of a user, or inside of the server. */
+export interface ProvisionerActor extends Machine {
+  readonly kind: "provisioner";
+  readonly organizationId: string;
+  readonly name: string;
+  /** Null for daemons of users and the built-in one, which have an empty `tokenHash`. */
+  readonly keyId: string | null;
+  /** Null for daemons with a key and the built-in one. */
+  readonly userId: string | null;
+  /** What it can run, such as `echo`. */
+  readonly provisioners: readonly string[];
+  readonly tags: Readonly<Record<string, string>>;
+  /** Names the connection, which ends when a newer one of the daemon begins. */
+  readonly connectionId: string;
 }
 
 /** A workspace proxy. */
@@ -98,6 +114,7 @@ export function idOf(actor: Actor): string | undefined {
     case "user":
       return actor.userId;
     case "agent":
+    case "provisioner":
     case "proxy":
     case "scim_key":
       return actor.id;

@@ -1,10 +1,11 @@
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
-import { type AuditEntry, auditStatement } from "../audit/audit.js";
+import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
 import type { Actor } from "./actor.js";
 import { type Database, shaped, type Statement, type Transaction } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
+import { type Ending, endingOf } from "./endings.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
@@ -12,11 +13,12 @@ import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
 import type { Sql } from "./sql.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
+import type { AgentApi } from "../outside/agent-api.js";
+import type { RecentClients } from "../oauth2/recent-clients.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
 import type { Passwords } from "../outside/passwords.js";
-import type { Mailer } from "../outside/smtp.js";
-import type { Webhook } from "../outside/webhook.js";
+import type { Transports } from "../notifications/transports.js";
 import type { Vault } from "../outside/vault.js";
 import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { Credentials } from "../tokens/credentials.js";
@@ -33,16 +35,21 @@ export interface Services {
   vault: Vault;
   seals: Sealing;
   credentials: Credentials;
+  /** OAuth2 applications that authenticate. */
+  clients: RecentClients;
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;
   externalAuth: ExternalAuthRegistry;
-  /** What delivers notifications; absent if not configured. */
-  transports: { smtp?: Mailer; webhook?: Webhook };
+  transports: Transports;
   errands: Errands;
+  /** Counts the secrets that were left out of deliveries to agents. */
+  deliveries: { undelivered: number };
   proxyHealth: ProxyHealth;
   /** Fetches the metadata documents of OAuth2 applications. */
   clientDocuments: DocumentFetches;
+  /** Calls the programs of tasks. */
+  agentApi: AgentApi;
   log: Logger;
 }
 
@@ -66,6 +73,7 @@ export class Context {
   private transaction: Transaction | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
+  private readonly endings = new Map<Ending<unknown>, unknown[]>();
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
 
   constructor(
@@ -108,10 +116,28 @@ export class Context {
     return this.select<{ count: number }>(counting).then(([row]) => row!.count);
   }
 
+  /**
+   * Runs a statement that stores all that the mutation stores, without a transaction around it: one message instead of
+   * three. It stores nothing if it returns no row. What follows in the mutation may not fail.
+   */
+  async store<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
+    this.beginCommit();
+    const [row] = await this.services.database.commit(prepared, values);
+    if (!row) this.request.fate = undefined;
+    return row;
+  }
+
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
   audit(entry: AuditEntry): void {
-    if (!this.transaction) throw new Error("Audit events require a transaction.");
-    this.transaction.beforeCommit(auditStatement(this, entry));
+    this.atCommit(auditing, auditRow(this, entry));
+  }
+
+  /** Writes rows with the commit of the mutation: all that was collected, in one statement. If it fails, so does the mutation. */
+  atCommit<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
+    if (!this.transaction) throw new Error("This requires a transaction.");
+    const collected = this.endings.get(ending);
+    if (collected) collected.push(...rows);
+    else this.endings.set(ending, [...rows]);
   }
 
   /**
@@ -158,6 +184,7 @@ export class Context {
   /** Runs `work` in a transaction, commits it, and runs the actions of `afterCommit`. */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
     const transaction = (this.transaction = this.services.database.transaction());
+    this.endings.clear();
     const result = await this.committing(transaction, work);
     this.transaction = undefined;
     this.forgetLoaded();
@@ -170,8 +197,8 @@ export class Context {
   private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      if (this.request.fate === "given up") throw unavailable("The request timed out.");
-      this.request.fate = "commits";
+      this.beginCommit();
+      if (this.endings.size > 0) transaction.beforeCommit(endingOf(this.endings));
       await transaction.commit();
       return result;
     } catch (error) {
@@ -182,6 +209,15 @@ export class Context {
       await Promise.all(this.failed.splice(0).map((action) => this.afterwards(action)));
       throw error;
     }
+  }
+
+  /**
+   * From here on, the request does not time out: the response waits for the end of the commit, or of calls that have
+   * timeouts of their own. Throws UNAVAILABLE if there already is a response.
+   */
+  beginCommit(): void {
+    if (this.request.fate === "given up") throw unavailable("The request timed out.");
+    this.request.fate = "commits";
   }
 
   private async afterwards(action: () => void | Promise<void>): Promise<void> {

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
+import { SharedCommits } from "./shared-commits.js";
 import { Slots } from "./slots.js";
 import { rfc3339 } from "./text.js";
 
@@ -73,6 +74,7 @@ export class Database {
   executed = 0;
   readonly availability: Availability;
   readonly lookups: Lookups;
+  readonly #sharedCommits = new SharedCommits(this);
   /** Reserves a quarter of the connections for reads and probes, since transactions may wait for locks. */
   readonly #transactions: Slots;
 
@@ -93,6 +95,20 @@ export class Database {
       const rows = wanted.isLookup ? this.lookups.rows(query) : this.pool.query(query).then(this.#rowsOf, this.#fail);
       return rows as Promise<Row[]>;
     });
+  }
+
+  /**
+   * Runs a statement that stores all that a request stores. It is committed with the same
+   * statement of other requests, and should first lock what `$1` names. Throws what fails its own use of it alone.
+   */
+  commit<Row>(wanted: Statement<Row>, values: unknown[]): Promise<Row[]> {
+    this.executed++;
+    return traced(wanted, () =>
+      this.#sharedCommits.run(prepared(wanted, values)).then((rows) => {
+        this.availability.succeeded();
+        return rows as Row[];
+      }, this.#fail),
+    );
   }
 
   readonly #rowsOf = ({ rows }: QueryResult) => {
@@ -120,8 +136,8 @@ export class Database {
     }
   }
 
-  release(client: PoolClient): void {
-    client.release();
+  release(client: PoolClient, isBroken = false): void {
+    client.release(isBroken);
     this.#transactions.give();
   }
 }
@@ -129,7 +145,7 @@ export class Database {
 /** A transaction. It begins in the same round trip as its first statement. */
 export class Transaction {
   #client: Promise<PoolClient> | undefined;
-  readonly #last: Array<[Statement<unknown>, unknown[]]> = [];
+  #last: [Statement<unknown>, unknown[]] | undefined;
   #isOver = false;
 
   constructor(private readonly database: Database) {}
@@ -150,20 +166,17 @@ export class Transaction {
     });
   }
 
-  /** Adds a statement that is sent with the commit. If it fails, the transaction is rolled back. */
-  beforeCommit([wanted, values]: [Statement<unknown>, unknown[]]): void {
-    this.#last.push([wanted, values]);
+  /** Sets the statement that is sent with the commit. If it fails, the transaction is rolled back. */
+  beforeCommit(last: [Statement<unknown>, unknown[]]): void {
+    this.#last = last;
   }
 
   async commit(): Promise<void> {
-    if (!this.#client && this.#last.length === 0) return;
+    if (!this.#client && !this.#last) return;
     const client = await this.#connection();
     // One write is safe: Postgres turns the commit of a failed transaction into a rollback.
     const results = await Promise.allSettled(
-      inOneWrite(client, () => [
-        ...this.#last.map(([wanted, values]) => this.#send(client, wanted, values)),
-        client.query("commit"),
-      ]),
+      inOneWrite(client, () => [...(this.#last ? [this.#send(client, ...this.#last)] : []), client.query("commit")]),
     );
     const failure = results.find((result) => result.status === "rejected");
     if (failure) this.#fail(failure.reason);

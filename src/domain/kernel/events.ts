@@ -1,5 +1,14 @@
 /** The topics of hints. A hint says that an object changed; subscribers read the tables, so a lost hint only delays. */
-export type Topic = "auth" | "external_auth" | "inbox" | "licenses" | "notifications";
+export type Topic =
+  | "auth"
+  | "builds"
+  | "external_auth"
+  | "inbox"
+  | "jobs"
+  | "licenses"
+  | "notification_settings"
+  | "notifications"
+  | "tasks";
 
 export interface Hint {
   topic: Topic;

@@ -23,3 +23,7 @@ export function rowsOf<Row>(columns: JsonRows): Row[] {
   }
   return rows as Row[];
 }
+
+/** Whether a parsed JSON value is an object, and not a list or null. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -23,10 +23,10 @@ export async function readNested<Row>(
   const pages = new Map<NestedPage, Row[]>();
   const alike = Map.groupBy(wanted, ({ range }) => JSON.stringify(range));
   const reads = Array.from(alike.values(), async (same) => {
-    const rows = await ctx.select<Row & { ownerId: string }>(sql`
-      select owner.id as "ownerId", page.* from ${each(same.map((page) => page.ownerId))}
+    const rows = await ctx.select<Row & { objectId: string }>(sql`
+      select owner.id as "objectId", page.* from ${each(same.map((page) => page.ownerId))}
       cross join lateral (${rowsOf(same[0]!.range)}) page`);
-    const found = Map.groupBy(rows, (row) => row.ownerId);
+    const found = Map.groupBy(rows, (row) => row.objectId);
     for (const page of same) pages.set(page, found.get(page.ownerId) ?? []);
   });
   await Promise.all(reads);

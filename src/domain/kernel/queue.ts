@@ -89,7 +89,7 @@ export class Queue<Item extends QueueItem> {
       id: item.id,
       outcome: result.outcome,
       isFinal: result.outcome !== "retryable" || item.attemptsLeft === 0,
-      detail: result.outcome === "done" ? null : result.detail.slice(0, 512),
+      detail: result.outcome === "done" ? null : storable(result.detail),
       delay: result.outcome === "retryable" ? this.#delayAfter(item, result.retryAfter) / 1000 : 0,
       duration: Math.round(duration),
     }));
@@ -105,6 +105,9 @@ export class Queue<Item extends QueueItem> {
     return Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfter, longestDelay));
   }
 }
+
+/** Receivers word some details: Postgres stores no NUL, and one bad row would fail all results of a statement. */
+const storable = (detail: string): string => detail.replaceAll("\0", "").slice(0, 512);
 
 /** Rows that were leased together. */
 export interface Leased<Item> {

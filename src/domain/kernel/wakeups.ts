@@ -14,6 +14,11 @@ export const wakeups = (watcher: Watcher, topic: Topic, ...ids: string[]): Async
   [Symbol.asyncIterator]: () => new Wakeups(watcher, topic, ids),
 });
 
+/** `wakeups` that wake every 5 seconds, for watchers whose work must not wait for a lost hint. */
+export const eagerWakeups = (watcher: Watcher, topic: Topic, ...ids: string[]): AsyncIterable<void> => ({
+  [Symbol.asyncIterator]: () => new Wakeups(watcher, topic, ids, eagerRounds),
+});
+
 /** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
 class Wakeups implements AsyncIterator<void, void> {
   readonly #signal: AbortSignal;
@@ -23,11 +28,11 @@ class Wakeups implements AsyncIterator<void, void> {
   #isOver = false;
   #waiting: PromiseWithResolvers<IteratorResult<void, void>> | undefined;
 
-  constructor({ signal, services: { events } }: Watcher, topic: Topic, ids: string[]) {
+  constructor({ signal, services: { events } }: Watcher, topic: Topic, ids: string[], every = rounds) {
     const wake = () => this.#wake();
     this.#signal = signal;
     this.#subscriptions = ids.map((id) => events.subscribe(topic, id, wake));
-    this.#leaveRounds = rounds.join(wake);
+    this.#leaveRounds = every.join(wake);
     signal.addEventListener("abort", this);
     if (signal.aborted) this.#end();
   }
@@ -67,14 +72,18 @@ class Wakeups implements AsyncIterator<void, void> {
   }
 }
 
-/** Wakes each watcher every 30 seconds by a common timer, a thirtieth of the watchers each second. */
+/** Wakes each watcher once in some seconds by a common timer, an equal part of the watchers each second. */
 class Rounds {
-  readonly #groups = Array.from({ length: 30 }, () => new Set<() => void>());
+  readonly #groups: ReadonlyArray<Set<() => void>>;
   #current = 0;
   #members = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls `wake` every 30 seconds. Returns the function that stops it. */
+  constructor(seconds: number) {
+    this.#groups = Array.from({ length: seconds }, () => new Set<() => void>());
+  }
+
+  /** Calls `wake` once in each period. Returns the function that stops it. */
   join(wake: () => void): () => void {
     // In turn, so that watchers that reconnect together after a restart are spread over the groups.
     const group = this.#groups[this.#members++ % this.#groups.length]!.add(wake);
@@ -92,4 +101,5 @@ class Rounds {
   }
 }
 
-const rounds = new Rounds();
+const rounds = new Rounds(30);
+const eagerRounds = new Rounds(5);

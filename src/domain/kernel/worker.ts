@@ -3,10 +3,12 @@ import type { Logger } from "pino";
 import type { AttemptResult, EndedAttempt, Queue, QueueItem } from "./queue.js";
 
 export interface WorkerOptions<Item extends QueueItem> {
-  queue: Queue<Item>;
+  queue: Pick<Queue<Item>, "lease" | "settle">;
   /** Makes one attempt. The signal is aborted when it takes too long or the process ends. Never rejects. */
   attempt: (item: Item, signal: AbortSignal) => Promise<AttemptResult>;
-  /** Maximum number of attempts at a time. */
+  /** Whether there is a way to make attempts now. Without one, rows wait. Default: always. */
+  isAble?: () => boolean;
+  /** Maximum number of attempts at a time, besides slow ones. */
   concurrency: number;
   /** Milliseconds after which the queue is read again although no hint has arrived. */
   interval: number;
@@ -18,12 +20,20 @@ export interface WorkerOptions<Item extends QueueItem> {
 /** Milliseconds for which results are collected, to be stored in one statement. */
 const gathering = 5;
 
+/** Milliseconds after which an attempt is slow: it makes room for another one, so that hanging attempts delay no others. */
+const patience = 2_000;
+
+/** Maximum number of slow attempts, as a multiple of `concurrency`. When it is reached, further slow ones keep their room. */
+const slowShare = 4;
+
 /** Milliseconds that attempts in progress have when the process ends. */
 const farewell = 5_000;
 
 /** Works on a queue in the background, together with the workers of other processes. */
 export class Worker<Item extends QueueItem> {
   readonly #running = new Set<Promise<void>>();
+  /** Those of `#running` that take long. */
+  readonly #slow = new Set<Promise<void>>();
   /** Ended attempts whose results are not stored yet, by the token of their lease. */
   #ended = new Map<string, Array<EndedAttempt<Item>>>();
   #settling: Promise<void> | undefined;
@@ -58,11 +68,11 @@ export class Worker<Item extends QueueItem> {
 
   /** Leases rows as long as there are any, and room for them. */
   async #read(): Promise<void> {
-    const { queue, concurrency, log } = this.options;
+    const { queue, concurrency, log, isAble = () => true } = this.options;
     this.#isReading = true;
     try {
-      while (this.#isHinted && !this.#isStopping) {
-        const room = concurrency - this.#running.size;
+      while (this.#isHinted && !this.#isStopping && isAble()) {
+        const room = concurrency - (this.#running.size - this.#slow.size);
         // With room for few rows, it waits for more: each read costs a statement.
         if (room < concurrency / 2) return;
         this.#isHinted = false;
@@ -79,10 +89,19 @@ export class Worker<Item extends QueueItem> {
 
   #begin(token: string, item: Item): void {
     const running = this.#attempt(token, item).finally(() => {
+      clearTimeout(timer);
       this.#running.delete(running);
+      this.#slow.delete(running);
       if (this.#isHinted) this.wake();
     });
     this.#running.add(running);
+    const timer = setTimeout(() => this.#setAside(running), patience).unref();
+  }
+
+  #setAside(running: Promise<void>): void {
+    if (this.#slow.size >= this.options.concurrency * slowShare) return;
+    this.#slow.add(running);
+    if (this.#isHinted) this.wake();
   }
 
   async #attempt(token: string, item: Item): Promise<void> {
