@@ -8,9 +8,10 @@ import { isRefusedForGood } from "../outside/smtp.js";
 import { SealBroken } from "../outside/vault.js";
 import { mailOf } from "./mail.js";
 import { plainText } from "./markdown.js";
-import type { Transport } from "./methods.js";
+import { allTransports, type Transport } from "./methods.js";
 import { dispatchHint, type Payload } from "./notify.js";
 import { templateWithId } from "./templates/templates.js";
+import { unsubscribeUrl } from "./unsubscribing.js";
 
 /** A message to deliver. */
 interface Item extends QueueItem {
@@ -43,10 +44,9 @@ const columns = `q.id, q.method, q.template_id as "templateId", q.payload,
 
 const isPaused = `exists (select from site_settings where key = 'notifications' and value @> '{"notifierPaused": true}')`;
 
-/** The queue of messages, of which this process takes those that it can deliver. */
-function queueOf({ database, config, transports }: Services): Queue<Item> {
-  const configured = Object.entries(transports).flatMap(([method, transport]) => (transport ? [`'${method}'`] : []));
-  return new Queue<Item>(
+/** The queue of messages by a method. */
+const queueOf = ({ database, config }: Services, method: Transport): Queue<Item> =>
+  new Queue<Item>(
     database,
     {
       attempts: config.maxAttempts,
@@ -62,38 +62,45 @@ function queueOf({ database, config, transports }: Services): Queue<Item> {
       skipped: "inhibited",
       erasedWhenDone: ["payload"],
       erasedAtEnd: ["key_id", "secret_nonce", "secret_ciphertext"],
-      eligible: `method in (${["''", ...configured].join()}) and not ${isPaused}`,
+      eligible: `method = '${method}' and not ${isPaused}`,
     },
   );
-}
 
-/** Delivers messages. One per server process, all of which share the work. */
+/**
+ * Delivers messages. One per server process, all of which share the work. Each method has attempts of its own, so that
+ * the outage of one delays no message by another.
+ */
 export class Dispatcher {
-  readonly #worker: Worker<Item>;
+  readonly #workers: ReadonlyArray<Worker<Item>>;
   #hints: Subscription | undefined;
 
   constructor(private readonly services: Services) {
-    const { config, log } = services;
-    this.#worker = new Worker({
-      queue: queueOf(services),
-      attempt: (item, signal) => this.#attempt(item, signal),
-      concurrency: config.leaseCount,
-      interval: config.fetchInterval,
-      timeout: config.dispatchTimeout,
-      log,
-    });
+    const { config, log, transports } = services;
+    this.#workers = allTransports.map(
+      (method) =>
+        new Worker({
+          queue: queueOf(services, method),
+          isAble: () => transports[method] !== undefined,
+          attempt: (item, signal) => this.#attempt(item, signal),
+          concurrency: config.leaseCount,
+          interval: config.fetchInterval,
+          timeout: config.dispatchTimeout,
+          log,
+        }),
+    );
   }
 
   start(): void {
     const { events } = this.services;
     const { topic, id } = dispatchHint;
-    this.#hints = events.subscribe(topic, id, this.#worker.wake);
-    this.#worker.start();
+    const wake = () => this.#workers.forEach((worker) => worker.wake());
+    this.#hints = events.subscribe(topic, id, wake);
+    for (const worker of this.#workers) worker.start();
   }
 
   async close(): Promise<void> {
     this.#hints?.close();
-    await this.#worker.close();
+    await Promise.all(this.#workers.map((worker) => worker.close()));
   }
 
   async #attempt(item: Item, signal: AbortSignal): Promise<AttemptResult> {
@@ -115,9 +122,16 @@ export class Dispatcher {
     return JSON.parse(this.services.vault.open(place, { keyId: secret.keyId, nonce, ciphertext })) as Payload;
   }
 
-  private async smtp({ id, recipient }: Item, payload: Payload): Promise<AttemptResult> {
+  private async smtp(
+    { id, templateId, recipient }: Item,
+    payload: Payload,
+    signal: AbortSignal,
+  ): Promise<AttemptResult> {
     const { transports, config } = this.services;
-    await transports.smtp!.send({ id, to: recipient.email, ...mailOf(payload, recipient, config.accessUrl) });
+    const template = templateWithId(templateId)!;
+    const unsubscribe = await unsubscribeUrl(this.services, recipient.id, template);
+    const mail = mailOf(payload, { recipient, template, accessUrl: config.accessUrl, unsubscribeUrl: unsubscribe });
+    await transports.smtp!.send({ id, to: recipient.email, ...mail }, signal);
     return { outcome: "done" };
   }
 

@@ -13,7 +13,7 @@ export type DeliveryMethod = (typeof DeliveryMethod)[keyof typeof DeliveryMethod
 /** The methods other than the inbox. */
 export type Transport = Exclude<DeliveryMethod, "inbox">;
 
-const transports: readonly Transport[] = ["smtp", "webhook"];
+export const allTransports: readonly Transport[] = ["smtp", "webhook"];
 
 /** The methods of this deployment. */
 export interface NotificationMethods {
@@ -26,8 +26,8 @@ export interface NotificationMethods {
 }
 
 export const notificationMethods = ({ services, config }: Context): NotificationMethods => ({
-  available: transports,
-  configured: [...transports.filter((method) => services.transports[method]), "inbox"],
+  available: allTransports,
+  configured: [...allTransports.filter((method) => services.transports[method]), "inbox"],
   default: config.notificationsMethod,
 });
 

@@ -1,9 +1,9 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import type { Ending } from "../kernel/endings.js";
 import { newId } from "../kernel/ids.js";
 import { day } from "../kernel/purge.js";
-import { type Sql, sql } from "../kernel/sql.js";
+import { joined, type Sql, sql } from "../kernel/sql.js";
 import { notificationSecrets } from "../encryption/columns.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
 import { type Rendered, render, type Subject, type Variables } from "./rendering.js";
@@ -29,7 +29,8 @@ export interface Payload extends Rendered, Subject {
   targets: readonly string[];
 }
 
-interface Recipient {
+/** A recipient, as `Prepared.recipients` selects it. */
+export interface Recipient {
   id: string;
   username: string;
   name: string;
@@ -68,6 +69,8 @@ interface NewMessage {
   icon: string;
   payload: Payload | null;
   secret: { keyId: string; nonce: string; ciphertext: string } | null;
+  /** Attempts to deliver it. */
+  attempts: number;
   dedupe_key: string | null;
   /** Seconds. */
   lifetime: number;
@@ -76,15 +79,15 @@ interface NewMessage {
 // The cursor row is the lock of an inbox. Inboxes are locked in the order of their users, and until the commit, so that
 // `seq` follows the order of commits. `seq` is at least the time in milliseconds, so that no value is reused after the
 // restore of a backup, and clients can resume after a value from before the restore.
-const insertMessages = statement<Message & { state: string }>(`
-  with given as (
-    select * from json_to_recordset($1) as g (id uuid, event_id uuid, template_id uuid, user_id uuid, method text,
-      state text, reason text, icon text, payload jsonb, secret json, dedupe_key text, lifetime float8)
+const delivering: Ending<NewMessage> = (rows) => sql`
+  given as (
+    select * from json_to_recordset(${rows}) as g (id uuid, event_id uuid, template_id uuid, user_id uuid, method text,
+      state text, reason text, icon text, payload jsonb, secret json, attempts int, dedupe_key text, lifetime float8)
   ), added as (
     insert into notification_messages (id, event_id, template_id, user_id, method, state, reason, payload, key_id,
       secret_nonce, secret_ciphertext, attempts_left, next_attempt_at, dedupe_key, expires_at, created_at, finished_at)
     select id, event_id, template_id, user_id, method, state, reason, case when method <> 'inbox' then payload end,
-      secret->>'keyId', decode(secret->>'nonce', 'base64'), decode(secret->>'ciphertext', 'base64'), $2, now(),
+      secret->>'keyId', decode(secret->>'nonce', 'base64'), decode(secret->>'ciphertext', 'base64'), attempts, now(),
       dedupe_key, now() + make_interval(secs => lifetime), now(), case when state <> 'pending' then now() end
     from given
     on conflict (template_id, user_id, method, dedupe_key) where dedupe_key is not null do nothing
@@ -108,36 +111,79 @@ const insertMessages = statement<Message & { state: string }>(`
       array(select jsonb_array_elements_text(payload->'targets'))::uuid[], payload->>'title', payload->>'body', icon,
       payload->'actions', now(), epoch
     from arriving join places using (user_id) join given using (id, user_id)
-  )
-  select id, user_id as "userId", method, state from added order by user_id, method`);
+  )`;
 
-/** A stored message. */
+/** A message of an event. */
 export interface Message {
   id: string;
   userId: string;
   method: DeliveryMethod;
 }
 
+/** Notifications whose recipients a statement of the caller reads, so that it needs none of its own. */
+export interface Prepared {
+  /** A column of the statement: the recipients. */
+  recipients: Sql;
+  /** Has the messages inserted with the commit, so that inboxes are locked last. */
+  send(recipients: readonly Recipient[][]): void;
+}
+
+/** A column with the recipients of each of several notifications. */
+const recipientsOfEach = (ctx: Context, notifications: readonly Notification[]): Sql =>
+  sql`json_build_array(${joined(
+    notifications.map((each) => sql`(select coalesce(json_agg(r), '[]') from (${recipientsOf(ctx, each)}) r)`),
+  )})`;
+
+const messagesAboutAll = (
+  ctx: Context,
+  notifications: readonly Notification[],
+  recipients: readonly Recipient[][],
+): NewMessage[] => notifications.flatMap((each, nr) => messagesAbout(ctx, each, recipients[nr]!));
+
+/** Prepares notifications of users about events in the transaction of a mutation. */
+export const prepareNotifications = (ctx: Context, ...notifications: readonly Notification[]): Prepared => ({
+  recipients: recipientsOfEach(ctx, notifications),
+  send(recipients) {
+    const messages = messagesAboutAll(ctx, notifications, recipients);
+    if (messages.length > 0) ctx.atCommit(delivering, ...messages);
+    announce(ctx, messages);
+  },
+});
+
 /**
- * Notifies users of events, in the transaction of the events. To be called once, and last: it locks inboxes until the
- * commit, those of all events in one order. Returns the messages that will be delivered or are in an inbox.
+ * Notifies users of events in the transaction of a mutation, which can read the messages, by two statements. To be
+ * called once, and last: it locks inboxes until the commit, those of all events in one order. Returns the messages that
+ * will be delivered or are in an inbox: none for repeated events with the same `dedupeKey`.
  */
 export async function notify(ctx: Context, ...notifications: readonly Notification[]): Promise<Message[]> {
-  const messages = (await Promise.all(notifications.map((each) => messagesAbout(ctx, each)))).flat();
+  const [found] = await ctx.select<{ recipients: Recipient[][] }>(
+    sql`select ${recipientsOfEach(ctx, notifications)} as recipients`,
+  );
+  const messages = messagesAboutAll(ctx, notifications, found!.recipients);
   if (messages.length === 0) return [];
-  const added = await ctx.rows(insertMessages, JSON.stringify(messages), ctx.config.maxAttempts);
-  const arrived = added.filter(({ method, state }) => method === "inbox" && state === "sent");
-  ctx.publish(...arrived.map(({ userId }) => ({ topic: "inbox", id: `n:${userId}` }) as const));
-  if (added.some(({ state }) => state === "pending")) ctx.publish(dispatchHint);
-  return added.filter(({ state }) => state === "pending" || state === "sent");
+  const added = await ctx.select<{ id: string }>(
+    sql`with ${delivering(JSON.stringify(messages))} select id from added`,
+  );
+  const ids = new Set(added.map(({ id }) => id));
+  const arriving = messages.filter(({ id }) => ids.has(id));
+  announce(ctx, arriving);
+  return arriving
+    .filter(({ state }) => state === "pending" || state === "sent")
+    .map(({ id, user_id: userId, method }) => ({ id, userId, method }));
+}
+
+/** Wakes those who wait for messages, after the commit. */
+function announce(ctx: Context, messages: readonly NewMessage[]): void {
+  const arriving = messages.filter(({ method, state }) => method === "inbox" && state === "sent");
+  ctx.publish(...arriving.map(({ user_id: userId }) => ({ topic: "inbox", id: `n:${userId}` }) as const));
+  if (messages.some(({ state }) => state === "pending")) ctx.publish(dispatchHint);
 }
 
 /** The hint that there are messages to deliver. */
 export const dispatchHint = { topic: "notifications", id: "dispatch" } as const;
 
-async function messagesAbout(ctx: Context, notification: Notification): Promise<NewMessage[]> {
+function messagesAbout(ctx: Context, notification: Notification, recipients: readonly Recipient[]): NewMessage[] {
   const eventId = newId();
-  const recipients = await ctx.select<Recipient>(recipientsOf(ctx, notification));
   return recipients.flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
 }
 
@@ -149,10 +195,11 @@ function messagesTo(ctx: Context, recipient: Recipient, notification: Notificati
   const methods: DeliveryMethod[] = [...(isSecret ? [] : (["inbox"] as const)), ...(transport ? [transport] : [])];
   if (methods.length === 0) return [];
   const payload = renderedFor(ctx, recipient, notification);
+  const { maxAttempts: attempts } = ctx.config;
   return methods.map((method) => {
     const id = newId();
     const place = { event_id: eventId, template_id: template.id, user_id: recipient.id, method };
-    const rules = { icon: template.icon, dedupe_key: dedupeKey, lifetime: lifetime / 1000 };
+    const rules = { icon: template.icon, attempts, dedupe_key: dedupeKey, lifetime: lifetime / 1000 };
     return { id, ...place, ...rules, ...contentOf(ctx, recipient, notification, { id, method, payload }) };
   });
 }

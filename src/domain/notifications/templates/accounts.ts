@@ -70,6 +70,8 @@ If you think that this is a mistake, contact your administrators.`,
     name: "Your account has been activated",
     recipients: "The user of the account.",
     labels: ["activated_account_name", "initiator"],
+    // The statement that activates the user still reads it as suspended.
+    reachesSuspended: true,
     actions: noActions,
     title: "Your account was activated",
     body: `Your account **{{ labels.activated_account_name }}** was activated${byInitiator}. You can sign in again. Tokens that you had before do not work any more.`,
@@ -85,7 +87,9 @@ If you think that this is a mistake, contact your administrators.`,
     title: "Your one-time passcode",
     body: `With this passcode you can choose a new password:
 
-**{{ labels.one_time_passcode }}**
+\`\`\`passcode
+{{ labels.one_time_passcode }}
+\`\`\`
 
 It can be used once, within {{ data.minutes }} minutes. If you did not request it, ignore this message: your password stays as it is.`,
   },

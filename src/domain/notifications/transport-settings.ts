@@ -1,0 +1,219 @@
+import { randomBytes } from "node:crypto";
+import type { Config } from "../../config/config.js";
+import { type Setting, settings as allSettings } from "../../config/settings.js";
+import { type Diff } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { notificationTransportSecrets } from "../encryption/columns.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { conflict, Problems } from "../kernel/errors.js";
+import { isWebhookSecret, newWebhookSecret, webhookSecretRule } from "../outside/webhook-signatures.js";
+import {
+  lockTransports,
+  openTransports,
+  selectTransports,
+  type StoredTransport,
+  type TransportName,
+  transportSettings,
+  transportsHint,
+  withStored,
+} from "./transports.js";
+import { dispatchHint } from "./notify.js";
+
+/** The settings in effect. Secrets are never returned. */
+export interface NotificationTransports {
+  smtp: {
+    host: string | null;
+    port: number;
+    from: string | null;
+    hello: string;
+    username: string | null;
+    password: { isSet: boolean };
+    forceTls: boolean;
+    requireTls: boolean;
+    lockedFields: string[];
+  };
+  webhook: { url: string | null; secret: { isSet: boolean }; lockedFields: string[] };
+}
+
+/** New values. Absent fields stay as they are, null returns to the default. */
+export interface UpdateTransports {
+  smtp?: {
+    host?: string | null;
+    port?: number | null;
+    from?: string | null;
+    hello?: string | null;
+    username?: string | null;
+    password?: string | null;
+    forceTls?: boolean | null;
+    requireTls?: boolean | null;
+  } | null;
+  webhook?: { url?: string | null; secrets?: string[] | null } | null;
+}
+
+const secretFields: ReadonlySet<string> = new Set(["password", "secrets"]);
+
+const names = Object.keys(transportSettings) as TransportName[];
+
+/** Reads how notifications are delivered. For owners. */
+export async function readNotificationTransports(ctx: Context): Promise<NotificationTransports> {
+  authorize(ctx.actor, "deployment_config:update");
+  const stored = openTransports(ctx.services.vault, await ctx.rows(selectTransports));
+  return presented(withStored(ctx.config, stored));
+}
+
+function presented(config: Config): NotificationTransports {
+  const locked = (name: TransportName) =>
+    Object.entries<keyof Config>(transportSettings[name]).flatMap(([field, key]) =>
+      config.given.has(key) ? [field] : [],
+    );
+  return {
+    smtp: {
+      host: config.smtpHost ?? null,
+      port: config.smtpPort,
+      from: config.smtpFrom ?? null,
+      hello: config.smtpHello,
+      username: config.smtpUsername ?? null,
+      password: { isSet: config.smtpPassword !== undefined },
+      forceTls: config.smtpForceTls,
+      requireTls: config.smtpRequireTls,
+      lockedFields: locked("smtp"),
+    },
+    webhook: {
+      url: config.webhookUrl ?? null,
+      secret: { isSet: config.webhookSecrets.length > 0 },
+      lockedFields: locked("webhook"),
+    },
+  };
+}
+
+const storeTransport = statement(`
+  update notification_transports set settings = $2, key_id = $3, secret_nonce = $4, secret_ciphertext = $5
+  where id = $1`);
+
+/**
+ * Changes how notifications are delivered, on all replicas. Fields that the environment sets are CONFLICT. A webhook
+ * without a secret gets one: returns it, for the only time.
+ */
+export async function updateNotificationTransports(
+  ctx: Context,
+  input: UpdateTransports,
+): Promise<{ webhookSecret: string | null }> {
+  authorize(ctx.actor, "deployment_config:update");
+  const { vault, transports } = ctx.services;
+  const before = openTransports(vault, await ctx.rows(lockTransports));
+  const problems = new Problems();
+  const after = {
+    smtp: changed("smtp", before, input, problems),
+    webhook: changed("webhook", before, input, problems),
+  };
+  problems.throwIfAny();
+  requireUnlocked(ctx.config, input);
+  const webhookSecret = missingSecret(ctx.config, after);
+  if (webhookSecret !== null)
+    after.webhook = { ...after.webhook, secrets: { ...after.webhook.secrets, secrets: [webhookSecret] } };
+  requireComplete(withStored(ctx.config, after));
+  const diff: Diff = {};
+  for (const name of names) {
+    const own = diffBetween(name, before[name], after[name]);
+    if (Object.keys(own).length === 0) continue;
+    Object.assign(diff, own);
+    const id = before.ids[name];
+    const { secrets } = after[name];
+    const place = notificationTransportSecrets.place({ id, ownerId: id });
+    const sealed = Object.keys(secrets).length > 0 ? vault.seal(place, JSON.stringify(secrets)) : undefined;
+    await ctx.rows(
+      storeTransport,
+      id,
+      after[name].settings,
+      sealed?.keyId ?? null,
+      sealed?.nonce ?? null,
+      sealed?.ciphertext ?? null,
+    );
+  }
+  if (Object.keys(diff).length > 0) {
+    ctx.audit({ action: "update", resourceType: "notification_transports", diff });
+    ctx.publish(transportsHint, dispatchHint);
+    // This replica uses them before it responds.
+    ctx.afterCommit(() => transports.refresh());
+  }
+  return { webhookSecret };
+}
+
+/** Returns what is stored after the change. */
+function changed(
+  name: TransportName,
+  before: Record<TransportName, StoredTransport>,
+  input: UpdateTransports,
+  problems: Problems,
+): StoredTransport {
+  const [settings, secrets] = [{ ...before[name].settings }, { ...before[name].secrets }];
+  for (const [field, key] of Object.entries<keyof typeof allSettings>(transportSettings[name])) {
+    const value = input[name]?.[field as keyof (typeof input)[typeof name]] as unknown;
+    if (value === undefined) continue;
+    const target = secretFields.has(field) ? secrets : settings;
+    if (value === null) delete target[field];
+    else if (field === "secrets") problems.add(`${name}.${field}`, secretsProblem(value as string[]));
+    else problems.add(`${name}.${field}`, ruleProblem(key, value));
+    if (value !== null) target[field] = value;
+  }
+  return { settings, secrets };
+}
+
+/** Maximum number of characters of a text. */
+const longest = 1024;
+
+function ruleProblem(key: keyof typeof allSettings, value: unknown): string | undefined {
+  const { rule }: Setting<unknown> = allSettings[key];
+  const text = String(value);
+  if (text === "" || text.length > longest || rule.read(text) === undefined)
+    return `Must be ${rule.rule}, of 1 to ${longest} characters.`;
+  return undefined;
+}
+
+/** Maximum number of secrets that sign a message. */
+const mostSecrets = 5;
+
+const secretsProblem = (secrets: readonly string[]): string | undefined =>
+  secrets.length > mostSecrets || !secrets.every(isWebhookSecret)
+    ? `Must be at most ${mostSecrets} secrets, each ${webhookSecretRule}.`
+    : undefined;
+
+/** Throws CONFLICT for fields that the environment sets. */
+function requireUnlocked({ given }: Config, input: UpdateTransports): void {
+  const locked = names.flatMap((name) =>
+    Object.entries<keyof typeof allSettings>(transportSettings[name])
+      .filter(([field, key]) => given.has(key) && Object.hasOwn(input[name] ?? {}, field))
+      .map(([field, key]) => ({ field: `${name}.${field}`, detail: `Is set by ${allSettings[key].name}.` })),
+  );
+  if (locked.length > 0) throw conflict("The environment of the server sets this.", locked);
+}
+
+/** Returns a new secret if the webhook has none. */
+function missingSecret(config: Config, after: Record<TransportName, StoredTransport>): string | null {
+  const { webhookUrl, webhookSecrets } = withStored(config, after);
+  return webhookUrl !== undefined && webhookSecrets.length === 0 ? newWebhookSecret(randomBytes(32)) : null;
+}
+
+/** Throws BAD_USER_INPUT for settings without others that they require. */
+function requireComplete({ smtpHost, smtpFrom, smtpUsername, smtpPassword }: Config): void {
+  const problems = new Problems();
+  if (smtpHost !== undefined && smtpFrom === undefined) problems.add("smtp.from", "Is required with a host.");
+  if (smtpUsername !== undefined && smtpPassword === undefined)
+    problems.add("smtp.password", "Is required with a username.");
+  if (smtpUsername === undefined && smtpPassword !== undefined)
+    problems.add("smtp.username", "Is required with a password.");
+  problems.throwIfAny();
+}
+
+/** The changed fields, without the values of secrets. */
+function diffBetween(name: TransportName, before: StoredTransport, after: StoredTransport): Diff {
+  const diff: Diff = {};
+  for (const field of Object.keys(transportSettings[name])) {
+    const [old, now] = [before, after].map(({ settings, secrets }) => settings[field] ?? secrets[field] ?? null);
+    if (JSON.stringify(old) === JSON.stringify(now)) continue;
+    const shown = (value: unknown) => (secretFields.has(field) && value !== null ? "***" : value);
+    diff[`${name}.${field}`] = { old: shown(old), new: shown(now) };
+  }
+  return diff;
+}

@@ -1,0 +1,139 @@
+import type { Logger } from "pino";
+import type { Config } from "../../config/config.js";
+import { notificationTransportSecrets } from "../encryption/columns.js";
+import { type Database, statement } from "../kernel/database.js";
+import type { Events, Subscription } from "../kernel/events.js";
+import { createMailer, type Mailer } from "../outside/smtp.js";
+import type { Sealed, Vault } from "../outside/vault.js";
+import { createWebhook, type Webhook } from "../outside/webhook.js";
+
+/** The settings of the configuration that owners can change at run time, by transport and field. */
+export const transportSettings = {
+  smtp: {
+    host: "smtpHost",
+    port: "smtpPort",
+    from: "smtpFrom",
+    hello: "smtpHello",
+    username: "smtpUsername",
+    password: "smtpPassword",
+    forceTls: "smtpForceTls",
+    requireTls: "smtpRequireTls",
+  },
+  webhook: { url: "webhookUrl", secrets: "webhookSecrets" },
+} as const satisfies Record<string, Record<string, keyof Config>>;
+
+export type TransportName = keyof typeof transportSettings;
+
+/** What owners set, by field. Absent fields have the values of the configuration. */
+export interface StoredTransport {
+  settings: Readonly<Record<string, unknown>>;
+  /** The fields that are secret, encrypted at rest. */
+  secrets: Readonly<Record<string, unknown>>;
+}
+
+/** A stored row. The migration inserted one for each transport. */
+interface Row extends Partial<Sealed> {
+  id: string;
+  method: TransportName;
+  settings: StoredTransport["settings"];
+}
+
+const columns = `id, method, settings, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext`;
+export const selectTransports = statement<Row>(`select ${columns} from notification_transports order by method`);
+export const lockTransports = statement<Row>(
+  `select ${columns} from notification_transports order by method for no key update`,
+);
+
+/** Signals all replicas that owners changed the transports. */
+export const transportsHint = { topic: "notification_settings", id: "transports" } as const;
+
+/** Milliseconds after which the settings are read again although no hint has arrived. */
+const interval = 30_000;
+
+type Opened = { ids: Record<TransportName, string> } & Record<TransportName, StoredTransport>;
+
+/** Decrypts stored settings. Throws if a secret cannot be decrypted. */
+export function openTransports(vault: Vault, rows: readonly Row[]): Opened {
+  const open = ({ id, keyId, nonce, ciphertext }: Row) =>
+    keyId && nonce && ciphertext
+      ? (JSON.parse(
+          vault.open(notificationTransportSecrets.place({ id, ownerId: id }), { keyId, nonce, ciphertext }),
+        ) as StoredTransport["secrets"])
+      : {};
+  const opened = rows.map((row) => [row.method, { settings: row.settings, secrets: open(row) }] as const);
+  return {
+    ...Object.fromEntries(opened),
+    ids: Object.fromEntries(rows.map(({ method, id }) => [method, id])),
+  } as Opened;
+}
+
+/** The configuration with what owners set. The environment takes precedence. */
+export function withStored(config: Config, stored: Record<TransportName, StoredTransport>): Config {
+  const changes: Partial<Record<keyof Config, unknown>> = {};
+  for (const [name, fields] of Object.entries(transportSettings)) {
+    const { settings, secrets } = stored[name as TransportName];
+    for (const [field, key] of Object.entries<keyof Config>(fields)) {
+      const value = settings[field] ?? secrets[field];
+      if (value !== undefined && !config.given.has(key)) changes[key] = value;
+    }
+  }
+  return { ...config, ...(changes as Partial<Config>) };
+}
+
+/**
+ * What delivers notifications, as the environment and the owners configured it. Absent if not configured. Follows
+ * changes on all replicas.
+ */
+export class Transports {
+  smtp: Mailer | undefined;
+  webhook: Webhook | undefined;
+  #hints: Subscription | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** The rows in use, so that an unchanged transport keeps its connections. */
+  #known = "";
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly options: { config: Config; database: Database; events: Events; vault: Vault; log: Logger },
+  ) {
+    this.#use(options.config);
+  }
+
+  /** Reads what owners have set, and starts to follow changes. */
+  async start(): Promise<void> {
+    const { events, log } = this.options;
+    const refresh = () =>
+      void this.refresh().catch((error: unknown) =>
+        log.warn({ err: error }, "The settings of notification transports could not be read; the last ones are used."),
+      );
+    this.#hints = events.subscribe(transportsHint.topic, transportsHint.id, refresh);
+    this.#timer = setInterval(refresh, interval).unref();
+    refresh();
+    await this.#reading.catch(() => {});
+  }
+
+  /** Reads the settings. Calls take their turns, so that the last one sees the last change. */
+  refresh(): Promise<void> {
+    return (this.#reading = this.#reading.catch(() => {}).then(() => this.#read()));
+  }
+
+  async close(): Promise<void> {
+    this.#hints?.close();
+    clearInterval(this.#timer);
+    await this.#reading.catch(() => {});
+  }
+
+  async #read(): Promise<void> {
+    const { config, database, vault } = this.options;
+    const rows = await database.query(selectTransports, []);
+    const known = JSON.stringify(rows);
+    if (known === this.#known) return;
+    this.#use(withStored(config, openTransports(vault, rows)));
+    this.#known = known;
+  }
+
+  #use(config: Config): void {
+    this.smtp = createMailer(config);
+    this.webhook = createWebhook(config);
+  }
+}

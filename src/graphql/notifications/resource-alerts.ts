@@ -1,0 +1,52 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
+import { CountsAs, OpenTo } from "../engine/access.js";
+
+registerEnumType(AgentResource, {
+  name: "AgentResource",
+  description: "A resource of a workspace that can run out.",
+  valuesConfig: {
+    MEMORY: { description: "Main memory." },
+    DISK: { description: "Space on volumes." },
+  },
+});
+
+@InputType({ description: "A volume that is fuller than its threshold." })
+class AgentVolumeInput {
+  @Field(() => String, { description: "Path at which it is mounted, at most 255 characters." }) path!: string;
+  @Field(() => Int, { description: "Threshold in percent, from 1 to 100." }) threshold!: number;
+}
+
+@InputType({ description: "Input of `reportAgentResourceAlert`." })
+export class ReportAgentResourceAlertInput implements ResourceAlert {
+  @Field(() => AgentResource, { description: "The resource." }) resource!: AgentResource;
+  @Field(() => Int, { nullable: true, description: "Threshold in percent, from 1 to 100. Required for MEMORY." })
+  threshold?: number | null;
+  @CountsAs(20)
+  @Field(() => [AgentVolumeInput], { nullable: true, description: "Volumes, at most 20. Required for DISK." })
+  volumes?: AgentVolumeInput[] | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `reportAgentResourceAlert`." })
+export class ReportAgentResourceAlertPayload {
+  @Field(() => Boolean, {
+    description: "Whether the owner is told. False if the agent has reported the resource in this hour (UTC) before.",
+  })
+  reported!: boolean;
+}
+
+@Resolver()
+export class ResourceAlertsResolver {
+  @OpenTo("agent")
+  @Mutation(() => ReportAgentResourceAlertPayload, {
+    description: "Tells the owner of a workspace that it runs out of memory or disk space. For workspace agents.",
+  })
+  async reportAgentResourceAlert(
+    @Arg("input", () => ReportAgentResourceAlertInput, { description: "The resource." })
+    input: ReportAgentResourceAlertInput,
+    @Ctx() ctx: Context,
+  ): Promise<ReportAgentResourceAlertPayload> {
+    return { reported: await reportResourceAlert(ctx, input) };
+  }
+}

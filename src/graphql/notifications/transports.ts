@@ -1,0 +1,134 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  type NotificationTransports,
+  readNotificationTransports,
+  updateNotificationTransports,
+} from "../../domain/notifications/transport-settings.js";
+import { CountsAs, Needs, ReadWith } from "../engine/access.js";
+
+@ObjectType("NotificationTransportSecret", {
+  simpleResolvers: true,
+  description: "A secret of a transport, which is never shown.",
+})
+class NotificationTransportSecretType {
+  @Field(() => Boolean, { description: "Whether there is one." }) isSet!: boolean;
+}
+
+const locked =
+  "Names of the fields that environment variables of the server set. Changing them is a CONFLICT: `host`, for example.";
+
+@ObjectType("SmtpTransport", { simpleResolvers: true, description: "The mail server." })
+class SmtpTransportType {
+  @Field(() => String, { nullable: true, description: "Hostname; null if no mail is sent." }) host!: string | null;
+  @Field(() => Int, { description: "Port. Port 465 implies TLS from the start of the connection." }) port!: number;
+  @Field(() => String, { nullable: true, description: "Sender address." }) from!: string | null;
+  @Field(() => String, { description: "Hostname that this server sends in EHLO." }) hello!: string;
+  @Field(() => String, { nullable: true, description: "Username, sent only over TLS." }) username!: string | null;
+  @Field(() => NotificationTransportSecretType, { description: "Password, sent only over TLS." })
+  password!: NotificationTransportSecretType;
+  @Field(() => Boolean, { description: "Whether connections use TLS from the start, on any port." }) forceTls!: boolean;
+  @Field(() => Boolean, { description: "Whether mail is sent only over TLS, using STARTTLS if necessary." })
+  requireTls!: boolean;
+  @CountsAs(8)
+  @Field(() => [String], { description: locked })
+  lockedFields!: string[];
+}
+
+@ObjectType("WebhookTransport", { simpleResolvers: true, description: "The receiver of webhooks." })
+class WebhookTransportType {
+  @Field(() => String, { nullable: true, description: "URL that notifications are posted to; null if none are." })
+  url!: string | null;
+  @Field(() => NotificationTransportSecretType, {
+    description: "The secrets that sign messages by the rules of Standard Webhooks.",
+  })
+  secret!: NotificationTransportSecretType;
+  @CountsAs(2)
+  @Field(() => [String], { description: locked })
+  lockedFields!: string[];
+}
+
+@ReadWith("deployment_config:update")
+@ObjectType("NotificationTransports", {
+  simpleResolvers: true,
+  description: "What delivers notifications outside of inboxes: the settings in effect.",
+})
+export class NotificationTransportsType {
+  @Field(() => SmtpTransportType, { description: "The mail server." }) smtp!: NotificationTransports["smtp"];
+  @Field(() => WebhookTransportType, { description: "The receiver of webhooks." })
+  webhook!: NotificationTransports["webhook"];
+}
+
+const rule = "Absent: unchanged. Null: the default.";
+
+@InputType({ description: `Settings of the mail server. ${rule}` })
+export class SmtpTransportInput {
+  @Field(() => String, { nullable: true, description: "Hostname." }) host?: string | null;
+  @Field(() => Int, { nullable: true, description: "Port, from 1 to 65535. Default: 587." }) port?: number | null;
+  @Field(() => String, { nullable: true, description: "Sender address; required with a host." }) from?: string | null;
+  @Field(() => String, { nullable: true, description: "Hostname for EHLO. Default: `localhost`." }) hello?:
+    | string
+    | null;
+  @Field(() => String, { nullable: true, description: "Username; required with a password." }) username?: string | null;
+  @Field(() => String, { nullable: true, description: "Password; required with a username." }) password?: string | null;
+  @Field(() => Boolean, { nullable: true, description: "Whether connections use TLS from the start. Default: false." })
+  forceTls?: boolean | null;
+  @Field(() => Boolean, { nullable: true, description: "Whether mail is sent only over TLS. Default: false." })
+  requireTls?: boolean | null;
+}
+
+@InputType({ description: `Settings of the receiver of webhooks. ${rule}` })
+export class WebhookTransportInput {
+  @Field(() => String, { nullable: true, description: "URL that notifications are posted to." }) url?: string | null;
+  @CountsAs(5)
+  @Field(() => [String], {
+    nullable: true,
+    description:
+      "At most 5 secrets of Standard Webhooks, all of which sign each message, so that receivers can change to a new one. With a URL and without secrets, one is generated.",
+  })
+  secrets?: string[] | null;
+}
+
+@InputType({ description: "Input of `updateNotificationTransports`." })
+export class UpdateNotificationTransportsInput {
+  @Field(() => SmtpTransportInput, { nullable: true, description: "Changes of the mail server." })
+  smtp?: SmtpTransportInput | null;
+  @Field(() => WebhookTransportInput, { nullable: true, description: "Changes of the receiver of webhooks." })
+  webhook?: WebhookTransportInput | null;
+}
+
+@ObjectType({ description: "Payload of `updateNotificationTransports`." })
+export class UpdateNotificationTransportsPayload {
+  @Field(() => NotificationTransportsType, { description: "The settings after the update." })
+  notificationTransports(@Ctx() ctx: Context): Promise<NotificationTransports> {
+    return readNotificationTransports(ctx);
+  }
+
+  @Field(() => String, {
+    nullable: true,
+    simple: true,
+    description: "The secret that this update generated; null if none. It cannot be read again.",
+  })
+  webhookSecret!: string | null;
+}
+
+@Resolver()
+export class NotificationTransportsResolver {
+  @Needs("deployment_config:update")
+  @Query(() => NotificationTransportsType, { description: "Returns how notifications are delivered. For owners." })
+  notificationTransports(@Ctx() ctx: Context): Promise<NotificationTransports> {
+    return readNotificationTransports(ctx);
+  }
+
+  @Needs("deployment_config:update")
+  @Mutation(() => UpdateNotificationTransportsPayload, {
+    description: "Changes how notifications are delivered, on all replicas. Secrets are stored encrypted.",
+  })
+  updateNotificationTransports(
+    @Arg("input", () => UpdateNotificationTransportsInput, { description: "The changes." })
+    input: UpdateNotificationTransportsInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ webhookSecret: string | null }> {
+    return updateNotificationTransports(ctx, input);
+  }
+}

@@ -1,0 +1,55 @@
+import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
+import { LimitTries, Open } from "../engine/access.js";
+
+@ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })
+export class NotificationUnsubscriptionType {
+  template!: Unsubscription["template"];
+
+  @Field(() => String, { description: "Name of the notification template." })
+  templateName(): string {
+    return this.template.name;
+  }
+}
+
+@InputType({ description: "Input of `unsubscribeFromNotification`." })
+export class UnsubscribeFromNotificationInput {
+  @Field(() => String, { description: "Token of the link in a mail." }) token!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `unsubscribeFromNotification`." })
+export class UnsubscribeFromNotificationPayload {
+  @Field(() => NotificationUnsubscriptionType, { description: "The mails that are turned off." })
+  unsubscription!: Unsubscription;
+}
+
+@Resolver()
+export class UnsubscribingResolver {
+  @Open()
+  @LimitTries("tokens", () => "unsubscription")
+  @Query(() => NotificationUnsubscriptionType, {
+    nullable: true,
+    description: "Returns what the link of a mail turns off. NOT_FOUND if its token is invalid or has expired.",
+  })
+  notificationUnsubscription(
+    @Arg("token", () => String, { description: "Token of the link." }) token: string,
+    @Ctx() ctx: Context,
+  ): Promise<Unsubscription> {
+    return readUnsubscription(ctx, token);
+  }
+
+  @Open()
+  @LimitTries("tokens", () => "unsubscription")
+  @Mutation(() => UnsubscribeFromNotificationPayload, {
+    description:
+      "Turns off the mails of a notification template for the user to whom a mail was sent, by the token of the link in it. Works without signing in, for 180 days.",
+  })
+  async unsubscribeFromNotification(
+    @Arg("input", () => UnsubscribeFromNotificationInput, { description: "The token." })
+    { token }: UnsubscribeFromNotificationInput,
+    @Ctx() ctx: Context,
+  ): Promise<UnsubscribeFromNotificationPayload> {
+    return { unsubscription: await unsubscribe(ctx, token) };
+  }
+}
