@@ -9,7 +9,8 @@ import { clientHint } from "../tokens/credentials.js";
 import { findUser, userTarget } from "../users/users.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
 import { lockApp, resourcesOfApps } from "./apps.js";
-import { type ClientRow, GrantType, removeClient } from "./clients.js";
+import { type ClientRow, GrantType } from "./client-rows.js";
+import { removeClient } from "./clients.js";
 
 export type CreateApp = AppFields & { name: string };
 export type UpdateApp = AppFields & { id: string };
@@ -126,10 +127,8 @@ export async function updateApp(ctx: Context, { id, ...fields }: UpdateApp): Pro
   if (Object.keys(diff).length === 0) return id;
   await ctx.rows(changeApp, id, ...valuesOf(after));
   if (resources && diff.resourceIndicators) await replaceResources(ctx, id, resources);
-  if (diff.disabled?.new === true) {
-    await ctx.rows(deleteAccessTokens, id);
-    ctx.publish(clientHint(id));
-  }
+  if (diff.disabled?.new === true) await ctx.rows(deleteAccessTokens, id);
+  ctx.publish(clientHint(id));
   ctx.audit({ action: "update", ...identified(app), diff });
   return id;
 }

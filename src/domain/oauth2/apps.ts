@@ -12,7 +12,7 @@ import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange
 import { oneOf, parseSearch } from "../kernel/search.js";
 import { allOf, anyOf, containing, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { findUser } from "../users/users.js";
-import { clientColumns, ClientKind, type ClientRow, GrantType } from "./clients.js";
+import { clientColumns, ClientKind, type ClientRow, GrantType } from "./client-rows.js";
 import { isLive } from "./grants.js";
 
 /** An application with what decides whether the caller may read it. */

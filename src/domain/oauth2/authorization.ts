@@ -2,7 +2,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import { requestedAudiences } from "./audiences.js";
-import type { ClientRow } from "./clients.js";
+import type { ClientRow } from "./client-rows.js";
 import { issueCode } from "./codes.js";
 import { findClient } from "./documents.js";
 import {

@@ -1,9 +1,9 @@
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
-import { isUuid } from "../kernel/text.js";
+import { statement } from "../kernel/database.js";
 import { isSecretOf } from "../tokens/text.js";
-import { type AuthMethod, clientColumns, type ClientRow, type GrantType } from "./clients.js";
+import type { AuthMethod, ClientRow, GrantType } from "./client-rows.js";
 import { oauthFailure } from "./failures.js";
+import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
 
 /** How an application identifies itself (RFC 6749 §2.3). Empty values count as absent. */
@@ -19,44 +19,23 @@ export interface AuthenticatedClient extends ClientRow {
   secretId: string | null;
 }
 
-interface Found extends AuthenticatedClient {
-  secretHash: Buffer | null;
-  isSecretExpired: boolean;
-  /** Whether the stored times of the last use are older than 5 minutes. */
-  isUseStale: boolean;
-}
-
-const isStale = (alias: string) =>
-  `(${alias}.last_used_at is null or ${alias}.last_used_at < now() - interval '5 minutes')`;
-
-const clientWithSecret = (condition: string) =>
-  lookup<Found>(`
-    select ${clientColumns}, s.id as "secretId", s.secret_hash as "secretHash",
-      coalesce(s.expires_at <= now(), false) as "isSecretExpired",
-      ${isStale("c")} or (s.id is not null and ${isStale("s")}) as "isUseStale"
-    from oauth2_clients c left join oauth2_client_secrets s on s.client_id = c.id and s.key = $2
-    where ${condition}`);
-
-const byId = clientWithSecret("c.id = $1");
-const byDocument = clientWithSecret("c.document_url = $1");
-
 /** The hash of no secret. */
 const noHash = Buffer.alloc(32);
 
 /**
  * Authenticates an application: a confidential one by its secret, a public one by its id alone. Throws `invalid_client`,
  * after the same work for an unknown application as for a wrong secret. Reads outside of the transaction of the request,
- * in one batch with other lookups of the same turn.
+ * in one batch with other lookups of the same turn, and at most once per second.
  */
 export async function authenticateClient(ctx: Context, credentials: ClientCredentials): Promise<AuthenticatedClient> {
   const { clientId, clientSecret, clientAuthMethod } = credentials;
   const secret = parseSecret("clientSecret", clientSecret ?? "");
-  const found = await read(ctx, clientId ?? "", secret?.id);
+  const found = await ctx.services.clients.find(clientId ?? "", secret?.id);
   const isRight = isSecretOf(found?.secretHash ?? noHash, secret?.secret ?? "");
   const isAuthentic =
     found?.type === "public"
       ? !clientSecret
-      : isRight && !found?.isSecretExpired && isRegistered(clientAuthMethod, found?.authMethod);
+      : isRight && !isExpired(found) && isRegistered(clientAuthMethod, found?.authMethod);
   if (!found || found.isDisabled || !isAuthentic) throw invalidClient();
   if (found.isUseStale) noteUse(ctx, found);
   return found;
@@ -64,15 +43,14 @@ export async function authenticateClient(ctx: Context, credentials: ClientCreden
 
 /** Finds an application that does not authenticate. Throws `invalid_client` for an unknown one. */
 export async function identifyClient(ctx: Context, clientId: string): Promise<ClientRow> {
-  const found = await read(ctx, clientId);
+  const found = await ctx.services.clients.find(clientId);
   if (!found) throw invalidClient();
   return found;
 }
 
-async function read(ctx: Context, clientId: string, secretKey?: string): Promise<Found | undefined> {
-  const which = isUuid(clientId) ? byId : byDocument;
-  return (await ctx.services.database.query(which, [clientId, secretKey ?? null]))[0];
-}
+/** Whether the secret of an application has expired. */
+const isExpired = (client: KnownClient | undefined): boolean =>
+  client?.secretExpiresAt != null && Date.parse(client.secretExpiresAt) <= Date.now();
 
 /** Whether the secret was sent as the application registered it. Some applications registered no method. */
 const isRegistered = (sent: AuthMethod | null | undefined, registered: AuthMethod | null | undefined): boolean =>
@@ -97,5 +75,8 @@ const writeUse = statement(`
   where s.id = (select s.id from oauth2_client_secrets s where s.id = $2 and ${isStale("s")} for no key update skip locked)`);
 
 /** Stores when an application and its secret were last used. The response does not wait for it. */
-const noteUse = ({ services: { database, errands } }: Context, { id, secretId }: AuthenticatedClient): void =>
+function noteUse({ services: { database, errands } }: Context, client: KnownClient): void {
+  client.isUseStale = false;
+  const { id, secretId } = client;
   errands.run("last use of an application", async () => void (await database.query(writeUse, [id, secretId])));
+}

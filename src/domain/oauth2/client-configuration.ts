@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.js";
 import type { ClientMetadata } from "./client-metadata.js";
-import { type AuthMethod, type ClientRow, GrantType } from "./clients.js";
+import { type AuthMethod, type ClientRow, GrantType } from "./client-rows.js";
 
 /** The registration of an application as it reads it (RFC 7591 §3.2.1, RFC 7592 §3): what is in effect. */
 export interface ClientConfiguration extends Omit<ClientMetadata, "redirectUris" | "grantTypes" | "responseTypes"> {

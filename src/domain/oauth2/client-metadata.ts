@@ -3,7 +3,7 @@ import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
-import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
+import { AuthMethod, type ClientRow, GrantType } from "./client-rows.js";
 import type { OAuthErrorCode } from "./failures.js";
 import { redirectUrisProblems } from "./redirect-uris.js";
 import { scopeProblem, splitScope } from "./scopes.js";

@@ -10,6 +10,7 @@ import { newId } from "../kernel/ids.js";
 import { lockApp } from "./apps.js";
 import { revokeGrantsOfSecret } from "./grants.js";
 import { newSecret } from "./secrets.js";
+import { clientHint } from "../tokens/credentials.js";
 
 const columns = columnsOf(OAuth2ClientSecret, "s", [
   "id",
@@ -101,6 +102,7 @@ export async function deleteClientSecret(
   if (!secret) throw notFound();
   await revokeGrantsOfSecret(ctx, id);
   await ctx.rows(deleteSecret, id);
+  ctx.publish(clientHint(app.id));
   ctx.audit({ action: "delete", ...identified(secret), diff: { app: { old: app.id }, secret: { old: "***" } } });
   return secret;
 }

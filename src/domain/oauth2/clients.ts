@@ -1,70 +1,11 @@
-import { OAuth2Client } from "../../entities/oauth2.js";
-import { auditedAs } from "../audit/audit.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { auditedAs, diffOf } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { lookup, statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 import { clientHint } from "../tokens/credentials.js";
-
-/** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
-export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
-export type ClientKind = (typeof ClientKind)[keyof typeof ClientKind];
-
-/** Whether an application can keep a secret (RFC 6749 §2.1). */
-export const ClientType = { CONFIDENTIAL: "confidential", PUBLIC: "public" } as const;
-export type ClientType = (typeof ClientType)[keyof typeof ClientType];
-
-/** The grant types (RFC 6749 §4, RFC 8628 §3.4). */
-export const GrantType = {
-  AUTHORIZATION_CODE: "authorization_code",
-  REFRESH_TOKEN: "refresh_token",
-  CLIENT_CREDENTIALS: "client_credentials",
-  DEVICE_CODE: "urn:ietf:params:oauth:grant-type:device_code",
-} as const;
-export type GrantType = (typeof GrantType)[keyof typeof GrantType];
-
-/** How an application authenticates at the token endpoint (RFC 7591 §2). */
-export const AuthMethod = {
-  CLIENT_SECRET_BASIC: "client_secret_basic",
-  CLIENT_SECRET_POST: "client_secret_post",
-  NONE: "none",
-} as const;
-export type AuthMethod = (typeof AuthMethod)[keyof typeof AuthMethod];
-
-/** The columns of a `ClientRow`, from `oauth2_clients c`. */
-export const clientColumns = columnsOf(OAuth2Client, "c", [
-  "id",
-  "kind",
-  "type",
-  "name",
-  "icon",
-  "redirectUris",
-  "pkceRequired",
-  "scopeCeiling",
-  "grantTypes",
-  "authMethod",
-  "serviceUserId",
-  "documentUrl",
-  "metadata",
-  "lastUsedAt",
-  "createdById",
-  "createdIp",
-  "createdAt",
-  "updatedAt",
-  "isDisabled",
-]);
-
-/** An OAuth2 application. */
-export interface ClientRow extends RowOf<typeof clientColumns> {
-  kind: ClientKind;
-  type: ClientType;
-  grantTypes: GrantType[];
-  authMethod: AuthMethod | null;
-}
-
-/** The `client_id` of an application in the protocol. */
-export const clientIdOf = ({ id, documentUrl }: Pick<ClientRow, "id" | "documentUrl">): string => documentUrl ?? id;
+import { clientColumns, type ClientRow } from "./client-rows.js";
+import { isLive } from "./grants.js";
 
 const byId = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c where c.id = $1`);
 const byDocument = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c where c.document_url = $1`);
@@ -82,7 +23,9 @@ export async function clientsById(ctx: Context, ids: readonly string[]): Promise
 }
 
 // Before the application: redemptions lock the grant, then the secret of the application.
-const deleteGrants = statement(`delete from oauth2_grants where client_id = $1`);
+const deleteGrants = statement<{ ended: number }>(`
+  with deleted as (delete from oauth2_grants g where client_id = $1 returning ${isLive} as live)
+  select count(*) filter (where live) as ended from deleted`);
 const deleteClient = statement(`delete from oauth2_clients where id = $1`);
 
 /**
@@ -90,8 +33,9 @@ const deleteClient = statement(`delete from oauth2_clients where id = $1`);
  * caller has locked it.
  */
 export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "id" | "name">): Promise<void> {
-  await ctx.rows(deleteGrants, id);
+  const { ended } = (await ctx.row(deleteGrants, id))!;
   await ctx.rows(deleteClient, id);
-  ctx.audit({ action: "delete", ...auditedAs("oauth2_app", id, name) });
+  // One event for all grants, of which there can be millions.
+  ctx.audit({ action: "delete", ...auditedAs("oauth2_app", id, name), diff: diffOf({ grants: ended }, { grants: 0 }) });
   ctx.publish(clientHint(id));
 }

@@ -2,7 +2,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { onViolation, unauthenticated } from "../kernel/errors.js";
-import { type ClientRow, clientIdOf } from "./clients.js";
+import { type ClientRow, clientIdOf } from "./client-rows.js";
 import { oauthFailure } from "./failures.js";
 import { createGrant, type NewGrant } from "./grants.js";
 import { sentenceOf } from "./scope-sentences.js";

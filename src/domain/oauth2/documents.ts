@@ -5,7 +5,8 @@ import { DomainError } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
-import { clientColumns, type ClientRow, clientWithId } from "./clients.js";
+import { clientColumns, type ClientRow } from "./client-rows.js";
+import { clientWithId } from "./clients.js";
 import { isLocal } from "../workspace-proxies/sites.js";
 import { documentFailure } from "./document-fetches.js";
 

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import type { AuthenticatedClient, ClientCredentials } from "./client-authentication.js";
-import type { GrantType } from "./clients.js";
+import type { GrantType } from "./client-rows.js";
 import { revokeGrants, type RevokeReason } from "./grants.js";
 import type { PresentedCode, PresentedDeviceCode, PresentedRefreshToken } from "./presented.js";
 

@@ -4,6 +4,7 @@ import type { Context } from "../kernel/context.js";
 import { type Statement, statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
 import { day, purge } from "../kernel/purge.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { userHint } from "../tokens/credentials.js";
 
 /** Why a grant ended before its time. */
@@ -107,7 +108,28 @@ async function revoke(
   by?: "application",
 ): Promise<RevokedGrant[]> {
   const revoked = await ctx.rows(which, value, reason);
-  if (revoked.length === 0) return revoked;
+  await afterEnding(ctx, revoked, reason, by);
+  return revoked;
+}
+
+/** Common table expression of a statement that ends all grants of a user. */
+export const endingGrants = (userId: string, reason: RevokeReason): Sql => sql`
+  revoked as (
+    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = ${reason}
+    where user_id = ${userId} and revoked_at is null and expires_at > now()
+    returning id, user_id as "userId", client_id as "clientId")`;
+
+/** A column of that statement: the grants that it ended, for `afterEnding`. */
+export const endedGrants = sql`(select coalesce(json_agg(revoked), '[]') from revoked)`;
+
+/** Deletes the tokens of grants that an earlier statement of the transaction ended, and records their end. */
+export async function afterEnding(
+  ctx: Context,
+  revoked: readonly RevokedGrant[],
+  reason: RevokeReason,
+  by?: "application",
+): Promise<void> {
+  if (revoked.length === 0) return;
   await ctx.rows(
     deleteTokens,
     revoked.map(({ id }) => id),
@@ -118,7 +140,6 @@ async function revoke(
     ctx.audit({ action: "revoke", actor, resourceType: "oauth2_grant", resourceId: id, diff });
   }
   ctx.publish(...[...new Set(revoked.map(({ userId }) => userId))].map(userHint));
-  return revoked;
 }
 
 /**

@@ -6,9 +6,11 @@ import { hashSecret, isSecretOf } from "../tokens/text.js";
 import { type ClientConfiguration, configurationOf } from "./client-configuration.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
 import { issueSecret } from "./client-secrets.js";
-import { clientColumns, type ClientRow, removeClient } from "./clients.js";
+import { clientColumns, type ClientRow } from "./client-rows.js";
+import { removeClient } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { newSecret } from "./secrets.js";
+import { clientHint } from "../tokens/credentials.js";
 import { mayRegister, requireOAuth2 } from "./settings.js";
 
 /** The registration of an application. One that can keep a secret gets it when it registers. */
@@ -127,6 +129,7 @@ export async function updateOAuth2Client(
   const updated = (await ctx.row(updateClient, client.id, ...columnsOfProfile(profile), ...hashes))!;
   const diff = { ...diffOf<object>(client, audited(profile)), registrationAccessToken: { old: "***", new: "***" } };
   ctx.audit({ action: "update", ...auditedAs("oauth2_app", client.id, updated.name), diff });
+  ctx.publish(clientHint(client.id));
   return configurationOf(updated, next.text, ctx.config);
 }
 

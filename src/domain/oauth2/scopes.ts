@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.js";
 import { isScope, narrowed } from "../authorization/authorization.js";
-import type { ClientRow } from "./clients.js";
+import type { ClientRow } from "./client-rows.js";
 import { oauthFailure } from "./failures.js";
 
 /** Maximum size of a `scope` parameter in bytes, and number of scopes in it. */

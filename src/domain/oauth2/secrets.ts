@@ -1,4 +1,4 @@
-import { hashSecret, randomText } from "../tokens/text.js";
+import { hashSecret, randomParts } from "../tokens/text.js";
 
 /** The secrets of the protocol other than access tokens, and the letter of each in its text. */
 const letters = {
@@ -21,7 +21,7 @@ export interface NewSecret {
 
 /** Creates a secret of the form `stw<letter>_<id>_<secret>`, with 256 random bits. */
 export function newSecret(kind: SecretKind): NewSecret {
-  const [id, secret] = [randomText(10), randomText(43)];
+  const { id, secret } = randomParts();
   return { id, text: `stw${letters[kind]}_${id}_${secret}`, secretHash: hashSecret(secret) };
 }
 

@@ -2,7 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { day, purge } from "../kernel/purge.js";
 import { narrowedAudiences, requestedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
-import { GrantType } from "./clients.js";
+import { GrantType } from "./client-rows.js";
 import {
   checkCode,
   matchRedirectUri,
