@@ -3,10 +3,10 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
 import { checkDocument, isObject, type Json, member } from "./documents.js";
 import { fault } from "./faults.js";
-import { createScimGroup, deleteScimGroup, patchScimGroup, readScimGroup, replaceScimGroup } from "./groups.js";
+import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./groups.js";
 import { provisionerOf } from "./provisioner.js";
 import { locationOf, versionTag } from "./user-rows.js";
-import { createScimUser, deleteScimUser, patchScimUser, readScimUser, replaceScimUser } from "./users.js";
+import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "./users.js";
 
 /** The result of an operation (RFC 7644 §3.7). Failed operations have a failure instead of a status. */
 export interface BulkResult {
@@ -26,12 +26,16 @@ interface BulkOperation {
   data: Json;
 }
 
+/** A resource after a change. */
+interface Changed {
+  row: { id: string; version: number };
+}
+
 interface Verbs {
-  create(ctx: Context, input: { document: Json }): Promise<string>;
-  replace(ctx: Context, input: { id: string; document: Json; ifMatch?: string }): Promise<string>;
-  patch(ctx: Context, input: { id: string; document: Json; ifMatch?: string }): Promise<string>;
+  create(ctx: Context, input: { document: Json }): Promise<Changed>;
+  replace(ctx: Context, input: { id: string; document: Json; ifMatch?: string }): Promise<Changed>;
+  patch(ctx: Context, input: { id: string; document: Json; ifMatch?: string }): Promise<Changed>;
   delete(ctx: Context, input: { id: string; ifMatch?: string }): Promise<string>;
-  read(ctx: Context, id: string): Promise<{ version: number }>;
 }
 
 const verbs: Readonly<Record<string, Verbs>> = {
@@ -40,14 +44,12 @@ const verbs: Readonly<Record<string, Verbs>> = {
     replace: replaceScimUser,
     patch: patchScimUser,
     delete: deleteScimUser,
-    read: readScimUser,
   },
   "/Groups": {
     create: createScimGroup,
     replace: replaceScimGroup,
     patch: patchScimGroup,
     delete: deleteScimGroup,
-    read: readScimGroup,
   },
 };
 
@@ -132,10 +134,12 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
   const verb = Object.hasOwn(verbs, endpoint) ? verbs[endpoint] : undefined;
   if (!verb) throw fault("invalidPath", `There is no endpoint ${quote(operation.path)}.`, "path");
   const document = resolved(operation.data, created) as Json;
-  const done = async (id: string, status: number): Promise<Done> => {
-    const { version } = await verb.read(ctx, id);
-    return { id, location: locationOf(ctx, endpoint, id), version: versionTag(version), status };
-  };
+  const done = ({ row: { id, version } }: Changed, status: number): Done => ({
+    id,
+    location: locationOf(ctx, endpoint, id),
+    version: versionTag(version),
+    status,
+  });
   if (method === "POST" && given === undefined) {
     if (!bulkId) throw fault("invalidSyntax", "A POST needs a bulkId.", "bulkId");
     return done(await verb.create(ctx, { document }), 201);

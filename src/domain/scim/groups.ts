@@ -1,11 +1,11 @@
 import { auditedAs, type Diff } from "../audit/audit.js";
-import { changeLockedGroup, createGroup, deleteGroup, type UpdateGroup } from "../groups/changes.js";
-import { GroupSource, lockGroup, type LockedGroup } from "../groups/groups.js";
+import { addGroup, changeLockedGroup, deleteLockedGroup, type GroupLink } from "../groups/changes.js";
+import { GroupSource, isEveryone, lockGroup, type LockedGroup } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { notFound, onViolation } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { sql } from "../kernel/sql.js";
+import { raw, sql } from "../kernel/sql.js";
 import { groupNameProblem, isUuid } from "../kernel/text.js";
 import { joinOrganization } from "../organizations/joining.js";
 import { lockOrganization } from "../organizations/organizations.js";
@@ -20,7 +20,8 @@ import { readOperations } from "./operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
 import { numbered, requireLength, slug } from "./user-mapping.js";
-import { requireVersion, type ScimChange } from "./users.js";
+import { requireVersion } from "./user-state.js";
+import type { ScimChange } from "./users.js";
 
 async function readRow(ctx: Context, provisioner: Provisioner, id: string): Promise<ScimGroupRow> {
   const isIt = sql`g.id = ${id}`;
@@ -59,53 +60,61 @@ export function listScimGroups(ctx: Context, query: ListQuery): Promise<Listed<S
 
 const longest = { displayName: 256, externalId: 512, shown: 64, name: 36 } as const;
 
-/** Creates a group in the first organization of the caller. Returns its id. */
-export async function createScimGroup(ctx: Context, { document }: { document: Json }): Promise<string> {
+/** A group as SCIM clients of a source see it, and its members where they are known. */
+export interface ScimGroup {
+  row: ScimGroupRow;
+  members?: readonly MemberRow[];
+}
+
+/** Creates a group in the first organization of the caller. */
+export async function createScimGroup(ctx: Context, { document }: { document: Json }): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
   const ref = provisioner.organizationIds ? (provisioner.organizationIds[0] ?? "") : "default";
   // Creations in an organization take turns, so that no two groups get the same displayName.
-  const { id: organizationId } = await lockOrganization(ctx, ref, "group:create");
-  const names = await newNames(ctx, organizationId, wanted.displayName, null);
-  const id = await createGroup(ctx, { organization: organizationId, ...names }, GroupSource.OIDC);
+  const organization = await lockOrganization(ctx, ref, "group:create");
+  const names = await newNames(ctx, organization.id, wanted.displayName, null);
+  const link = linking(provisioner, wanted, wanted.displayName);
+  const { id, ...times } = await addGroup(ctx, organization, names, GroupSource.OIDC, link).catch(asUniqueness);
   if (wanted.members.length > 0) {
-    const group = await lockWith(ctx, id, wanted.members);
-    await changeLockedGroup(ctx, group, { addUsers: wanted.members });
+    const { group, row } = await lockedGroup(ctx, provisioner, { id, joining: wanted.members });
+    return write(ctx, provisioner, { group, row }, wanted, added(wanted.members));
   }
-  await link(ctx, provisioner, { id, organizationId }, wanted, wanted.displayName, 0);
-  return id;
+  const { externalId, displayName } = wanted;
+  const columns = { organizationId: organization.id, externalId, displayName, nameSource: provisioner.source };
+  return { row: { id, ...times, ...columns }, members: [] };
+}
+
+function added(members: readonly string[]): MemberChange {
+  const change = new MemberChange();
+  for (const member of members) change.added.add(member);
+  return change;
 }
 
 /** Replaces a group and its members (RFC 7644 §3.5.1). */
-export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<string> {
+export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
-  const change = new MemberChange();
+  const change = added(wanted.members);
   change.isReplaced = true;
-  for (const member of wanted.members) change.added.add(member);
-  const group = await lockWith(ctx, id, wanted.members);
-  const row = await readRow(ctx, provisioner, id);
-  requireVersion(row, ifMatch);
-  await write(ctx, provisioner, group, row, wanted, change);
-  return id;
+  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: wanted.members });
+  const replaced = await write(ctx, provisioner, locked, wanted, change);
+  return wanted.members.length > 0 ? replaced : { ...replaced, members: [] };
 }
 
 /** Changes a group by operations (RFC 7644 §3.5.2): all of them, or none. */
-export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<string> {
+export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const operations = readOperations(groupType, document);
   const change = new MemberChange();
   const load = async () => memberValues(ctx, (await membersByGroup(ctx, [id]))[0]!);
   for (const operation of operations)
     if (operation.target.attribute.name === "members") await change.apply(operation, load);
-  const group = await lockWith(ctx, id, [...change.added]);
-  const row = await readRow(ctx, provisioner, id);
-  requireVersion(row, ifMatch);
+  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: [...change.added] });
   const others = operations.filter(({ target }) => target.attribute.name !== "members");
-  const { externalId, displayName } = row;
+  const { externalId, displayName } = locked.row;
   const resource = changed({ displayName, ...(externalId !== null && { externalId }) }, others);
-  await write(ctx, provisioner, group, row, wantedGroup(resource), change);
-  return id;
+  return write(ctx, provisioner, locked, wantedGroup(resource), change);
 }
 
 /** Deletes a group with its memberships. Returns its id. */
@@ -113,10 +122,9 @@ export async function deleteScimGroup(
   ctx: Context,
   { id, ifMatch }: { id: string; ifMatch?: string | null },
 ): Promise<string> {
-  const provisioner = provisionerOf(ctx);
-  requireVersion(await readRow(ctx, provisioner, id), ifMatch);
-  await deleteGroup(ctx, id, []);
-  return id;
+  const { group } = await lockedGroup(ctx, provisionerOf(ctx), { id, ifMatch }, "group:delete");
+  await deleteLockedGroup(ctx, group);
+  return group.id;
 }
 
 interface WantedGroup {
@@ -135,11 +143,45 @@ function wantedGroup({ externalId = null, displayName = "", members }: Values): 
   return { externalId: externalId as string | null, displayName: name, members: memberIds(members) };
 }
 
-/** Locks a visible group. Users outside of its organization join it. Throws `invalidValue` for unknown users. */
-async function lockWith(ctx: Context, id: string, joining: readonly string[]): Promise<LockedGroup> {
+interface Locked {
+  group: LockedGroup;
+  row: ScimGroupRow;
+}
+
+/** What `scim_group_now` returns. */
+interface Now {
+  version: number;
+  links: Array<{ source: string; externalId: string | null; displayName: string | null }>;
+}
+
+/**
+ * Locks a visible group. Users outside of its organization join it. Throws `invalidValue` for unknown users, and if the
+ * version of the group is none of `ifMatch`.
+ */
+async function lockedGroup(
+  ctx: Context,
+  { source }: Provisioner,
+  { id, ifMatch, joining = [] }: { id: string; ifMatch?: string | null | undefined; joining?: readonly string[] },
+  permission: "group:update" | "group:delete" = "group:update",
+): Promise<Locked> {
   if (!isUuid(id)) throw notFound();
-  const group = await lockGroup(ctx, id, "group:update", joining);
-  return { ...group, eligible: await withOutsiders(ctx, group, joining) };
+  const now = sql`scim_group_now(locked.id) as scim`;
+  const { scim, ...group } = await lockGroup<{ scim: Now }>(ctx, id, permission, joining, now);
+  if (isEveryone(group)) throw notFound();
+  const named = scim.links.find(({ displayName }) => displayName !== null);
+  const { createdAt, updatedAt, organizationId } = group;
+  const row = {
+    id: group.id,
+    createdAt,
+    updatedAt,
+    organizationId,
+    version: scim.version,
+    externalId: scim.links.find((link) => link.source === source)?.externalId ?? null,
+    displayName: named?.displayName ?? (group.displayName || group.name),
+    nameSource: named?.source ?? null,
+  };
+  requireVersion(row, ifMatch);
+  return { group: { ...group, eligible: await withOutsiders(ctx, group, joining) }, row };
 }
 
 async function withOutsiders(ctx: Context, group: LockedGroup, joining: readonly string[]): Promise<string[]> {
@@ -153,82 +195,80 @@ async function withOutsiders(ctx: Context, group: LockedGroup, joining: readonly
   return [...group.eligible, ...outside];
 }
 
-const present = statement<{ userId: string }>(`
-  select user_id as "userId" from group_members where group_id = $1 and ($2 or user_id = any($3::uuid[]))`);
-
 /** Writes the difference between a group and what it should be. Writes nothing if there is none. */
 async function write(
   ctx: Context,
   provisioner: Provisioner,
-  group: LockedGroup,
-  row: ScimGroupRow,
+  { group, row }: Locked,
   wanted: WantedGroup,
-  { isReplaced, added, removed }: MemberChange,
-): Promise<void> {
-  const change: Omit<UpdateGroup, "group"> = {};
-  if (isReplaced || added.size + removed.size > 0) {
-    const rows = await ctx.rows(present, group.id, isReplaced, [...added, ...removed]);
-    const members = new Set(rows.map(({ userId }) => userId));
-    change.addUsers = [...added].filter((user) => !members.has(user));
-    change.removeUsers = [...members].filter((user) => (isReplaced ? !added.has(user) : removed.has(user)));
-  }
-  if (wanted.displayName !== row.displayName)
-    Object.assign(change, await newNames(ctx, group.organizationId, wanted.displayName, group.id));
-  const isChanged = change.name || change.addUsers?.length || change.removeUsers?.length;
-  if (isChanged) await changeLockedGroup(ctx, group, change);
-  const isLinkChanged = wanted.displayName !== row.displayName || wanted.externalId !== row.externalId;
-  if (!isLinkChanged) return;
+  { isReplaced, added: add, removed }: MemberChange,
+): Promise<ScimGroup> {
+  const isRenamed = wanted.displayName !== row.displayName;
+  const isLinkChanged = isRenamed || wanted.externalId !== row.externalId;
+  if (!isLinkChanged && !isReplaced && add.size + removed.size === 0) return { row };
+  const names = isRenamed ? await newNames(ctx, group.organizationId, wanted.displayName, group.id) : {};
   const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
-  const isKept = isElsewhere && wanted.displayName === row.displayName;
-  await link(ctx, provisioner, group, wanted, isKept ? null : wanted.displayName, 1);
-  const { externalId, displayName } = row;
+  const ownName = isElsewhere && !isRenamed ? null : wanted.displayName;
+  if (isElsewhere && isRenamed) await ctx.rows(yieldName, group.id, provisioner.source);
+  const link = isLinkChanged ? linking(provisioner, wanted, ownName) : undefined;
+  const change = { ...names, addUsers: [...add], removeUsers: [...removed] };
+  const done = await changeLockedGroup(ctx, group, change, undefined, { isReplaced, ...(link && { link }) }).catch(
+    asUniqueness,
+  );
+  if (isLinkChanged) auditLink(ctx, group, row, wanted);
+  if (done.version == null) return { row };
+  // Triggers count additions and removals of members after the statement, and raise the version for each.
+  const version = done.version + (done.added.length > 0 ? 1 : 0) + (done.removed.length > 0 ? 1 : 0);
+  const { externalId, displayName } = wanted;
+  const columns = isLinkChanged
+    ? { externalId, displayName, nameSource: ownName ? provisioner.source : row.nameSource }
+    : {};
+  return { row: { ...row, ...columns, updatedAt: done.updatedAt ?? row.updatedAt, version } };
+}
+
+/** Removes the displayName of the group `$1` from the link of another source than `$2`, which takes it over. */
+const yieldName = statement("update scim_group_links set display_name = null where group_id = $1 and source <> $2");
+
+function auditLink(ctx: Context, group: LockedGroup, { externalId, displayName }: ScimGroupRow, wanted: WantedGroup) {
   const diff: Diff = {};
   if (wanted.externalId !== externalId) diff.externalId = { old: externalId ?? "", new: wanted.externalId ?? "" };
   if (wanted.displayName !== displayName) diff.scimDisplayName = { old: displayName, new: wanted.displayName };
   ctx.audit({ action: "update", ...auditedAs("group", group.id, group.name, group.organizationId), diff });
 }
 
-const takenNames = statement<{ name: string }>(`
-  select ${foldedSql("name")} as name from groups
-  where organization_id = $1 and id is distinct from $2 and ${foldedSql("name")} = any($3::text[])`);
-
 /** The names of a group for a displayName. Throws CONFLICT if a visible group has it. */
 async function newNames(ctx: Context, organizationId: string, displayName: string, id: string | null) {
   const base = slug(displayName, longest.name);
   const names = numbered(groupNameProblem(base) === undefined ? base : "group", longest.name);
-  const [[other], taken] = await Promise.all([
-    ctx.select(namesake(organizationId, displayName, id)),
-    ctx.rows(takenNames, organizationId, id, names.map(folded)),
-  ]);
-  if (other) throw notUnique("displayName");
-  const used = new Set(taken.map(({ name }) => name));
+  const [found] = await ctx.select<{ isTaken: boolean; used: string[] }>(sql`
+    select exists(${namesake(organizationId, displayName, id)}) as "isTaken", array(
+      select ${raw(foldedSql("name"))} from groups
+      where organization_id = ${organizationId} and id is distinct from ${id}::uuid
+        and ${raw(foldedSql("name"))} = any(${names.map(folded)}::text[])) as used`);
+  if (found!.isTaken) throw notUnique("displayName");
+  const used = new Set(found!.used);
   const free = names.find((name) => !used.has(folded(name)));
   if (!free) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
   return { name: free, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
 }
 
-const putLink = statement(`
-  with linked as (
-    insert into scim_group_links (source, group_id, organization_id, external_id, display_name)
-    values ($1, $2, $3, $4, $5)
-    on conflict (source, group_id) do update set external_id = excluded.external_id, display_name = excluded.display_name
-    returning group_id
-  )
-  update groups set external_id = $4, scim_version = scim_version + $6, updated_at = now()
-  from linked where id = linked.group_id`);
+/**
+ * The link of the source to a group. `displayName` is null if the link of another source has it. Triggers end the
+ * displayName of other links only when the group is renamed, since the setting names the source of this one.
+ */
+const linking = ({ source }: Provisioner, { externalId }: WantedGroup, displayName: string | null): GroupLink => ({
+  externalId,
+  tables: sql`
+    linked as (
+      insert into scim_group_links (source, group_id, organization_id, external_id, display_name)
+      select ${source}, written.id, written.organization_id, ${externalId}::text, ${displayName}::text
+      from written, set_config('steward.scim_source', ${source}, true)
+      on conflict (source, group_id) do update set external_id = excluded.external_id,
+        display_name = excluded.display_name
+    )`,
+});
 
-/** Writes the link of the source to a group. `displayName` is null if the link of another source has it. */
-const link = (
-  ctx: Context,
-  { source }: Provisioner,
-  { id, organizationId }: Pick<LockedGroup, "id" | "organizationId">,
-  { externalId }: WantedGroup,
-  displayName: string | null,
-  raised: number,
-) =>
-  ctx.rows(putLink, source, id, organizationId, externalId, displayName, raised).catch(
-    onViolation({
-      scim_group_links_external_id_unique: () => notUnique("externalId"),
-      scim_group_links_display_name_unique: () => notUnique("displayName"),
-    }),
-  );
+const asUniqueness = onViolation({
+  scim_group_links_external_id_unique: () => notUnique("externalId"),
+  scim_group_links_display_name_unique: () => notUnique("displayName"),
+});

@@ -41,6 +41,11 @@ export interface Source {
   /** `from … where …` with a further condition. */
   from: (condition: Sql) => Sql;
   id: Sql;
+  /**
+   * `from … where …` of the whole list by an index on the id alone, with a further condition, if that is faster: the rows
+   * of a page are then looked up by their ids.
+   */
+  ids?: (condition?: Sql) => Sql;
   /** Counts the whole list by indexes, if there is a faster way than by its rows. */
   total?: Sql;
 }
@@ -92,10 +97,23 @@ function selectionOf<Row>(source: Source, query: ListQuery) {
       ? { columns: all, from: (more) => from(more ?? sql`true`), matches, candidates: candidates.ids }
       : undefined;
   // Statements of other forms have many shapes, and some read the whole list.
+  const whole = filter || sortKey ? undefined : source.ids;
   const isUsual = order.keys.length === 0 && (!filter || (filter.kind === "compare" && candidates !== undefined));
   return {
     rows: (ctx: Context, range: Range): Promise<Array<Keyed<Row>>> =>
-      read(ctx, isUsual, search ? matchesIn(range, order, search) : rowsIn(range, order, select)),
+      read(
+        ctx,
+        isUsual,
+        whole
+          ? looked(
+              source,
+              order,
+              rowsIn(range, order, (beyond) => sql`select ${id} as id ${whole(beyond)}`, whole),
+            )
+          : search
+            ? matchesIn(range, order, search)
+            : rowsIn(range, order, select),
+      ),
     count: async (ctx: Context): Promise<number> => {
       const count = search ? countAllMatches(order, search, counted) : counted;
       const [row] = await read<{ count: number }>(ctx, isUsual, count);
@@ -103,6 +121,11 @@ function selectionOf<Row>(source: Source, query: ListQuery) {
     },
   };
 }
+
+/** Looks up the rows of a page of ids one by one: Postgres would join all rows of the tables up to the page. */
+const looked = ({ selected, from, id }: Source, { isDescending = false }: Order, page: Sql): Sql => sql`
+  select r.* from (${page}) page cross join lateral (select ${selected} ${from(sql`${id} = page.id`)} offset 0) r
+  order by page.id${isDescending ? sql` desc` : sql``}`;
 
 /** Maximum time of an unusual statement, in milliseconds. */
 const mostTime = 5_000;

@@ -1,21 +1,20 @@
 import type { Context } from "../kernel/context.js";
+import { type UserRow, usersById } from "../users/users.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import { parseFilter } from "./filter.js";
-import { groupResource, type ScimGroupRow } from "./group-rows.js";
-import { listScimGroups, membersByGroup } from "./groups.js";
+import { groupResource } from "./group-rows.js";
+import { listScimGroups, membersByGroup, type ScimGroup } from "./groups.js";
 import type { Listed, ListQuery } from "./lists.js";
 import { listResponse } from "./messages.js";
 import { isSelective, names, projected, type Projection } from "./projection.js";
 import { groupType, type ResourceType, userType } from "./schema.js";
-import { locationOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
-import { hasVersion, listScimUsers } from "./users.js";
+import { locationOf, userResource, versionTag } from "./user-rows.js";
+import { hasVersion, type ScimUser } from "./user-state.js";
+import { listScimUsers } from "./users.js";
 
 /** A user or a group as SCIM clients see it. `isListed` leaves out what is only sent for a single resource. */
-export type ScimResource = { isListed?: boolean } & (
-  | { kind: "User"; row: ScimUserRow }
-  | { kind: "Group"; row: ScimGroupRow }
-);
+export type ScimResource = { isListed?: boolean } & (({ kind: "User" } & ScimUser) | ({ kind: "Group" } & ScimGroup));
 
 const typeOf = ({ kind }: ScimResource): ResourceType => (kind === "User" ? userType : groupType);
 
@@ -27,7 +26,7 @@ export async function documentOf(ctx: Context, resource: ScimResource, projectio
   const isLeftOut = isSelective(projection)
     ? !isNamed
     : resource.isListed || names(type, { attributes: projection.excludedAttributes }, "members");
-  const members = isLeftOut ? undefined : await ctx.load(membersByGroup, resource.row.id);
+  const members = isLeftOut ? undefined : (resource.members ?? (await ctx.load(membersByGroup, resource.row.id)));
   return projected(type, groupResource(ctx, resource.row, members), projection);
 }
 
@@ -43,6 +42,10 @@ export const versionOf = ({ row }: ScimResource): string => versionTag(row.versi
 
 export const urlOf = (ctx: Context, resource: ScimResource): string =>
   locationOf(ctx, typeOf(resource).endpoint, resource.row.id);
+
+/** The account of a user; null for groups. */
+export const accountOf = async (ctx: Context, resource: ScimResource): Promise<UserRow | null> =>
+  resource.kind === "User" ? (resource.account ?? (await ctx.load(usersById, resource.row.id)) ?? null) : null;
 
 /** Whether a client that has one of the versions needs the resource: tags or `*`, separated by commas. */
 export const isNewer = ({ row }: ScimResource, ifNoneMatch: string | null | undefined): boolean =>

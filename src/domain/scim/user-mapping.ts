@@ -1,8 +1,6 @@
-import { folded, foldedSql } from "../kernel/folding.js";
-import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { folded } from "../kernel/folding.js";
 import { emailProblem, iconProblem, nameProblem } from "../kernel/text.js";
-import type { AccountChange } from "../users/accounts.js";
+import type { AccountChange } from "../users/writes.js";
 import { checkSize } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
@@ -115,25 +113,9 @@ export const numbered = (base: string, most: number): string[] =>
     return trimmed(base.slice(0, most - suffix.length)) + suffix;
   });
 
-const lockBase = statement("select pg_advisory_xact_lock(hashtextextended('steward.scim_username.' || $1, 0))");
+/** The usernames that are tried in order for a base. */
+export const usernames = (base: string): string[] => numbered(base, longestUsername);
 
-const takenUsernames = statement<{ username: string }>(`
-  select ${foldedSql("username")} as username from users
-  where deleted_at is null and ${foldedSql("username")} = any($1::text[]) and id is distinct from $2`);
-
-/**
- * Finds a free username for a userName. No other provisioned user gets one with the same base until the transaction
- * ends. `id` is the user who may already have it.
- */
-export async function freeUsername(ctx: Context, base: string, id: string | null): Promise<string> {
-  const names = numbered(base, longestUsername);
-  // One round trip. The second statement sees what was committed while the first waited for the lock.
-  const [, taken] = await Promise.all([
-    ctx.rows(lockBase, folded(base)),
-    ctx.rows(takenUsernames, names.map(folded), id),
-  ]);
-  const used = new Set(taken.map(({ username }) => username));
-  const free = names.find((name) => !used.has(folded(name)));
-  if (!free) throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");
-  return free;
+export function tooManyNames(): never {
+  throw fault("invalidValue", "Too many users have a userName with this local part.", "userName");
 }

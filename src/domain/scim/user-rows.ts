@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { containing, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -18,8 +18,6 @@ export interface ScimUserRow {
   email: string;
   name: string;
   status: "active" | "suspended";
-  /** Whether the source has a link to the user. */
-  isLinked: boolean;
   externalId: string | null;
   userName: string;
   /** The source whose link has the userName; null if it is the username. */
@@ -44,6 +42,17 @@ export const visibleUsers = ({ source }: Provisioner, condition: Sql): Sql => sq
   left join scim_user_links n on n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null
   where u.deleted_at is null and not u.is_system and l.deprovisioned_at is null and ${condition}`;
 
+/** The users `u` that a source sees, by the index on their ids. `from … where …`. */
+export const visibleIds = ({ source }: Provisioner, condition?: Sql): Sql => sql`
+  from users u
+  where ${allOf(
+    sql`u.deleted_at is null and not u.is_system`,
+    sql`not exists(
+      select from scim_user_links l
+      where l.user_id = u.id and l.source = ${source} and l.deprovisioned_at is not null)`,
+    condition,
+  )}`;
+
 /** Counts the users that a source sees. Deleted users have no links. */
 export const countVisibleUsers = ({ source }: Provisioner): Sql => sql`
   select (select count(*) from users where deleted_at is null and not is_system)
@@ -61,12 +70,14 @@ const mostGroups = 1000;
 /** The columns of a `ScimUserRow`. */
 export const userColumns = (ctx: Context): Sql => sql`
   u.id, u.created_at as "createdAt", u.updated_at as "updatedAt", u.scim_version as version, u.username, u.email, u.name,
-  u.status, l.user_id is not null as "isLinked", l.external_id as "externalId",
-  coalesce(n.user_name, u.username) as "userName", n.source as "nameSource", ${attributes} as attributes, (
-    select coalesce(json_agg(d), '[]') from (
-      select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = m.group_id
-      where m.user_id = u.id and ${isVisibleGroup(ctx)} order by g.id limit ${raw(String(mostGroups))}) d
-  ) as groups`;
+  u.status, l.external_id as "externalId", coalesce(n.user_name, u.username) as "userName", n.source as "nameSource",
+  ${attributes} as attributes, ${groupsOf(ctx, raw("u.id"))} as groups`;
+
+/** The groups of a user that the caller sees, as JSON. */
+export const groupsOf = (ctx: Context, id: Sql): Sql => sql`(
+  select coalesce(json_agg(d), '[]') from (
+    select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = m.group_id
+    where m.user_id = ${id} and ${isVisibleGroup(ctx)} order by g.id limit ${raw(String(mostGroups))}) d)`;
 
 /** Renders a user as a resource. */
 export function userResource(ctx: Context, row: ScimUserRow): Values {

@@ -21,7 +21,7 @@ function unauthenticated(failure: DomainError, { requestId }: FailureDetails): H
 
 /** What both dialects of `/scim/v2` have in common. The operations check the keys and the depth of documents. */
 const common = {
-  failureName: "Failure",
+  mediaTypes: ["application/json", "application/scim+json"],
   configuredLimit: ({ scimMaxBody }) => scimMaxBody,
   surface: "scim",
   limitsRejections: true,
@@ -34,6 +34,7 @@ const scimTypes: Readonly<Record<number, string>> = { 400: "invalidSyntax" };
 /** The dialect of RFC 7644. */
 export const scimDialect: Dialect = {
   ...common,
+  failureName: "ScimFailure",
   headers: scimJson,
   failure(failure, details) {
     if (failure.code === "UNAUTHENTICATED") return unauthenticated(failure, details);
@@ -56,6 +57,7 @@ export const scimDialect: Dialect = {
 /** The dialect of the contract: the bodies and failures of `/api/v2`. */
 export const contractDialect: Dialect = {
   ...common,
+  failureName: "ProvisioningFailure",
   headers: json,
   headersFor: ({ headers: { accept = "" } }) => (accept.includes("application/scim+json") ? scimJson : json),
   failure: (failure, details) =>

@@ -13,11 +13,6 @@ const deleted: RowOptions = { headers: { "if-match": "ifMatch" } };
 /** The rows of RFC 7644. The service describes them itself, at `/scim/v2/Schemas` and its neighbors. */
 // oxfmt-ignore
 const standard = area("scim/scim", "Provisioning of users and groups by SCIM 2.0 (RFC 7644).", [
-  ["GET",    "/scim/v2/ServiceProviderConfig", "GetServiceProviderConfig", 200],
-  ["GET",    "/scim/v2/Schemas",               "ListSchemas",              200],
-  ["GET",    "/scim/v2/Schemas/:urn",          "GetSchema",                200],
-  ["GET",    "/scim/v2/ResourceTypes",         "ListResourceTypes",        200],
-  ["GET",    "/scim/v2/ResourceTypes/:name",   "GetResourceType",          200],
   ["POST",   "/scim/v2/.search",               "SearchResources",          200],
   ["GET",    "/scim/v2/Users",                 "ListUsers",                200, list],
   ["POST",   "/scim/v2/Users/.search",         "SearchUsers",              200],

@@ -1,0 +1,55 @@
+import { statement } from "../kernel/database.js";
+import { DomainError, onViolation } from "../kernel/errors.js";
+import { type Sql, sql } from "../kernel/sql.js";
+import { notUnique } from "./faults.js";
+import type { Provisioner } from "./provisioner.js";
+import type { WantedUser } from "./user-mapping.js";
+
+/**
+ * Table of a statement that writes a user: the link of the source. `userName` is null if the link of another source has
+ * it. Triggers copy changes of the account to the other links only, since the setting names the source of this one.
+ */
+export const linking = ({ source }: Provisioner, { externalId, kept }: WantedUser, userName: string | null): Sql => sql`
+  linked as (
+    insert into scim_user_links (source, user_id, external_id, user_name, attributes)
+    select ${source}, written.id, ${externalId}::text, ${userName}::text, ${JSON.stringify(kept)}::jsonb
+    from written, set_config('steward.scim_source', ${source}, true)
+    on conflict (source, user_id) do update set external_id = excluded.external_id, user_name = excluded.user_name,
+      attributes = excluded.attributes
+  )`;
+
+/** Table of a statement that writes a user: the link of the source, which hides the user from it. */
+export const deprovisioning = ({ source }: Provisioner): Sql => sql`
+  hidden as (
+    insert into scim_user_links (source, user_id, attributes, deprovisioned_at)
+    select ${source}, id, scim_attributes(email, name, username, avatar_url), now() from written
+    on conflict (source, user_id) do update set deprovisioned_at = now()
+  )`;
+
+/** Makes the user `$2`, which the source `$1` deleted, visible to it, with its userName unless another user has it. */
+export const revive = statement(`
+  update scim_user_links l set deprovisioned_at = null, user_name = case when exists(
+      select from scim_user_links o
+      where lower(o.user_name collate "C") = lower(l.user_name collate "C") and o.deprovisioned_at is null
+        or o.user_id = l.user_id and o.user_name is not null and o.deprovisioned_at is null
+    ) then null else user_name end
+  where source = $1 and user_id = $2`);
+
+/** Removes the userName of the user `$1` from the link of another source than `$2`, which takes over the userName. */
+export const yieldName = statement(
+  "update scim_user_links set user_name = null where user_id = $1 and source <> $2 and user_name is not null",
+);
+
+const conflicts: Record<string, string> = { email: "emails", username: "userName" };
+
+const throwUnique = onViolation({
+  scim_user_links_external_id_unique: () => notUnique("externalId"),
+  scim_user_links_user_name_unique: () => notUnique("userName"),
+});
+
+/** Names conflicts over values of accounts and links by their SCIM attributes. */
+export function asUniqueness(error: unknown): never {
+  const field = error instanceof DomainError && error.code === "CONFLICT" && error.details.validations?.[0]?.field;
+  if (field && conflicts[field]) throw notUnique(conflicts[field]);
+  return throwUnique(error);
+}

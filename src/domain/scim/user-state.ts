@@ -1,0 +1,84 @@
+import type { Context } from "../kernel/context.js";
+import { notFound } from "../kernel/errors.js";
+import { raw, sql } from "../kernel/sql.js";
+import { isUuid } from "../kernel/text.js";
+import { type FoundUser, lockUserWith } from "../users/users.js";
+import type { Values } from "./evaluate.js";
+import { versionMismatch } from "./faults.js";
+import type { Provisioner } from "./provisioner.js";
+import { groupsOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
+
+/** A user as SCIM clients of a source see it, and its account where a change has read it. */
+export interface ScimUser {
+  row: ScimUserRow;
+  account?: FoundUser;
+}
+
+/** A locked user. */
+export type LockedUser = Required<ScimUser>;
+
+/** What `scim_user_now` returns. */
+interface Now {
+  version: number;
+  /** The attributes that stand for the account, without a link. */
+  account: Values;
+  links: Array<{
+    source: string;
+    externalId: string | null;
+    userName: string | null;
+    attributes: Values;
+    isGone: boolean;
+  }>;
+}
+
+/** Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`. */
+export async function lockedUser(
+  ctx: Context,
+  { source }: Provisioner,
+  id: string,
+  ifMatch?: string | null,
+): Promise<LockedUser> {
+  if (!isUuid(id)) throw notFound();
+  const more = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups`;
+  type More = { scim: Now } & Pick<ScimUserRow, "groups">;
+  const { scim, groups, ...account } = await lockUserWith<More>(ctx, id, "user:update", more);
+  const own = scim.links.find((link) => link.source === source);
+  const named = scim.links.find(({ userName, isGone }) => userName !== null && !isGone);
+  if (account.isSystem || own?.isGone) throw notFound();
+  const { createdAt, updatedAt, username, email, name, status } = account;
+  const row = {
+    id: account.id,
+    createdAt,
+    updatedAt,
+    username,
+    email,
+    name,
+    status,
+    groups,
+    version: scim.version,
+    externalId: own?.externalId ?? null,
+    userName: named?.userName ?? username,
+    nameSource: named?.source ?? null,
+    attributes: own?.attributes ?? scim.account,
+  };
+  requireVersion(row, ifMatch);
+  return { account, row };
+}
+
+/** Throws if a resource has none of the versions. */
+export function requireVersion({ version }: { version: number }, ifMatch: string | null | undefined): void {
+  if (ifMatch != null && !hasVersion(version, ifMatch)) throw versionMismatch();
+}
+
+/** Whether tags separated by commas, or `*`, name a version. Compares weakly (RFC 9110 §8.8.3.2). */
+export const hasVersion = (version: number, tags: string): boolean =>
+  tags.split(",").some((tag) => {
+    const opaque = tag.trim().replace(/^W\//i, "");
+    return opaque === "*" || opaque === versionTag(version).slice(2);
+  });
+
+/** The attributes of a user that clients can write. */
+export function writable(ctx: Context, row: ScimUserRow): Values {
+  const { schemas: _, id: _id, meta: _meta, groups: _groups, ...rest } = userResource(ctx, row);
+  return rest;
+}
