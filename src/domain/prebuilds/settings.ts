@@ -1,9 +1,9 @@
-import type { Context } from "./kernel/context.js";
-import { diffOf } from "./audit/audit.js";
-import { authorize } from "./authorization/authorization.js";
-import { requireFeature } from "./entitlements/requirements.js";
-import { Problems } from "./kernel/errors.js";
-import { readSiteSetting, replaceSiteSetting, siteSetting } from "./deployment/site-settings.js";
+import type { Context } from "../kernel/context.js";
+import { diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { Problems } from "../kernel/errors.js";
+import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 
 /** Settings of prebuilt workspaces. */
 export interface PrebuildsSettings {

@@ -1,0 +1,97 @@
+import { reach, sees } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { lookup } from "../kernel/database.js";
+import { notFound, Problems } from "../kernel/errors.js";
+import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { findOrganization } from "../organizations/organizations.js";
+import { findUser } from "../users/users.js";
+import { jobColumns, type JobRow, type ProvisionerJobStatus, type ProvisionerJobType } from "./jobs.js";
+import { tagProblems } from "./tags.js";
+
+const jobById = lookup<JobRow & { ownerId: string }>(`
+  select ${jobColumns}, coalesce(w.owner_id, j.initiator_id) as "ownerId"
+  from provisioner_jobs j left join workspace_builds b on b.job_id = j.id left join workspaces w on w.id = b.workspace_id
+  where j.id = $1`);
+
+/** Finds a job. Its owner is the one of its workspace, or who started an import or dry run. Throws NOT_FOUND. */
+export async function findProvisionerJob(ctx: Context, id: string): Promise<JobRow> {
+  const job = await ctx.row(jobById, id);
+  if (!job || !sees(ctx.actor, "provisioner_job:read", job)) throw notFound();
+  return job;
+}
+
+/** The conditions of a list of jobs, all of which apply. */
+export interface JobFilter {
+  ids?: readonly string[] | null;
+  status?: readonly ProvisionerJobStatus[] | null;
+  type?: ProvisionerJobType | null;
+  /** Tags that the job has. */
+  tags?: Record<string, unknown> | null;
+  /** An id, a username, or `me`. */
+  initiator?: string | null;
+}
+
+export interface JobsQuery extends PageArguments {
+  /** An id, a name, or `default`. */
+  organization: string;
+  filter?: JobFilter | null;
+}
+
+const mostIds = 1000;
+
+/** Lists the jobs of an organization that the caller may read, newest first: all, or their own. */
+export async function listProvisionerJobs(
+  ctx: Context,
+  { organization: ref, filter, ...page }: JobsQuery,
+): Promise<Page<JobRow>> {
+  const { id: organizationId } = await findOrganization(ctx, ref);
+  const { ids, status, type, tags, initiator } = filter ?? {};
+  const problems = new Problems();
+  const range = readRange(page, { createdAt: "time" }, problems);
+  if ((ids?.length ?? 0) > mostIds) problems.add("filter.ids", `Must have at most ${mostIds} entries.`);
+  tagProblems(tags ?? {}, problems);
+  problems.throwIfAny();
+  const initiatorId = initiator ? (await findUser(ctx, initiator)).id : undefined;
+  const isReadable = readable(ctx, organizationId);
+  const matches = allOf(
+    sql`j.organization_id = ${organizationId}`,
+    isReadable,
+    given(ids, (some) => sql`j.id = any(${some}::uuid[])`),
+    given(status, (some) => sql`j.status = any(${some}::text[])`),
+    given(type, (one) => sql`j.type = ${one}`),
+    given(tags, (some) => sql`j.tags @> ${JSON.stringify(some)}::jsonb`),
+    given(initiatorId, (one) => sql`j.initiator_id = ${one}`),
+  );
+  const select = (beyond?: Sql) =>
+    sql`select ${raw(jobColumns)} from provisioner_jobs j where ${allOf(matches, beyond)}`;
+  return pageOf(range, await ctx.select<JobRow>(rowsIn(range, newestFirst(organizationId, isReadable), select)), {
+    cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
+    count: () => ctx.count(countUpTo(mostCounted, sql`select from provisioner_jobs j where ${matches}`)),
+  });
+}
+
+/** The condition that the caller may read the job `j`; absent if all of the organization. */
+function readable({ actor }: Context, organizationId: string): Sql | undefined {
+  const { everywhere, organizations, own } = reach(actor, "provisioner_job:read");
+  if (everywhere || organizations.includes(organizationId)) return undefined;
+  if (!own) return sql`false`;
+  const userId = userIdOf(actor) ?? null;
+  return sql`(j.workspace_build_id is null and j.initiator_id = ${userId} or j.id in (
+    select b.job_id from workspaces w join workspace_builds b on b.workspace_id = w.id where w.owner_id = ${userId}))`;
+}
+
+const newestFirst = (organizationId: string, isReadable: Sql | undefined): Order => ({
+  fixed: [{ column: sql`j.organization_id`, value: organizationId }],
+  keys: [
+    {
+      column: sql`j.created_at`,
+      ofPlace: (id) => sql`(select j.created_at from provisioner_jobs j where ${allOf(sql`j.id = ${id}`, isReadable)})`,
+    },
+  ],
+  id: sql`j.id`,
+  isDescending: true,
+});

@@ -1,0 +1,223 @@
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { badInput, conflict, conflictOn, onViolation, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { authorize } from "../authorization/authorization.js";
+import { auditedAs } from "../audit/audit.js";
+import { refuseForgottenKey } from "../encryption/keys.js";
+import { enqueueJob, priorities } from "../provisioners/enqueue.js";
+import { scoped } from "../provisioners/tags.js";
+import { parseDocument, type TemplateDocument } from "./documents.js";
+import { resolveParameters } from "./parameters.js";
+import { presetsByVersion, storePresets } from "./presets.js";
+import { documentsById, storeDocument } from "./stored-documents.js";
+import { lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
+import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
+import { findVersion, type FoundVersion } from "./versions.js";
+
+/** What a version is made of. */
+export interface VersionContent {
+  document: unknown;
+  variables?: VariableValue[] | null;
+}
+
+export interface CreateTemplateVersion extends VersionContent {
+  templateId: string;
+  /** Default: `v` and the number of the version. */
+  name?: string | null;
+  /** Whether it becomes the active version when it is imported. The first version always does. */
+  activate?: boolean | null;
+}
+
+/** Checked content. */
+export interface ReadContent {
+  document: TemplateDocument;
+  variables: ResolvedVariables;
+}
+
+const noVariables: ResolvedVariables = { values: [], missing: [] };
+
+/** Checks the content of a version; `undefined` if the document is faulty. Adds every fault to `problems`. */
+export function readContent(
+  { document: given, variables }: VersionContent,
+  problems: Problems,
+): ReadContent | undefined {
+  const document = parseDocument(given, problems);
+  const resolved = document ? resolveVariables(document, variables ?? [], problems) : noVariables;
+  return document && { document, variables: resolved };
+}
+
+const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Creates a version of a template, which is imported in the background. Returns its id. */
+export async function createTemplateVersion(ctx: Context, input: CreateTemplateVersion): Promise<string> {
+  const template = await lockTemplate(ctx, input.templateId, "template:update");
+  const { name, activate } = input;
+  const problems = new Problems();
+  if (name != null && !namePattern.test(name))
+    problems.add("name", "Must be 1 to 64 letters, digits, dots, hyphens and underscores.");
+  const content = readContent(input, problems);
+  problems.throwIfAny();
+  return addVersion(ctx, template, content!, { name: name ?? null, activates: activate ?? false });
+}
+
+interface VersionOptions {
+  name: string | null;
+  activates: boolean;
+}
+
+// A name that a version was given may be the next default one.
+const insertVersion = statement<{ name: string }>(`
+  with counted as (
+    update templates set version_count = version_count + 1, updated_at = now() where id = $2 returning version_count
+  )
+  insert into template_versions (id, created_at, updated_at, template_id, name, document_id, creator_id, job_id,
+    activates, variables_key_id, variables_nonce, variables_ciphertext, task_agent, task_app, has_external_agent)
+  select $1, now(), now(), $2, coalesce($3, (
+      select 'v' || n from generate_series(version_count, version_count + 1000) n
+      where not exists (select from template_versions where template_id = $2 and name = 'v' || n) order by n limit 1)),
+    $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+  from counted
+  returning name`);
+
+const throwTaken = onViolation({
+  template_versions_name_unique: () => conflictOn("name", "This name is in use."),
+});
+
+/** Adds a version to a locked template, and enqueues its import. Returns its id. */
+export async function addVersion(
+  ctx: Context,
+  template: Pick<TemplateRow, "id" | "name" | "organizationId">,
+  { document, variables }: ReadContent,
+  { name, activates }: VersionOptions,
+): Promise<string> {
+  const { userId } = requireUser(ctx.actor);
+  const [id, jobId] = [newId(), newId()];
+  const documentId = await storeDocument(ctx, template.organizationId, document);
+  const { keyId, nonce, ciphertext } =
+    sealVariables(ctx.services, { id, templateId: template.id }, variables.values) ?? {};
+  const { agent, app } = document.ai_task ?? {};
+  const isExternal = document.resources.some(({ agents }) => agents.some(({ external }) => external));
+  const values = [id, template.id, name, documentId, userId, jobId, activates, keyId, nonce, ciphertext];
+  const added = await ctx
+    .row(insertVersion, ...values, agent, app, isExternal)
+    .catch(refuseForgottenKey)
+    .catch(throwTaken);
+  await storePresets(ctx, id, document);
+  await enqueueImport(ctx, template.organizationId, { id, jobId, documentId, document, missing: variables.missing });
+  const diff = {
+    ...(variables.values.length > 0 && { variables: { new: "***" } }),
+    templateId: { new: template.id },
+  };
+  ctx.audit({
+    action: "create",
+    ...auditedAs("template_version", id, `${template.name}/${added!.name}`, template.organizationId),
+    diff,
+  });
+  return id;
+}
+
+interface Import {
+  id: string;
+  jobId: string;
+  documentId: string;
+  document: TemplateDocument;
+  /** The variables that lack a value. */
+  missing: readonly string[];
+}
+
+async function enqueueImport(ctx: Context, organizationId: string, version: Import): Promise<void> {
+  const { userId } = requireUser(ctx.actor);
+  const { id, jobId, documentId, document, missing } = version;
+  const error = `The template requires values of these variables: ${missing.join(", ")}.`;
+  await enqueueJob(ctx, {
+    id: jobId,
+    organizationId,
+    type: "template_version_import",
+    provisioner: document.provisioner,
+    tags: scoped(document.tags, userId),
+    initiatorId: userId,
+    documentId,
+    templateVersionId: id,
+    priority: priorities.people,
+    ...(missing.length > 0 && { failed: { error, errorCode: "REQUIRED_TEMPLATE_VARIABLES" } }),
+  });
+}
+
+/** Finds a version and locks its template. Throws FORBIDDEN for callers who may not change the template. */
+async function lockVersion(ctx: Context, id: string): Promise<{ template: TemplateRow; version: FoundVersion }> {
+  const { templateId } = await findVersion(ctx, id);
+  const template = await lockTemplate(ctx, templateId, "template:update");
+  // What was read before the lock may have changed.
+  return { template, version: await findVersion(ctx, id) };
+}
+
+const activate = statement("update templates set active_version_id = $2, updated_at = now() where id = $1");
+
+/** Makes a version the one of new workspaces. Returns the id of the template. */
+export async function setActiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
+  const { template, version } = await lockVersion(ctx, versionId);
+  const problem = version.archivedAt !== null ? "Is archived." : version.isImported ? undefined : "Is not imported.";
+  if (problem !== undefined) throw badInput([{ field: "templateVersionId", detail: problem }]);
+  if (template.activeVersionId === version.id) return template.id;
+  await ctx.rows(activate, template.id, version.id);
+  const diff = { activeVersionId: { old: template.activeVersionId, new: version.id } };
+  ctx.audit({ action: "update", ...ofTemplate(template), diff });
+  return template.id;
+}
+
+const archive = statement("update template_versions set archived_at = now(), updated_at = now() where id = $1");
+
+/** Archives a version: no workspace can be created from it any more. Returns its id. */
+export async function archiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
+  const { template, version } = await lockVersion(ctx, versionId);
+  if (template.activeVersionId === version.id) throw conflict("The active version cannot be archived.");
+  if (version.archivedAt !== null) return version.id;
+  await ctx.rows(archive, version.id);
+  const label = `${template.name}/${version.name}`;
+  ctx.audit({
+    action: "update",
+    ...auditedAs("template_version", version.id, label, template.organizationId),
+    diff: { archived: { old: false, new: true } },
+  });
+  return version.id;
+}
+
+export interface DryRunTemplateVersion {
+  templateVersionId: string;
+  presetId?: string | null;
+  parameters?: Array<{ name: string; value: string }> | null;
+}
+
+/** Lets a daemon plan a start with these parameters, without a workspace. Returns the id of the job. */
+export async function dryRunTemplateVersion(ctx: Context, input: DryRunTemplateVersion): Promise<string> {
+  const { userId } = requireUser(ctx.actor);
+  const version = await findVersion(ctx, input.templateVersionId);
+  authorize(ctx.actor, "template:update", version);
+  const [document, presets] = await Promise.all([
+    ctx.load(documentsById, version.documentId),
+    ctx.load(presetsByVersion, version.id),
+  ]);
+  const problems = new Problems();
+  problems.add("templateVersionId", version.isImported ? undefined : "Is not imported.");
+  const preset = input.presetId ? presets.find(({ id }) => id === input.presetId) : undefined;
+  problems.add("presetId", input.presetId && !preset ? "Must be a preset of the version." : undefined);
+  const given = input.parameters ?? [];
+  const parameters = resolveParameters(document, { given, ...(preset && { preset }) }, problems);
+  problems.throwIfAny();
+  const { organizationId, documentId, id: templateVersionId } = version;
+  const jobId = await enqueueJob(ctx, {
+    organizationId,
+    type: "template_version_dry_run",
+    provisioner: document.provisioner,
+    tags: scoped(document.tags, userId),
+    initiatorId: userId,
+    documentId,
+    templateVersionId,
+    parameters,
+    priority: priorities.people,
+  });
+  ctx.audit({ action: "create", ...auditedAs("provisioner_job", jobId, "template_version_dry_run", organizationId) });
+  return jobId;
+}

@@ -1,0 +1,142 @@
+import { authorize } from "../authorization/authorization.js";
+import { requireUser } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { conflict, notFound, Problems } from "../kernel/errors.js";
+import { type JobRow, jobColumns } from "../provisioners/jobs.js";
+import { jobEnded } from "../provisioners/outcomes.js";
+import { resolveParameters } from "../templates/parameters.js";
+import { announceBuild } from "./build-events.js";
+import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
+import { readPreset, readVersion, versionToStart } from "./versions.js";
+import { type FoundWorkspace, lockWorkspace } from "./workspaces.js";
+
+/** The reasons that clients give for a start. */
+export const StartReason = {
+  DASHBOARD: BuildReason.DASHBOARD,
+  CLI: BuildReason.CLI,
+  SSH_CONNECTION: BuildReason.SSH_CONNECTION,
+  VSCODE_CONNECTION: BuildReason.VSCODE_CONNECTION,
+  JETBRAINS_CONNECTION: BuildReason.JETBRAINS_CONNECTION,
+} as const;
+export type StartReason = (typeof StartReason)[keyof typeof StartReason];
+
+/** The value of a parameter, as text. */
+export interface ParameterValue {
+  name: string;
+  value: string;
+}
+
+/** What a start uses. Absent values are those of the previous build. */
+export interface StartOptions {
+  templateVersionId?: string | null;
+  presetId?: string | null;
+  parameters?: ParameterValue[] | null;
+  reason?: BuildReason | null;
+}
+
+export interface StartWorkspace extends StartOptions {
+  /** Id, or `<owner>/<name>`. */
+  workspace: string;
+  reason?: StartReason | null;
+}
+
+/** The workspace of a mutation, and the build that it created. */
+export interface Built {
+  workspaceId: string;
+  buildId: string;
+}
+
+const built = ({ id, workspaceId }: BuildRow): Built => ({ workspaceId, buildId: id });
+
+/** Starts a workspace. Throws CONFLICT if it runs, is dormant, or has a build that has not ended. */
+export async function startWorkspace(ctx: Context, { workspace: ref, ...options }: StartWorkspace): Promise<Built> {
+  const workspace = await lockWorkspace(ctx, ref, "start");
+  return built(await startLocked(ctx, workspace, options));
+}
+
+/** `startWorkspace` for a workspace that the caller has locked, and for any reason. */
+export async function startLocked(ctx: Context, workspace: FoundWorkspace, options: StartOptions): Promise<BuildRow> {
+  const { userId: initiatorId } = requireUser(ctx.actor);
+  requireNoOpenBuild(workspace);
+  if (workspace.dormantAt !== null) throw conflict("The workspace is dormant. Activate it first.");
+  if (workspace.latestStatus === "running") throw conflict("The workspace is already running.");
+  const previous = await latestBuildOf(ctx, workspace);
+  if (!previous) throw notFound();
+
+  const problems = new Problems();
+  const { templateId } = workspace;
+  const wanted = { templateId, previousId: previous.versionId, chosenId: options.templateVersionId };
+  const version = await versionToStart(ctx, wanted, problems);
+  const preset = version ? await readPreset(ctx, options.presetId, version, problems) : null;
+  const sources = { given: options.parameters, preset, previous: previous.parameters };
+  const parameters = version && resolveParameters(version.document, sources, problems);
+  problems.throwIfAny();
+  const build = await createBuild(ctx, workspace, {
+    transition: "start",
+    reason: options.reason ?? "initiator",
+    initiatorId,
+    versionId: version!.id,
+    ...(preset && { presetId: preset.id }),
+    parameters: parameters!,
+  });
+  if (version!.id !== previous.versionId) {
+    const event = options.templateVersionId ? "manuallyUpdated" : "updatedAutomatically";
+    await announceBuild(ctx, event, workspace, version!);
+  }
+  return build;
+}
+
+/** Stops a workspace. Throws CONFLICT if it is stopped, or has a build that has not ended. */
+export async function stopWorkspace(ctx: Context, ref: string): Promise<Built> {
+  return built(await stopLocked(ctx, await lockWorkspace(ctx, ref, "stop"), "initiator"));
+}
+
+/** `stopWorkspace` for a workspace that the caller has locked, and for any reason. */
+export function stopLocked(ctx: Context, workspace: FoundWorkspace, reason: BuildReason): Promise<BuildRow> {
+  const { userId: initiatorId } = requireUser(ctx.actor);
+  requireNoOpenBuild(workspace);
+  if (workspace.latestStatus === "stopped") throw conflict("The workspace is already stopped.");
+  return createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
+}
+
+export interface DeleteWorkspace {
+  /** Id, or `<owner>/<name>`. */
+  workspace: string;
+  /** Whether to delete it without a daemon, which leaves behind what daemons have created. */
+  orphan?: boolean | null;
+}
+
+const complete = statement<JobRow>(`
+  update provisioner_jobs j set status = 'succeeded', started_at = now(), completed_at = now()
+  where j.id = $1 returning ${jobColumns}`);
+
+/**
+ * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build has
+ * not ended, FORBIDDEN for orphans unless the caller may update the template.
+ */
+export async function deleteWorkspace(ctx: Context, { workspace: ref, orphan }: DeleteWorkspace): Promise<Built> {
+  const workspace = await lockWorkspace(ctx, ref, "delete");
+  const build = await deleteLocked(ctx, workspace, orphan ?? false);
+  return built(build);
+}
+
+/** `deleteWorkspace` for a workspace that the caller has locked. */
+export async function deleteLocked(ctx: Context, workspace: FoundWorkspace, isOrphan: boolean): Promise<BuildRow> {
+  const { userId: initiatorId } = requireUser(ctx.actor);
+  if (isOrphan) await requireTemplateUpdate(ctx, workspace);
+  const build = await createBuild(ctx, workspace, { transition: "delete", reason: "initiator", initiatorId });
+  if (isOrphan) {
+    const job = await ctx.row(complete, build.jobId);
+    await jobEnded(ctx, job!, "succeeded", "pending");
+  }
+  return build;
+}
+
+async function requireTemplateUpdate(ctx: Context, workspace: FoundWorkspace): Promise<void> {
+  requireNoOpenBuild(workspace);
+  const previous = await latestBuildOf(ctx, workspace);
+  const version = previous && (await readVersion(ctx, previous.versionId));
+  if (!version) throw notFound();
+  authorize(ctx.actor, "template:update", version);
+}

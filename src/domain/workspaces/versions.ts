@@ -1,0 +1,107 @@
+import { authorize, may } from "../authorization/authorization.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { lookup } from "../kernel/database.js";
+import { forbidden, notFound, type Problems } from "../kernel/errors.js";
+import { aclOf, type AclRole } from "../templates/access.js";
+import type { TemplateDocument } from "../templates/documents.js";
+
+/** A template version that builds use, with its template, and what the policy reads of it. */
+export interface BuildVersion {
+  id: string;
+  name: string;
+  document: TemplateDocument;
+  isImported: boolean;
+  archivedAt: string | null;
+  templateId: string;
+  templateName: string;
+  organizationId: string;
+  activeVersionId: string | null;
+  requireActiveVersion: boolean;
+  /** The role of the caller in the access list of the template. */
+  acl: AclRole | null;
+}
+
+const byId = lookup<BuildVersion>(`
+  select v.id, v.name, d.content as document, v.is_imported as "isImported", v.archived_at as "archivedAt",
+    t.id as "templateId", t.name as "templateName", t.organization_id as "organizationId",
+    t.active_version_id as "activeVersionId", t.require_active_version as "requireActiveVersion", ${aclOf("$2")} as acl
+  from template_versions v join templates t on t.id = v.template_id join template_documents d on d.id = v.document_id
+  where v.id = $1`);
+
+/** Reads a version. Checks no permission. */
+export const readVersion = (ctx: Context, id: string): Promise<BuildVersion | undefined> =>
+  ctx.row(byId, id, userIdOf(ctx.actor) ?? null);
+
+/** Returns why new builds cannot use a version; `undefined` if they can. */
+export function versionProblem({ isImported, archivedAt }: BuildVersion): string | undefined {
+  if (!isImported) return "The template version is not imported.";
+  return archivedAt === null ? undefined : "The template version is archived.";
+}
+
+/** Throws FORBIDDEN if the template requires its active version of the caller, and this is another one. */
+export function requireAllowed({ actor }: Context, version: BuildVersion): void {
+  if (isAllowed({ actor }, version)) return;
+  throw forbidden("The template requires its active version.");
+}
+
+const isAllowed = ({ actor }: Pick<Context, "actor">, version: BuildVersion): boolean =>
+  !version.requireActiveVersion || version.activeVersionId === version.id || may(actor, "template:update", version);
+
+/** Which version the next start of a workspace uses. */
+export interface WantedVersion {
+  templateId: string;
+  /** The version of the previous build. */
+  previousId: string;
+  /** The version that the caller chose. */
+  chosenId?: string | null;
+}
+
+/**
+ * Chooses the version of the next start of a workspace: the given one, or that of the previous build. Plain users of
+ * templates that require it start the active one. Adds a fault of `templateVersionId`, and returns `undefined`, for a
+ * version that cannot be used. Throws FORBIDDEN for a version that the caller may not choose.
+ */
+export async function versionToStart(
+  ctx: Context,
+  { templateId, previousId, chosenId }: WantedVersion,
+  problems: Problems,
+): Promise<BuildVersion | undefined> {
+  const wanted = await readVersion(ctx, chosenId ?? previousId);
+  if (!wanted || wanted.templateId !== templateId) {
+    problems.add("templateVersionId", "Must be a version of the template of the workspace.");
+    return undefined;
+  }
+  if (chosenId) requireAllowed(ctx, wanted);
+  const isForced = !chosenId && wanted.activeVersionId !== null && !isAllowed(ctx, wanted);
+  const version = isForced ? await readVersion(ctx, wanted.activeVersionId!) : wanted;
+  if (!version) throw notFound();
+  if (version.id === previousId) return version;
+  authorize(ctx.actor, "template:use", version);
+  const problem = versionProblem(version);
+  problems.add("templateVersionId", problem);
+  return problem === undefined ? version : undefined;
+}
+
+/** A preset, from which the values of parameters are taken. */
+export interface ChosenPreset {
+  id: string;
+  parameters: Record<string, string>;
+}
+
+const presetById = lookup<ChosenPreset>(
+  "select id, parameters from template_presets where id = $1 and version_id = $2",
+);
+
+/** Reads the preset that the caller chose. Adds a fault of `presetId` if the version does not have it. */
+export async function readPreset(
+  ctx: Context,
+  id: string | null | undefined,
+  { id: versionId }: BuildVersion,
+  problems: Problems,
+): Promise<ChosenPreset | null> {
+  if (id == null) return null;
+  const preset = await ctx.row(presetById, id, versionId);
+  if (!preset) problems.add("presetId", "Must be a preset of the template version.");
+  return preset ?? null;
+}

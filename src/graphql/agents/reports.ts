@@ -1,0 +1,223 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { AgentLifecycle, agentsById, type AgentRow } from "../../domain/agents/agents.js";
+import { AppHealth, AppState } from "../../domain/agents/apps.js";
+import {
+  type AppStatusOfAgent,
+  type AppStatusReport,
+  reportAppHealth,
+  reportAppStatus,
+} from "../../domain/agents/app-reports.js";
+import {
+  type AgentResources,
+  type AgentStartup,
+  disconnectAgent,
+  heartbeatAgent,
+  reportAgentLifecycle,
+  reportAgentResources,
+  reportAgentStartup,
+} from "../../domain/agents/reports.js";
+import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { OpenTo } from "../engine/access.js";
+import { BigInt, DateTime, UUID } from "../engine/scalars.js";
+import { WorkspaceAgentType } from "./agents.js";
+import { AgentSubsystem } from "./kinds.js";
+
+/** The states of apps as programs report them. */
+const ReportedAppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILURE: "failed" } as const;
+
+registerEnumType(ReportedAppState, {
+  name: "ReportedAppState",
+  description: "What a program in a workspace app does, as it reports it.",
+  valuesConfig: {
+    WORKING: { description: "It works." },
+    IDLE: { description: "It waits for input." },
+    COMPLETE: { description: "It has completed its work." },
+    FAILURE: { description: "It could not complete its work. Read back as FAILED." },
+  },
+});
+
+/** Payload of mutations of an agent. Holds its ID; the agent is read in the transaction of the mutation. */
+@ObjectType()
+abstract class ReportedAgent {
+  agentId!: string;
+
+  @Field(() => WorkspaceAgentType, { description: "The agent after the report." })
+  agent(@Ctx() ctx: Context): Promise<AgentRow | undefined> {
+    return ctx.load(agentsById, this.agentId);
+  }
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `agentHeartbeat`." })
+class AgentHeartbeatPayload {
+  @Field(() => Boolean, {
+    description: "Whether the agent must end, because a stop or a deletion of the workspace has begun.",
+  })
+  shutdown!: boolean;
+}
+
+@InputType({ description: "Input of `reportAgentStartup`." })
+class ReportAgentStartupInput implements AgentStartup {
+  @Field(() => String, { description: "Version of the program, at most 64 characters." }) version!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "Version of the interface that it uses, at most 16 characters. Default: empty.",
+  })
+  apiVersion?: string | null;
+  @Field(() => String, { description: "Its working directory, at most 4096 characters." }) expandedDirectory!: string;
+  @Field(() => [AgentSubsystem], { nullable: true, description: "Parts of its environment. Default: none." })
+  subsystems?: AgentSubsystem[] | null;
+}
+
+@InputType({ description: "Input of `reportAgentLifecycle`." })
+class ReportAgentLifecycleInput {
+  @Field(() => AgentLifecycle, { description: "The state: a later one than before, or STARTING." })
+  state!: AgentLifecycle;
+}
+
+@InputType({ description: "Health of an app of the calling agent." })
+class ReportedAppHealthInput {
+  @Field(() => String, { description: "Slug of the app." }) slug!: string;
+  @Field(() => AppHealth, { description: "Its health; not DISABLED. Ignored for apps without a health check." })
+  health!: AppHealth;
+}
+
+@InputType({ description: "Input of `reportAppHealth`." })
+class ReportAppHealthInput {
+  @Field(() => [ReportedAppHealthInput], { description: "The apps, at most 50." }) apps!: ReportedAppHealthInput[];
+}
+
+@InputType({ description: "Input of `reportAppStatus`." })
+class ReportAppStatusInput implements AppStatusReport {
+  @Field(() => String, { description: "Slug of an app of the agent." }) appSlug!: string;
+  @Field(() => ReportedAppState, { description: "What the program does." }) state!: AppState;
+  @Field(() => String, { description: "Message for people, at most 160 bytes; may be empty." }) message!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "URI of what the message is about: http, https or file, at most 2048 bytes. Default: none.",
+  })
+  uri?: string | null;
+}
+
+@InputType({ description: "Input of `reportScriptResult`." })
+class ReportScriptResultInput implements ScriptResult {
+  @Field(() => UUID, { description: "ID of a script of the agent." }) scriptId!: string;
+  @Field(() => Int, { description: "Exit code of the script." }) exitCode!: number;
+  @Field(() => ScriptStatus, { description: "How the run ended." }) status!: ScriptStatus;
+  @Field(() => DateTime, { nullable: true, description: "When the run began." }) startedAt?: string | null;
+  @Field(() => DateTime, { nullable: true, description: "When the run ended." }) endedAt?: string | null;
+}
+
+@InputType({ description: "Input of `reportAgentResources`. Absent values are unknown." })
+class ReportAgentResourcesInput implements AgentResources {
+  @Field(() => BigInt, { nullable: true, description: "Memory in use, in bytes." }) memoryUsedBytes?: number | null;
+  @Field(() => BigInt, { nullable: true, description: "All memory, in bytes." }) memoryTotalBytes?: number | null;
+  @Field(() => BigInt, { nullable: true, description: "Disk space in use, in bytes." }) diskUsedBytes?: number | null;
+  @Field(() => BigInt, { nullable: true, description: "All disk space, in bytes." }) diskTotalBytes?: number | null;
+}
+
+@ObjectType({ description: "Payload of `reportAgentStartup`." })
+class ReportAgentStartupPayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `reportAgentLifecycle`." })
+class ReportAgentLifecyclePayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `reportAppHealth`." })
+class ReportAppHealthPayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `reportAppStatus`." })
+class ReportAppStatusPayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `reportScriptResult`." })
+class ReportScriptResultPayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `reportAgentResources`." })
+class ReportAgentResourcesPayload extends ReportedAgent {}
+
+@ObjectType({ description: "Payload of `disconnectAgent`." })
+class DisconnectAgentPayload extends ReportedAgent {}
+
+/** What the payloads hold. */
+type Reported = Promise<{ agentId: string }>;
+
+@Resolver()
+export class AgentReportsResolver {
+  @OpenTo("agent")
+  @Mutation(() => AgentHeartbeatPayload, {
+    description: "Records that the calling agent is connected. To be called every 10 seconds.",
+  })
+  async agentHeartbeat(@Ctx() ctx: Context): Promise<AgentHeartbeatPayload> {
+    return { shutdown: await heartbeatAgent(ctx) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportAgentStartupPayload, { description: "Records what the calling agent is, when it starts." })
+  async reportAgentStartup(
+    @Arg("input", () => ReportAgentStartupInput, { description: "The agent." }) input: ReportAgentStartupInput,
+    @Ctx() ctx: Context,
+  ): Reported {
+    return { agentId: await reportAgentStartup(ctx, input) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportAgentLifecyclePayload, {
+    description:
+      "Records the state of the calling agent. Fails with CONFLICT for an earlier state than the current one.",
+  })
+  async reportAgentLifecycle(
+    @Arg("input", () => ReportAgentLifecycleInput, { description: "The state." }) { state }: ReportAgentLifecycleInput,
+    @Ctx() ctx: Context,
+  ): Reported {
+    return { agentId: await reportAgentLifecycle(ctx, state) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportAppHealthPayload, { description: "Records the health of apps of the calling agent." })
+  async reportAppHealth(
+    @Arg("input", () => ReportAppHealthInput, { description: "The apps." }) { apps }: ReportAppHealthInput,
+    @Ctx() ctx: Context,
+  ): Reported {
+    return { agentId: await reportAppHealth(ctx, apps) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportAppStatusPayload, {
+    description:
+      "Records what a program does in an app of the calling agent. Work moves the deadline of the workspace.",
+  })
+  reportAppStatus(
+    @Arg("input", () => ReportAppStatusInput, { description: "The status." }) input: ReportAppStatusInput,
+    @Ctx() ctx: Context,
+  ): Promise<AppStatusOfAgent> {
+    return reportAppStatus(ctx, input);
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportScriptResultPayload, { description: "Records the result of a script of the calling agent." })
+  async reportScriptResult(
+    @Arg("input", () => ReportScriptResultInput, { description: "The result." }) input: ReportScriptResultInput,
+    @Ctx() ctx: Context,
+  ): Reported {
+    return { agentId: await reportScriptResult(ctx, input) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => ReportAgentResourcesPayload, {
+    description: "Records memory and disk of the machine of the calling agent.",
+  })
+  async reportAgentResources(
+    @Arg("input", () => ReportAgentResourcesInput, { description: "Memory and disk." })
+    input: ReportAgentResourcesInput,
+    @Ctx() ctx: Context,
+  ): Reported {
+    return { agentId: await reportAgentResources(ctx, input) };
+  }
+
+  @OpenTo("agent")
+  @Mutation(() => DisconnectAgentPayload, {
+    description: "Records that the calling agent ends its connection. The next heartbeat begins another.",
+  })
+  async disconnectAgent(@Ctx() ctx: Context): Reported {
+    return { agentId: await disconnectAgent(ctx) };
+  }
+}

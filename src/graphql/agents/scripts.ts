@@ -1,0 +1,51 @@
+import { Field, Int, ObjectType, registerEnumType } from "type-graphql";
+import { type LogSource, type ScriptRow, ScriptStatus } from "../../domain/agents/scripts.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+
+registerEnumType(ScriptStatus, {
+  name: "ScriptStatus",
+  description: "How the last run of a script ended.",
+  valuesConfig: {
+    OK: { description: "It exited with 0." },
+    EXIT_FAILURE: { description: "It exited with another code." },
+    TIMED_OUT: { description: "It was ended because it took longer than its timeout." },
+    PIPES_LEFT_OPEN: { description: "It exited, but its children kept its output open." },
+  },
+});
+
+@ObjectType("WorkspaceScript", { simpleResolvers: true, description: "A script that an agent runs." })
+export class WorkspaceScriptType implements Omit<ScriptRow, "agentId"> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
+  @Field(() => String, { description: "Display name." }) displayName!: string;
+  @Field(() => String, { description: "Text of the script." }) script!: string;
+  @Field(() => String, { description: "When it runs, as the five fields of cron; empty if not by time." })
+  cron!: string;
+  @Field(() => String, { description: "File that receives its output; may be empty." }) logPath!: string;
+  @Field(() => UUID, { description: "ID of its lines in the log of the agent." }) logSourceId!: string;
+  @Field(() => Boolean, { description: "Whether it runs when the workspace starts." }) runOnStart!: boolean;
+  @Field(() => Boolean, { description: "Whether it runs when the workspace stops." }) runOnStop!: boolean;
+  @Field(() => Boolean, { description: "Whether users cannot sign in to the workspace before it ended." })
+  startBlocksLogin!: boolean;
+  @Field(() => Int, { description: "Seconds after which a run is ended; 0 for no limit." }) timeout!: number;
+  @Field(() => Int, { nullable: true, description: "Exit code of the last run; null before the first." })
+  exitCode!: number | null;
+  @Field(() => ScriptStatus, { nullable: true, description: "How the last run ended; null before the first." })
+  status!: ScriptStatus | null;
+  @Field(() => DateTime, { nullable: true, description: "When the last run began, by the clock of the agent." })
+  startedAt!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "When the last run ended, by the clock of the agent." })
+  endedAt!: string | null;
+}
+
+@ObjectType("WorkspaceAgentLogSource", {
+  simpleResolvers: true,
+  description: "What writes to the log of an agent: the agent itself, or one of its scripts.",
+})
+export class WorkspaceAgentLogSourceType implements LogSource {
+  @Field(() => UUID, { description: "ID of its lines." }) id!: string;
+  @Field(() => DateTime, { description: "When it was created." }) createdAt!: string;
+  @Field(() => UUID, { description: "ID of the agent." }) agentId!: string;
+  @Field(() => String, { description: "`Agent`, or the display name of the script." }) displayName!: string;
+  @Field(() => String, { description: "URL of an icon. Always empty." }) icon!: string;
+}

@@ -1,0 +1,89 @@
+import { createUnionType, Field, Int, ObjectType } from "type-graphql";
+import type { AssignedJob, Assignment } from "../../domain/provisioners/assignment.js";
+import { ProvisionerJobType } from "../../domain/provisioners/jobs.js";
+import type { VariableValue } from "../../domain/templates/variables.js";
+import { CountsAs } from "../engine/access.js";
+import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";
+import { WorkspaceTransition } from "../workspaces/transitions.js";
+import "./jobs.js";
+
+@ObjectType("AssignedValue", { simpleResolvers: true, description: "A variable or a parameter with its value." })
+class AssignedValueType implements VariableValue {
+  @Field(() => String, { description: "Its name." }) name!: string;
+  @Field(() => String, { description: "Its value as text." }) value!: string;
+}
+
+@ObjectType("AssignedOwner", { simpleResolvers: true, description: "The owner of the workspace of a job." })
+class AssignedOwnerType {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Username." }) username!: string;
+}
+
+@ObjectType("AssignedWorkspace", { simpleResolvers: true, description: "The workspace of a job." })
+class AssignedWorkspaceType {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Its name." }) name!: string;
+  @Field(() => AssignedOwnerType, { description: "Its owner." }) owner!: AssignedOwnerType;
+}
+
+@ObjectType("AssignedTask", { simpleResolvers: true, description: "The task of the workspace of a job." })
+class AssignedTaskType {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Its first prompt." }) prompt!: string;
+}
+
+@ObjectType("ProvisionerAssignment", { simpleResolvers: true, description: "What a daemon needs for a job." })
+class ProvisionerAssignmentType implements Assignment {
+  @Field(() => JSONObject, { description: "The template document, with all defaults." }) document!: unknown;
+  @CountsAs(20)
+  @Field(() => [AssignedValueType], { description: "Variables of the template, in the order of the document. Secret." })
+  variables!: AssignedValueType[];
+  @CountsAs(20)
+  @Field(() => [AssignedValueType], { description: "Parameters of the build; defaults for imports." })
+  parameters!: AssignedValueType[];
+  @Field(() => WorkspaceTransition, { description: "What to do; START for imports and dry runs." })
+  transition!: WorkspaceTransition;
+  @Field(() => Int, { nullable: true, description: "Number of the build; null for other jobs." })
+  buildNumber!: number | null;
+  @Field(() => Boolean, { description: "Whether the build hands a prebuilt workspace to its owner." }) claim!: boolean;
+  @Field(() => JSONObject, { nullable: true, description: "What the last build left for the next; null if nothing." })
+  state!: unknown;
+  @Field(() => Url, { description: "URL of this server for agents." }) accessUrl!: string;
+  @Field(() => AssignedWorkspaceType, { nullable: true, description: "The workspace of a build; null for other jobs." })
+  workspace!: AssignedWorkspaceType | null;
+  @Field(() => AssignedTaskType, { nullable: true, description: "The task of the workspace; null if it has none." })
+  task!: AssignedTaskType | null;
+}
+
+@ObjectType("ProvisionerJobAssigned", { simpleResolvers: true, description: "The daemon gets a job." })
+class ProvisionerJobAssigned implements AssignedJob {
+  @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
+  @Field(() => String, { description: "Token with which the daemon reports on the job." }) lease!: string;
+  @Field(() => DateTime, { description: "Until when the daemon must accept the job." }) expiresAt!: string;
+  @Field(() => ProvisionerJobType, { description: "What it does." }) type!: ProvisionerJobType;
+  @Field(() => JSONObject, { description: "Its tags, values by key." }) tags!: Record<string, string>;
+  @Field(() => ProvisionerAssignmentType, { description: "What the daemon needs for it." })
+  assignment!: ProvisionerAssignmentType;
+}
+
+@ObjectType("ProvisionerJobCancelRequested", {
+  simpleResolvers: true,
+  description: "The daemon must stop a job, and then end it with `failProvisionerJob`.",
+})
+class ProvisionerJobCancelRequested {
+  @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
+}
+
+@ObjectType("ProvisionerDrainRequested", {
+  simpleResolvers: true,
+  description: "The server closes the socket soon: the daemon must connect again. Its jobs go on.",
+})
+class ProvisionerDrainRequested {
+  @Field(() => String, { description: "Why, in a sentence." }) reason!: string;
+}
+
+export const ProvisionerWorkEvent = createUnionType({
+  name: "ProvisionerWorkEvent",
+  description: "An event for a provisioner daemon.",
+  types: () => [ProvisionerJobAssigned, ProvisionerJobCancelRequested, ProvisionerDrainRequested] as const,
+});

@@ -1,0 +1,207 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  type CompleteProvisionerJob,
+  completeProvisionerJob,
+  type Ended,
+  type FailProvisionerJob,
+  failProvisionerJob,
+} from "../../domain/provisioners/completion.js";
+import { JobErrorCode, type JobOutcome, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
+import { acceptProvisionerJob, type Leased } from "../../domain/provisioners/leases.js";
+import {
+  type JobProgress,
+  type LogEntry,
+  ProvisionerLogLevel,
+  ProvisionerLogSource,
+  type UpdateProvisionerJob,
+  updateProvisionerJob,
+} from "../../domain/provisioners/logs.js";
+import { type ReportProvisionerResources, reportProvisionerResources } from "../../domain/provisioners/reports.js";
+import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
+import type { StoredResources } from "../../domain/workspaces/reported.js";
+import { CountsAs, OpenTo } from "../engine/access.js";
+import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
+import { ProvisionerWorkEvent } from "./assignments.js";
+import "./logs.js";
+
+@InputType()
+abstract class LeasedInput implements Leased {
+  @Field(() => UUID, { description: "ID of the job." }) jobId!: string;
+  @Field(() => String, { description: "Lease of the job, from its assignment." }) lease!: string;
+}
+
+@InputType({ description: "Input of `acceptProvisionerJob`." })
+class AcceptProvisionerJobInput extends LeasedInput {}
+
+@InputType("LogEntryInput", { description: "A line for the log of a provisioner job." })
+class LogEntryInput implements LogEntry {
+  @Field(() => Int, {
+    description: "Number of the line, from 1, in ascending order. Lines up to the last known number are skipped.",
+  })
+  sequence!: number;
+  @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
+  @Field(() => ProvisionerLogLevel, { description: "Its weight." }) level!: ProvisionerLogLevel;
+  @Field(() => ProvisionerLogSource, { description: "What wrote it." }) source!: ProvisionerLogSource;
+  @Field(() => String, { description: "The step of the job, at most 128 characters." }) stage!: string;
+  @Field(() => String, { description: "The text, at most 4096 bytes." }) output!: string;
+}
+
+@InputType({ description: "Input of `updateProvisionerJob`." })
+class UpdateProvisionerJobInput extends LeasedInput implements UpdateProvisionerJob {
+  @Field(() => [LogEntryInput], { nullable: true, description: "Lines for the log, at most 100." })
+  logs?: LogEntryInput[] | null;
+}
+
+@InputType({ description: "Input of `reportProvisionerResources`." })
+class ReportProvisionerResourcesInput extends LeasedInput implements ReportProvisionerResources {
+  @Field(() => [JSONObject], {
+    description: "The resources of the document for the transition, with all references replaced.",
+  })
+  resources!: Array<Record<string, unknown>>;
+}
+
+@InputType({ description: "Input of `completeProvisionerJob`." })
+class CompleteProvisionerJobInput extends LeasedInput implements CompleteProvisionerJob {
+  @Field(() => JSONObject, {
+    nullable: true,
+    description: "What the next build of the workspace receives, at most 256 KiB of JSON. Builds only.",
+  })
+  state?: unknown;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether all builds of the workspace go to this daemon until a stop or a deletion succeeds.",
+  })
+  pin?: boolean | null;
+}
+
+@InputType({ description: "Input of `failProvisionerJob`." })
+class FailProvisionerJobInput extends LeasedInput implements FailProvisionerJob {
+  @Field(() => String, { description: "What went wrong, at most 4096 bytes. Shown to users." }) error!: string;
+  @Field(() => JobErrorCode, { nullable: true, description: "Machine-readable reason." })
+  errorCode?: JobErrorCode | null;
+  @Field(() => JSONObject, { nullable: true, description: "As for `completeProvisionerJob`." }) state?: unknown;
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether the job was stopped because its cancellation was requested.",
+  })
+  canceled?: boolean | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `acceptProvisionerJob`." })
+class AcceptProvisionerJobPayload {
+  @Field(() => DateTime, { description: "When the lease expires, unless it is renewed." }) expiresAt!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `updateProvisionerJob`." })
+class UpdateProvisionerJobPayload implements Omit<JobProgress, "id"> {
+  @Field(() => DateTime, { description: "When the lease expires, unless it is renewed." }) expiresAt!: string;
+  @Field(() => Boolean, { description: "Whether the daemon must stop the job." }) cancelRequested!: boolean;
+  @Field(() => Boolean, { description: "Whether the log is full: further lines are dropped." })
+  logsOverflowed!: boolean;
+}
+
+@ObjectType("ReportedAgent", { simpleResolvers: true, description: "An agent among reported resources." })
+class ReportedAgentType {
+  @Field(() => String, { description: "Name of the agent." }) name!: string;
+  @Field(() => UUID, { description: "ID of the agent." }) agentId!: string;
+  @Field(() => Boolean, { description: "Whether it runs outside of the daemon's reach, which then does not start it." })
+  external!: boolean;
+  @Field(() => String, { nullable: true, description: "Token of the agent; null unless the workspace starts." })
+  token!: string | null;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `reportProvisionerResources`." })
+class ReportProvisionerResourcesPayload implements StoredResources {
+  @Field(() => Int, { description: "Credits that the resources cost each day." }) dailyCost!: number;
+  @CountsAs(20)
+  @Field(() => [ReportedAgentType], { description: "The agents of the build." })
+  agents!: ReportedAgentType[];
+}
+
+@ObjectType({ simpleResolvers: true })
+abstract class EndedJob implements Ended {
+  @Field(() => ProvisionerJobStatus, { description: "State of the job." }) status!: JobOutcome;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `completeProvisionerJob`." })
+class CompleteProvisionerJobPayload extends EndedJob {}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `failProvisionerJob`." })
+class FailProvisionerJobPayload extends EndedJob {}
+
+@Resolver()
+export class ProvisionerWorkResolver {
+  @OpenTo("provisioner")
+  @Subscription(() => ProvisionerWorkEvent, {
+    description:
+      "Streams work to the calling provisioner daemon. A job must be accepted within 15 seconds. One such subscription per socket.",
+    subscribe: ({ args, context }: { args: { slots: number }; context: Context }) => receiveWork(context, args.slots),
+  })
+  provisionerWorkReceived(
+    @Root() event: WorkEvent,
+    @Arg("slots", () => Int, { description: "Number of jobs that the daemon runs at a time, 1 to 64." }) _slots: number,
+  ): WorkEvent {
+    return event;
+  }
+
+  @OpenTo("provisioner")
+  @Mutation(() => AcceptProvisionerJobPayload, {
+    description: "Starts a job that was assigned to the calling daemon. May be repeated.",
+  })
+  acceptProvisionerJob(
+    @Arg("input", () => AcceptProvisionerJobInput, { description: "The job." }) input: AcceptProvisionerJobInput,
+    @Ctx() ctx: Context,
+  ): Promise<AcceptProvisionerJobPayload> {
+    return acceptProvisionerJob(ctx, input);
+  }
+
+  @OpenTo("provisioner")
+  @Mutation(() => UpdateProvisionerJobPayload, {
+    description: "Adds lines to the log of a job that the calling daemon runs, and renews its lease.",
+  })
+  updateProvisionerJob(
+    @Arg("input", () => UpdateProvisionerJobInput, { description: "The job and the lines." })
+    input: UpdateProvisionerJobInput,
+    @Ctx() ctx: Context,
+  ): Promise<UpdateProvisionerJobPayload> {
+    return updateProvisionerJob(ctx, input);
+  }
+
+  @OpenTo("provisioner")
+  @Mutation(() => ReportProvisionerResourcesPayload, {
+    description:
+      "Reports the resources that a job is about to create. May be repeated with equal resources. Fails with the reason QUOTA_EXCEEDED, after which the job has failed.",
+  })
+  reportProvisionerResources(
+    @Arg("input", () => ReportProvisionerResourcesInput, { description: "The job and its resources." })
+    input: ReportProvisionerResourcesInput,
+    @Ctx() ctx: Context,
+  ): Promise<ReportProvisionerResourcesPayload> {
+    return reportProvisionerResources(ctx, input);
+  }
+
+  @OpenTo("provisioner")
+  @Mutation(() => CompleteProvisionerJobPayload, {
+    description: "Ends a job that succeeded. May be repeated. A cancellation that was requested meanwhile is void.",
+  })
+  completeProvisionerJob(
+    @Arg("input", () => CompleteProvisionerJobInput, { description: "The job and what it leaves." })
+    input: CompleteProvisionerJobInput,
+    @Ctx() ctx: Context,
+  ): Promise<Ended> {
+    return completeProvisionerJob(ctx, input);
+  }
+
+  @OpenTo("provisioner")
+  @Mutation(() => FailProvisionerJobPayload, {
+    description: "Ends a job that failed, or that was stopped because its cancellation was requested. May be repeated.",
+  })
+  failProvisionerJob(
+    @Arg("input", () => FailProvisionerJobInput, { description: "The job and its error." })
+    input: FailProvisionerJobInput,
+    @Ctx() ctx: Context,
+  ): Promise<Ended> {
+    return failProvisionerJob(ctx, input);
+  }
+}

@@ -1,0 +1,207 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { AclChange } from "../../domain/groups/access-lists.js";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  type GroupEntry,
+  findTemplateAcl,
+  readTemplateAcl,
+  type TemplateAcl,
+  TemplateRole,
+  updateTemplateAcl,
+  type UpdateTemplateAcl,
+  type UserEntry,
+} from "../../domain/templates/acl.js";
+import {
+  type AvailableQuery,
+  templateAclAvailable,
+  type TemplateAclAvailable,
+} from "../../domain/templates/acl-available.js";
+import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
+import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
+import { PageArgs } from "../engine/connections.js";
+import { UUID } from "../engine/scalars.js";
+import { GroupType } from "../groups/groups.js";
+import { UserConnection, UserType } from "../users/users.js";
+
+registerEnumType(TemplateRole, {
+  name: "TemplateRole",
+  description: "A role in the access list of a template.",
+  valuesConfig: {
+    USE: { description: "Reads the template and creates workspaces from it." },
+    ADMIN: { description: "Does everything with the template, and changes its access list." },
+  },
+});
+
+@ObjectType("TemplateUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })
+class TemplateUserEntryType implements UserEntry {
+  @Covers()
+  @Field(() => UserType, { description: "The user." })
+  user!: UserEntry["user"];
+  @Field(() => TemplateRole, { description: "The role." }) role!: UserEntry["role"];
+}
+
+@ObjectType("TemplateGroupEntry", { simpleResolvers: true, description: "The role of a group in an access list." })
+class TemplateGroupEntryType implements GroupEntry {
+  @Covers()
+  @Field(() => GroupType, { description: "The group. `Everyone` has the ID of the organization." })
+  group!: GroupEntry["group"];
+  @Field(() => TemplateRole, { description: "The role, which all members of the group have." })
+  role!: GroupEntry["role"];
+}
+
+@ObjectType("TemplateAcl", { simpleResolvers: true, description: "The access list of a template." })
+class TemplateAclType implements TemplateAcl {
+  @CountsAs(100)
+  @Field(() => [TemplateUserEntryType], { description: "Entries of users, by username." })
+  users!: UserEntry[];
+  @CountsAs(100)
+  @Field(() => [TemplateGroupEntryType], { description: "Entries of groups, by name." })
+  groups!: GroupEntry[];
+}
+
+@ObjectType("TemplateAclAvailable", {
+  simpleResolvers: true,
+  description: "The users and groups that entries can be added for.",
+})
+class TemplateAclAvailableType {
+  @Covers()
+  @Field(() => UserConnection, { description: "Members of the organization, by username." })
+  users!: TemplateAclAvailable["users"];
+  @Covers()
+  @CountsAs(100)
+  @Field(() => [GroupType], { description: "Groups of the organization, `Everyone` included, by name." })
+  groups!: TemplateAclAvailable["groups"];
+}
+
+@ArgsType()
+class AvailableArgs extends PageArgs implements AvailableQuery {
+  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Words that must each occur in the username or email address of a user, or in the name or display name of a group.",
+  })
+  search?: string | null;
+}
+
+@EntryKey("id")
+@InputType({ description: "A change of an entry of the access list of a template." })
+class TemplateAclChangeInput implements AclChange {
+  @Field(() => String, { description: "ID of the user or group." }) id!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
+  })
+  role?: string | null;
+}
+
+@InputType({ description: "Input of `updateTemplateAcl`. At most 1000 entries together; others stay." })
+class UpdateTemplateAclInput implements UpdateTemplateAcl {
+  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
+  @Field(() => [TemplateAclChangeInput], {
+    nullable: true,
+    description: "Entries of groups of the organization.",
+  })
+  groupPerms?: TemplateAclChangeInput[] | null;
+  @Field(() => [TemplateAclChangeInput], {
+    nullable: true,
+    description: "Entries of members of the organization.",
+  })
+  userPerms?: TemplateAclChangeInput[] | null;
+}
+
+@InputType({ description: "Input of `invalidateTemplatePresets`." })
+class InvalidateTemplatePresetsInput {
+  @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
+}
+
+@ObjectType({ description: "Payload of `updateTemplateAcl`." })
+class UpdateTemplateAclPayload {
+  templateId!: string;
+
+  @Covers()
+  @Field(() => TemplateAclType, { description: "The access list after the change." })
+  templateAcl(@Root() { templateId }: UpdateTemplateAclPayload, @Ctx() ctx: Context): Promise<TemplateAcl> {
+    return readTemplateAcl(ctx, templateId);
+  }
+}
+
+@ObjectType("InvalidatedPreset", {
+  simpleResolvers: true,
+  description: "A preset whose prebuilt workspaces are replaced.",
+})
+class InvalidatedPresetType implements InvalidatedPreset {
+  @Field(() => String, { description: "Name of the preset." }) presetName!: string;
+  @Field(() => String, { description: "Name of the template." }) templateName!: string;
+  @Field(() => String, { description: "Name of the active version." }) templateVersionName!: string;
+}
+
+@ObjectType({ simpleResolvers: true, description: "Payload of `invalidateTemplatePresets`." })
+class InvalidateTemplatePresetsPayload {
+  @CountsAs(10)
+  @Field(() => [InvalidatedPresetType], { description: "All presets of the active version, by name." })
+  invalidated!: InvalidatedPreset[];
+}
+
+@Resolver()
+export class TemplateAclResolver {
+  @Needs("template:update")
+  @Query(() => TemplateAclType, {
+    nullable: true,
+    description: "Returns the access list of a template. For callers who may update the template.",
+  })
+  templateAcl(
+    @Arg("templateId", () => UUID, { description: "ID of the template." }) templateId: string,
+    @Ctx() ctx: Context,
+  ): Promise<TemplateAcl> {
+    return findTemplateAcl(ctx, templateId);
+  }
+
+  @Needs("template:update")
+  @Query(() => TemplateAclAvailableType, {
+    nullable: true,
+    description:
+      "Lists the users and groups that entries of the access list of a template can be added for. For callers who may update the template. Pages of users have 1000 by default.",
+  })
+  templateAclAvailable(
+    @Args(() => AvailableArgs) args: AvailableArgs,
+    @Ctx() ctx: Context,
+  ): Promise<TemplateAclAvailable> {
+    return templateAclAvailable(ctx, args);
+  }
+
+  @Needs("template:update")
+  @Mutation(() => UpdateTemplateAclPayload, { description: "Changes entries of the access list of a template." })
+  async updateTemplateAcl(
+    @Arg("input", () => UpdateTemplateAclInput, { description: "The changes." }) input: UpdateTemplateAclInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { templateId: await updateTemplateAcl(ctx, input) };
+  }
+
+  @Needs("template:update")
+  @Mutation(() => InvalidateTemplatePresetsPayload, {
+    description:
+      "Replaces the prebuilt workspaces of all presets of the active version of a template. Claimed ones are not affected.",
+  })
+  async invalidateTemplatePresets(
+    @Arg("input", () => InvalidateTemplatePresetsInput, { description: "The template." })
+    { templateId }: InvalidateTemplatePresetsInput,
+    @Ctx() ctx: Context,
+  ) {
+    return { invalidated: await invalidateTemplatePresets(ctx, templateId) };
+  }
+}

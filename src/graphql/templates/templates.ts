@@ -1,0 +1,141 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
+import { organizationsById } from "../../domain/organizations/organizations.js";
+import {
+  type TemplateFilter,
+  TemplateOrderField,
+  type TemplatesQuery,
+  listTemplates,
+} from "../../domain/templates/list.js";
+import { Weekday } from "../../domain/templates/settings.js";
+import { findTemplate, findTemplateByName, type TemplateRow } from "../../domain/templates/templates.js";
+import { usersById } from "../../domain/users/users.js";
+import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { OrganizationType } from "../organizations/organizations.js";
+import { PublicUserType } from "../users/users.js";
+
+registerEnumType(Weekday, {
+  name: "Weekday",
+  description: "A day of the week.",
+  valuesConfig: Object.fromEntries(
+    Object.keys(Weekday).map((name) => [name, { description: `${name[0]}${name.slice(1).toLowerCase()}.` }]),
+  ),
+});
+
+@ReadWith("template:read", "id", "name", "displayName", "icon")
+@ObjectType("Template", { simpleResolvers: true, description: "What workspaces are created from." })
+export class TemplateType implements Omit<TemplateRow, "organizationId" | "creatorId" | "activeVersionId"> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Name, unique within the organization, case-insensitive." }) name!: string;
+  @Field(() => String, { description: "Display name; may be empty." }) displayName!: string;
+  @Field(() => String, { description: "Description; may be empty." }) description!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => Int, { description: "Seconds that workspaces run after a start; 0 sets no limit." })
+  defaultTtlSeconds!: number;
+  @Field(() => Int, { description: "Seconds that activity adds to the deadline of a workspace." })
+  activityBumpSeconds!: number;
+  @CountsAs(7)
+  @Field(() => [Weekday], {
+    description: "Days on which workspaces stop when the quiet hours of their owner start.",
+  })
+  autostopDays!: number[];
+  @Field(() => Int, { description: "Seconds without use after which workspaces become dormant; 0 for never." })
+  dormantAfterSeconds!: number;
+  @Field(() => Int, { description: "Seconds of dormancy after which workspaces are deleted; 0 for never." })
+  deleteAfterSeconds!: number;
+  @Field(() => Boolean, { description: "Whether users may cancel the builds that they started." })
+  allowUserCancel!: boolean;
+  @Field(() => Boolean, {
+    description: "Whether users without permission to update the template start the active version only.",
+  })
+  requireActiveVersion!: boolean;
+  @Field(() => DateTime, { description: "When the template was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the template was last updated." }) updatedAt!: string;
+}
+
+@ObjectType("TemplateConnection", { description: "A page of templates." })
+class TemplateConnection extends connectionOf("Template", () => TemplateType, mostCounted) {}
+
+@InputType("TemplateFilter", {
+  description: "Criteria for filtering templates. A template must match all given fields.",
+})
+class TemplateFilterInput implements TemplateFilter {
+  @Field(() => String, { nullable: true, description: "Organization of the template: ID, name, or `default`." })
+  organization?: string | null;
+  @Field(() => String, { nullable: true, description: "Substring of the name or display name, case-insensitive." })
+  search?: string | null;
+}
+
+const TemplateOrder = orderOf("Template", TemplateOrderField, {
+  NAME: { description: "By name, case-insensitive." },
+  CREATED_AT: { description: "By the time of creation." },
+});
+
+@ArgsType()
+class TemplatesArgs extends PageArgs implements TemplatesQuery {
+  @Field(() => TemplateFilterInput, { nullable: true, description: "Filters the list." })
+  filter?: TemplateFilterInput | null;
+
+  @Field(() => TemplateOrder, { nullable: true, description: "Default: by name, ascending." })
+  orderBy?: OrderBy<TemplateOrderField> | null;
+}
+
+@Resolver(() => TemplateType)
+export class TemplatesResolver {
+  @Needs("template:read")
+  @Query(() => TemplateType, { nullable: true, description: "Returns a template." })
+  template(@Arg("id", () => UUID, { description: "ID of the template." }) id: string, @Ctx() ctx: Context) {
+    return findTemplate(ctx, id);
+  }
+
+  @Needs("template:read")
+  @Query(() => TemplateType, { nullable: true, description: "Returns a template of an organization by name." })
+  templateByName(
+    @Arg("organization", () => String, { description: "The organization: ID, name, or `default`." })
+    organization: string,
+    @Arg("name", () => String, { description: "Name of the template, case-insensitive; never interpreted as an ID." })
+    name: string,
+    @Ctx() ctx: Context,
+  ) {
+    return findTemplateByName(ctx, organization, name);
+  }
+
+  @Needs("template:read")
+  @Query(() => TemplateConnection, {
+    description: "Lists the templates that the caller may read, by default by name.",
+  })
+  templates(@Args(() => TemplatesArgs) args: TemplatesArgs, @Ctx() ctx: Context): Promise<Page<TemplateRow>> {
+    return listTemplates(ctx, args);
+  }
+
+  @Covers("id", "name", "displayName", "icon")
+  @FieldResolver(() => OrganizationType, { description: "Organization that the template belongs to." })
+  organization(@Root() { organizationId }: TemplateRow, @Ctx() ctx: Context) {
+    return ctx.load(organizationsById, organizationId);
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "Who created the template." })
+  creator(@Root() { creatorId }: TemplateRow, @Ctx() ctx: Context) {
+    return ctx.load(usersById, creatorId);
+  }
+}

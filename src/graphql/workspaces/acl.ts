@@ -1,0 +1,116 @@
+import {
+  Arg,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Mutation,
+  ObjectType,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import type { AclChange } from "../../domain/groups/access-lists.js";
+import type { Context } from "../../domain/kernel/context.js";
+import {
+  readWorkspaceAcl,
+  updateWorkspaceAcl,
+  type UpdateWorkspaceAcl,
+  type WorkspaceAcl,
+} from "../../domain/workspaces/acl.js";
+import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
+import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { GroupType } from "../groups/groups.js";
+import { PublicUserType } from "../users/users.js";
+import { workspaceReference, WorkspaceType } from "./workspaces.js";
+
+registerEnumType(WorkspaceRole, {
+  name: "WorkspaceRole",
+  description: "A role in the access list of a workspace.",
+  valuesConfig: {
+    USE: { description: "Reads and enters the workspace, where the secrets of the owner can be read." },
+    ADMIN: { description: "Also changes, starts, and stops the workspace." },
+  },
+});
+
+type UserEntry = WorkspaceAcl["users"][number];
+type GroupEntry = WorkspaceAcl["groups"][number];
+
+@ObjectType("WorkspaceUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })
+class WorkspaceUserEntryType implements UserEntry {
+  @Field(() => PublicUserType, { description: "The user." }) user!: UserEntry["user"];
+  @Field(() => WorkspaceRole, { description: "The role." }) role!: UserEntry["role"];
+}
+
+@ObjectType("WorkspaceGroupEntry", { simpleResolvers: true, description: "The role of a group in an access list." })
+class WorkspaceGroupEntryType implements GroupEntry {
+  @Covers("id", "name", "displayName", "avatarUrl")
+  @Field(() => GroupType, { description: "The group. `Everyone` has the ID of the organization." })
+  group!: GroupEntry["group"];
+  @Field(() => WorkspaceRole, { description: "The role, which all members of the group have." })
+  role!: GroupEntry["role"];
+}
+
+@ReadWith("workspace:share")
+@ObjectType("WorkspaceAcl", { simpleResolvers: true, description: "The access list of a workspace." })
+class WorkspaceAclType implements WorkspaceAcl {
+  @CountsAs(100)
+  @Field(() => [WorkspaceUserEntryType], { description: "Entries of users, by username." })
+  users!: UserEntry[];
+  @CountsAs(100)
+  @Field(() => [WorkspaceGroupEntryType], { description: "Entries of groups, by name." })
+  groups!: GroupEntry[];
+}
+
+@EntryKey("id")
+@InputType({ description: "A change of an entry of the access list of a workspace." })
+class WorkspaceAclChangeInput implements AclChange {
+  @Field(() => String, { description: "ID of the user or group." }) id!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: "`use` or `admin`, in any letter case; null or empty removes the entry.",
+  })
+  role?: string | null;
+}
+
+@InputType({ description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay." })
+class UpdateWorkspaceAclInput implements UpdateWorkspaceAcl {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field(() => [WorkspaceAclChangeInput], { nullable: true, description: "Entries of groups of the organization." })
+  groupPerms?: WorkspaceAclChangeInput[] | null;
+  @Field(() => [WorkspaceAclChangeInput], { nullable: true, description: "Entries of members of the organization." })
+  userPerms?: WorkspaceAclChangeInput[] | null;
+}
+
+@ObjectType({ description: "Payload of `updateWorkspaceAcl`." })
+class UpdateWorkspaceAclPayload {
+  workspaceId!: string;
+
+  @Field(() => WorkspaceType, { description: "The workspace." })
+  async workspace(@Ctx() ctx: Context): Promise<WorkspaceRow | undefined> {
+    return ctx.load(workspacesById, this.workspaceId);
+  }
+}
+
+@Resolver(() => WorkspaceType)
+export class WorkspaceAclResolver {
+  @Needs("workspace:share")
+  @FieldResolver(() => WorkspaceAclType, {
+    nullable: true,
+    description: "With whom it is shared. Null and FORBIDDEN for all but the owner.",
+  })
+  acl(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<WorkspaceAcl> {
+    return readWorkspaceAcl(ctx, workspace);
+  }
+
+  @Needs("workspace:share")
+  @Mutation(() => UpdateWorkspaceAclPayload, {
+    description: "Shares a workspace with users and groups, or ends that. Only its owner may.",
+  })
+  async updateWorkspaceAcl(
+    @Arg("input", () => UpdateWorkspaceAclInput, { description: "The changes." }) input: UpdateWorkspaceAclInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ workspaceId: string }> {
+    return { workspaceId: await updateWorkspaceAcl(ctx, input) };
+  }
+}

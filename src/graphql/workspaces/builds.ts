@@ -1,0 +1,224 @@
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  Int,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+  Subscription,
+} from "type-graphql";
+import { type AgentRow, agentsByResource } from "../../domain/agents/agents.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import { type JobRow, jobsByIds } from "../../domain/provisioners/jobs.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
+import { BuildReason, buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
+import { buildsOf, findBuild } from "../../domain/workspaces/history.js";
+import { metadataOf, type ResourceRow, resourcesOf } from "../../domain/workspaces/resources.js";
+import { watchBuilds } from "../../domain/workspaces/watch.js";
+import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
+import { WorkspaceAgentType } from "../agents/agents.js";
+import { CountsAs, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { DateTime, Url, UUID } from "../engine/scalars.js";
+import { ProvisionerJobObject } from "../provisioners/jobs.js";
+import { PublicUserType } from "../users/users.js";
+import { WorkspaceTransition } from "./transitions.js";
+import { WorkspaceType } from "./workspaces.js";
+
+registerEnumType(BuildReason, {
+  name: "WorkspaceBuildReason",
+  description: "Why a build was created.",
+  valuesConfig: {
+    INITIATOR: { description: "A user requested it." },
+    AUTOSTART: { description: "Reserved for scheduled starts." },
+    AUTOSTOP: { description: "The deadline of the workspace passed." },
+    DORMANCY: { description: "The workspace was not used and became dormant." },
+    AUTODELETE: { description: "The workspace was dormant for too long." },
+    TASK_MANUAL_PAUSE: { description: "A user paused the task." },
+    TASK_AUTO_PAUSE: { description: "The deadline of the workspace of a task passed." },
+    TASK_RESUME: { description: "A user resumed the task." },
+    DASHBOARD: { description: "A user requested it in a dashboard." },
+    CLI: { description: "A user requested it in a command line." },
+    SSH_CONNECTION: { description: "An SSH client connected." },
+    VSCODE_CONNECTION: { description: "Visual Studio Code connected." },
+    JETBRAINS_CONNECTION: { description: "A JetBrains IDE connected." },
+  },
+});
+
+@EntryKey("name")
+@ObjectType("WorkspaceParameter", { simpleResolvers: true, description: "The value of a parameter of a build." })
+class WorkspaceParameterType {
+  @Field(() => String, { description: "Name of the parameter." }) name!: string;
+  @Field(() => String, { description: "Value, as text." }) value!: string;
+}
+
+@ReadWith("workspace:read", "id", "buildNumber")
+@ObjectType("WorkspaceBuild", {
+  simpleResolvers: true,
+  description: "A start, stop, or deletion of a workspace by a provisioner daemon.",
+})
+export class WorkspaceBuildType implements Partial<Omit<BuildRow, "parameters">> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => Int, { description: "Number among the builds of the workspace, from 1." }) buildNumber!: number;
+  @Field(() => WorkspaceTransition, { description: "What the build does." }) transition!: WorkspaceTransition;
+  @Field(() => BuildReason, { description: "Why it was created." }) reason!: BuildReason;
+  @Field(() => WorkspaceStatus, { description: "Status of the build." }) status!: WorkspaceStatus;
+  @Field(() => Int, { description: "Credits a day that its resources cost." }) dailyCost!: number;
+  @Field(() => DateTime, { nullable: true, description: "When a started workspace is stopped; null for never." })
+  deadline!: string | null;
+  @Field(() => DateTime, { nullable: true, description: "The latest value of `deadline`; null if there is none." })
+  maxDeadline!: string | null;
+  @Field(() => Boolean, { description: "Whether it handed a prebuilt workspace to its owner." }) isClaim!: boolean;
+  @Field(() => Boolean, { description: "Whether the template version has an AI task." }) hasAiTask!: boolean;
+  @Field(() => Boolean, { description: "Whether an agent of the version runs outside of provisioner daemons." })
+  hasExternalAgent!: boolean;
+  @Field(() => DateTime, { description: "When the build was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the build was last changed." }) updatedAt!: string;
+}
+
+@ObjectType("WorkspaceBuildConnection", { description: "A page of builds." })
+class WorkspaceBuildConnection extends connectionOf("WorkspaceBuild", () => WorkspaceBuildType, mostCounted) {}
+
+@ObjectType("WorkspaceResourceMetadata", {
+  simpleResolvers: true,
+  description: "A value that describes a resource.",
+})
+class ResourceMetadataType {
+  @Field(() => String, { description: "Name of the value." }) key!: string;
+  @Field(() => String, { description: "The value; empty if it is sensitive, for all but the workspace owner." })
+  value!: string;
+  @Field(() => Boolean, { description: "Whether only the workspace owner may read the value." }) sensitive!: boolean;
+}
+
+@ReadWith("workspace:read", "id", "name")
+@ObjectType("WorkspaceResource", {
+  simpleResolvers: true,
+  description: "Something that a build created or kept, such as a machine.",
+})
+export class WorkspaceResourceType implements Partial<Omit<ResourceRow, "metadata">> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => UUID, { description: "ID of the job that reported it." }) jobId!: string;
+  @Field(() => String, { description: "Name, unique in the build." }) name!: string;
+  @Field(() => String, { description: "Type; may be empty." }) type!: string;
+  @Field(() => Url, { description: "URL of an icon; may be empty." }) icon!: string;
+  @Field(() => Boolean, { description: "Whether clients hide it." }) hide!: boolean;
+  @Field(() => Int, { description: "Credits a day that it costs." }) dailyCost!: number;
+  @Field(() => WorkspaceTransition, { description: "What the build does." }) transition!: WorkspaceTransition;
+  @Field(() => DateTime, { description: "When it was reported." }) createdAt!: string;
+}
+
+@Resolver(() => WorkspaceResourceType)
+export class WorkspaceResourcesResolver {
+  @CountsAs(10)
+  @FieldResolver(() => [ResourceMetadataType], {
+    description: "Values that describe it, in the order of the template.",
+  })
+  metadata(@Root() resource: ResourceRow, @Ctx() ctx: Context): ResourceMetadataType[] {
+    return metadataOf(ctx, resource);
+  }
+
+  @CountsAs(2)
+  @FieldResolver(() => [WorkspaceAgentType], {
+    description: "Agents that run on it; none unless the build is a start.",
+  })
+  agents(@Root() { id }: ResourceRow, @Ctx() ctx: Context): Promise<AgentRow[]> {
+    return ctx.load(agentsByResource, id);
+  }
+}
+
+@Resolver(() => WorkspaceType)
+export class BuildsOfWorkspacesResolver {
+  @FieldResolver(() => WorkspaceBuildType, {
+    nullable: true,
+    description: "The latest build; null while there is none.",
+  })
+  latestBuild(@Root() { latestBuildId }: WorkspaceRow, @Ctx() ctx: Context): Promise<BuildRow | undefined> | null {
+    return latestBuildId === null ? null : ctx.load(buildsByIds, latestBuildId);
+  }
+
+  @FieldResolver(() => WorkspaceBuildConnection, { description: "Its builds, the latest first." })
+  builds(
+    @Root() workspace: WorkspaceRow,
+    @Args(() => PageArgs) page: PageArgs,
+    @Ctx() ctx: Context,
+  ): Promise<Page<BuildRow>> {
+    return buildsOf(ctx, workspace, page);
+  }
+}
+
+@Resolver(() => WorkspaceBuildType)
+export class WorkspaceBuildsResolver {
+  @Needs("workspace:read")
+  @Query(() => WorkspaceBuildType, { nullable: true, description: "Returns a build of a workspace." })
+  workspaceBuild(
+    @Arg("id", () => UUID, { description: "ID of the build." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<BuildRow> {
+    return findBuild(ctx, id);
+  }
+
+  @FieldResolver(() => WorkspaceType, { description: "Workspace that was built." })
+  workspace(@Root() { workspaceId }: BuildRow, @Ctx() ctx: Context): Promise<WorkspaceRow | undefined> {
+    return ctx.load(workspacesById, workspaceId);
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "User who requested the build, or a user of the system." })
+  initiator(@Root() { initiatorId }: BuildRow, @Ctx() ctx: Context): Promise<UserRow | undefined> {
+    return ctx.load(usersById, initiatorId);
+  }
+
+  @FieldResolver(() => ProvisionerJobObject, { description: "Job of the daemon that does the build." })
+  job(@Root() { jobId }: BuildRow, @Ctx() ctx: Context): Promise<JobRow | undefined> {
+    return ctx.load(jobsByIds, jobId);
+  }
+
+  @FieldResolver(() => UUID, { description: "ID of the template version." })
+  templateVersionId(@Root() { versionId }: BuildRow): string {
+    return versionId;
+  }
+
+  @FieldResolver(() => String, { description: "Name of the template version." })
+  templateVersionName(@Root() { versionName }: BuildRow): string {
+    return versionName;
+  }
+
+  @FieldResolver(() => UUID, { nullable: true, description: "ID of the chosen preset of the version; null if none." })
+  templateVersionPresetId(@Root() { presetId }: BuildRow): string | null {
+    return presetId;
+  }
+
+  @CountsAs(10)
+  @FieldResolver(() => [WorkspaceParameterType], {
+    description: "Values of the parameters, in the order of the template.",
+  })
+  parameters(@Root() { parameters }: BuildRow): WorkspaceParameterType[] {
+    return Object.entries(parameters).map(([name, value]) => ({ name, value }));
+  }
+
+  @CountsAs(5)
+  @FieldResolver(() => [WorkspaceResourceType], { description: "What it created or kept; empty until it is reported." })
+  resources(@Root() build: BuildRow, @Ctx() ctx: Context): Promise<ResourceRow[]> {
+    return resourcesOf(ctx, build);
+  }
+
+  @Needs("workspace:read")
+  @Subscription(() => WorkspaceBuildType, {
+    description:
+      "Streams the latest build of a workspace: first as it is, then after every change of the build or the workspace.",
+    subscribe: ({ args, context }: { args: { workspaceId: string }; context: Context }) =>
+      watchBuilds(context, args.workspaceId),
+  })
+  workspaceBuildUpdated(
+    @Root() build: BuildRow,
+    @Arg("workspaceId", () => UUID, { description: "ID of the workspace." }) _workspaceId: string,
+  ): BuildRow {
+    return build;
+  }
+}

@@ -1,0 +1,272 @@
+import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import { extendWorkspaceDeadline } from "../../domain/workspaces/activity.js";
+import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
+import { createWorkspace } from "../../domain/workspaces/creation.js";
+import {
+  activateWorkspace,
+  setWorkspaceSecretInjection,
+  ttlRule,
+  updateWorkspace,
+} from "../../domain/workspaces/settings.js";
+import {
+  type Built,
+  deleteWorkspace,
+  type ParameterValue,
+  StartReason,
+  startWorkspace,
+  stopWorkspace,
+} from "../../domain/workspaces/transitions.js";
+import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
+import { Needs, Required, Rule } from "../engine/access.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { WorkspaceBuildType } from "./builds.js";
+import { workspaceReference, WorkspaceType } from "./workspaces.js";
+
+registerEnumType(StartReason, {
+  name: "WorkspaceStartReason",
+  description: "What requests a start for a user.",
+  valuesConfig: {
+    DASHBOARD: { description: "A dashboard." },
+    CLI: { description: "A command line." },
+    SSH_CONNECTION: { description: "An SSH client that connects." },
+    VSCODE_CONNECTION: { description: "Visual Studio Code that connects." },
+    JETBRAINS_CONNECTION: { description: "A JetBrains IDE that connects." },
+  },
+});
+
+@InputType({ description: "The value of a parameter." })
+class WorkspaceParameterInput implements ParameterValue {
+  @Field(() => String, { description: "Name of the parameter." }) name!: string;
+  @Field(() => String, { description: "Value, as text: numbers, `true` or `false`, lists as JSON." }) value!: string;
+}
+
+@InputType({ description: "Input of `createWorkspace`." })
+class CreateWorkspaceInput {
+  @Field(() => String, { nullable: true, description: "Owner: ID, username, or `me`, which is the default." })
+  owner?: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of the template, whose active version is used." })
+  templateId?: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of the template version, instead of `templateId`." })
+  templateVersionId?: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
+  @Required()
+  @Field(() => String, {
+    nullable: true,
+    description: "Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.",
+  })
+  name?: string | null;
+  @Field(() => [WorkspaceParameterInput], {
+    nullable: true,
+    description: "Values of parameters. Others come from the preset, or are the default.",
+  })
+  parameters?: WorkspaceParameterInput[] | null;
+  @Rule(ttlRule)
+  @Field(() => Int, {
+    nullable: true,
+    description: "Seconds that it runs after a start; 0 sets no limit. Default: as the template says.",
+  })
+  ttlSeconds?: number | null;
+}
+
+@InputType({ description: "Input of `startWorkspace`." })
+class StartWorkspaceInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field(() => UUID, {
+    nullable: true,
+    description: "ID of a version of its template. Default: that of the previous build.",
+  })
+  templateVersionId?: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
+  @Field(() => [WorkspaceParameterInput], {
+    nullable: true,
+    description: "Values of parameters. Others come from the previous build, the preset, or are the default.",
+  })
+  parameters?: WorkspaceParameterInput[] | null;
+  @Field(() => StartReason, { nullable: true, description: "What requests the start. Default: the user." })
+  reason?: StartReason | null;
+}
+
+@InputType({ description: "Input of `stopWorkspace`." })
+class StopWorkspaceInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+}
+
+@InputType({ description: "Input of `deleteWorkspace`." })
+class DeleteWorkspaceInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether to delete it immediately and without a daemon, which leaves behind what daemons have created. Requires permission to update the template. Default: false.",
+  })
+  orphan?: boolean | null;
+}
+
+@InputType({ description: "Input of `updateWorkspace`. Fields that are omitted or null keep their value." })
+class UpdateWorkspaceInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field(() => String, { nullable: true, description: "New name." }) name?: string | null;
+  @Rule(ttlRule)
+  @Field(() => Int, {
+    nullable: true,
+    description: "Seconds that it runs after the following starts; 0 sets no limit.",
+  })
+  ttlSeconds?: number | null;
+}
+
+@InputType({ description: "Input of `extendWorkspaceDeadline`." })
+class ExtendWorkspaceDeadlineInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+  @Field(() => DateTime, {
+    description: "New deadline: later than the present one, and not later than `maxDeadline` of the latest build.",
+  })
+  deadline!: string;
+}
+
+@InputType({ description: "Input of `activateWorkspace`." })
+class ActivateWorkspaceInput {
+  @Field(() => String, { description: workspaceReference }) workspace!: string;
+}
+
+@InputType({ description: "Input of `setWorkspaceSecretInjection`." })
+class SetWorkspaceSecretInjectionInput {
+  @Field(() => UUID, { description: "ID of the workspace." }) workspaceId!: string;
+  @Field(() => Boolean, { description: "Whether agents receive the secrets of the owner from the next start on." })
+  enabled!: boolean;
+}
+
+/** Payload of mutations of a workspace. Holds its ID; the workspace is read in the mutation's transaction. */
+@ObjectType()
+abstract class ChangedWorkspace {
+  workspaceId!: string;
+
+  @Field(() => WorkspaceType, { description: "The workspace after the change." })
+  async workspace(@Ctx() ctx: Context): Promise<WorkspaceRow | undefined> {
+    return ctx.load(workspacesById, this.workspaceId);
+  }
+}
+
+@ObjectType()
+abstract class BuiltWorkspace extends ChangedWorkspace {
+  buildId!: string;
+
+  @Field(() => WorkspaceBuildType, { description: "The new build." })
+  async workspaceBuild(@Ctx() ctx: Context): Promise<BuildRow | undefined> {
+    return ctx.load(buildsByIds, this.buildId);
+  }
+}
+
+@ObjectType({ description: "Payload of `createWorkspace`." })
+class CreateWorkspacePayload extends BuiltWorkspace {}
+
+@ObjectType({ description: "Payload of `startWorkspace`." })
+class StartWorkspacePayload extends BuiltWorkspace {}
+
+@ObjectType({ description: "Payload of `stopWorkspace`." })
+class StopWorkspacePayload extends BuiltWorkspace {}
+
+@ObjectType({ description: "Payload of `deleteWorkspace`." })
+class DeleteWorkspacePayload extends BuiltWorkspace {}
+
+@ObjectType({ description: "Payload of `updateWorkspace`." })
+class UpdateWorkspacePayload extends ChangedWorkspace {}
+
+@ObjectType({ description: "Payload of `extendWorkspaceDeadline`." })
+class ExtendWorkspaceDeadlinePayload extends ChangedWorkspace {}
+
+@ObjectType({ description: "Payload of `activateWorkspace`." })
+class ActivateWorkspacePayload extends ChangedWorkspace {}
+
+@ObjectType({ description: "Payload of `setWorkspaceSecretInjection`." })
+class SetWorkspaceSecretInjectionPayload extends ChangedWorkspace {}
+
+@Resolver()
+export class WorkspaceChangesResolver {
+  @Needs("workspace:create", "template:use")
+  @Mutation(() => CreateWorkspacePayload, { description: "Creates a workspace and starts it." })
+  createWorkspace(
+    @Arg("input", () => CreateWorkspaceInput, { description: "The new workspace." }) input: CreateWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<Built> {
+    return createWorkspace(ctx, input);
+  }
+
+  @Needs("workspace:start")
+  @Mutation(() => StartWorkspacePayload, {
+    description: "Starts a workspace. Fails with CONFLICT while it runs, is dormant, or has an active build.",
+  })
+  startWorkspace(
+    @Arg("input", () => StartWorkspaceInput, { description: "What to start." }) input: StartWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<Built> {
+    return startWorkspace(ctx, input);
+  }
+
+  @Needs("workspace:stop")
+  @Mutation(() => StopWorkspacePayload, {
+    description: "Stops a workspace. Fails with CONFLICT while it is stopped or has an active build.",
+  })
+  stopWorkspace(
+    @Arg("input", () => StopWorkspaceInput, { description: "What to stop." }) { workspace }: StopWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<Built> {
+    return stopWorkspace(ctx, workspace);
+  }
+
+  @Needs("workspace:delete")
+  @Mutation(() => DeleteWorkspacePayload, {
+    description: "Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.",
+  })
+  deleteWorkspace(
+    @Arg("input", () => DeleteWorkspaceInput, { description: "What to delete." }) input: DeleteWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<Built> {
+    return deleteWorkspace(ctx, input);
+  }
+
+  @Needs("workspace:update")
+  @Mutation(() => UpdateWorkspacePayload, { description: "Changes the settings of a workspace." })
+  async updateWorkspace(
+    @Arg("input", () => UpdateWorkspaceInput, { description: "The changes." }) input: UpdateWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ workspaceId: string }> {
+    return { workspaceId: await updateWorkspace(ctx, input) };
+  }
+
+  @Needs("workspace:update")
+  @Mutation(() => ExtendWorkspaceDeadlinePayload, {
+    description: "Moves the deadline of a running workspace to a later time.",
+  })
+  async extendWorkspaceDeadline(
+    @Arg("input", () => ExtendWorkspaceDeadlineInput, { description: "The deadline." })
+    input: ExtendWorkspaceDeadlineInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ workspaceId: string }> {
+    return { workspaceId: await extendWorkspaceDeadline(ctx, input) };
+  }
+
+  @Needs("workspace:update")
+  @Mutation(() => ActivateWorkspacePayload, {
+    description: "Ends the dormancy of a workspace, so that it can be started. Has no effect on other workspaces.",
+  })
+  async activateWorkspace(
+    @Arg("input", () => ActivateWorkspaceInput, { description: "What to activate." })
+    { workspace }: ActivateWorkspaceInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ workspaceId: string }> {
+    return { workspaceId: await activateWorkspace(ctx, workspace) };
+  }
+
+  @Needs("user_secret:update")
+  @Mutation(() => SetWorkspaceSecretInjectionPayload, {
+    description: "Sets whether the agents of a workspace of the caller receive the secrets of the caller.",
+  })
+  async setWorkspaceSecretInjection(
+    @Arg("input", () => SetWorkspaceSecretInjectionInput, { description: "The setting." })
+    input: SetWorkspaceSecretInjectionInput,
+    @Ctx() ctx: Context,
+  ): Promise<{ workspaceId: string }> {
+    return { workspaceId: await setWorkspaceSecretInjection(ctx, input) };
+  }
+}

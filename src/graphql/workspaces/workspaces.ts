@@ -1,0 +1,184 @@
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  ObjectType,
+  Query,
+  registerEnumType,
+  Resolver,
+  Root,
+} from "type-graphql";
+import { AgentStatus } from "../../domain/agents/agents.js";
+import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
+import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
+import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
+import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
+import { type UserRow, usersById } from "../../domain/users/users.js";
+import {
+  listWorkspaces,
+  type WorkspaceFilter,
+  WorkspaceOrderField,
+  type WorkspacesQuery,
+} from "../../domain/workspaces/list.js";
+import {
+  findWorkspace,
+  findWorkspaceByName,
+  type WorkspaceRow,
+  WorkspaceStatus,
+} from "../../domain/workspaces/workspaces.js";
+import { Covers, Needs, ReadWith } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
+import { orderOf } from "../engine/orders.js";
+import { DateTime, UUID } from "../engine/scalars.js";
+import { OrganizationType } from "../organizations/organizations.js";
+import { TemplateType } from "../templates/templates.js";
+import { PublicUserType } from "../users/users.js";
+
+/** Description of arguments that name a workspace. */
+export const workspaceReference = "The workspace: ID, or `<owner>/<name>`, where the owner may be `me`.";
+
+registerEnumType(WorkspaceStatus, {
+  name: "WorkspaceStatus",
+  description: "The status of a build, and of the workspace whose latest build it is.",
+  valuesConfig: {
+    PENDING: { description: "No daemon works on the build yet." },
+    STARTING: { description: "A daemon starts the workspace." },
+    RUNNING: { description: "The workspace was started." },
+    STOPPING: { description: "A daemon stops the workspace." },
+    STOPPED: { description: "The workspace was stopped." },
+    FAILED: { description: "The build failed." },
+    CANCELING: { description: "The build is being canceled." },
+    CANCELED: { description: "The build was canceled." },
+    DELETING: { description: "A daemon deletes the workspace." },
+    DELETED: { description: "The workspace was deleted." },
+  },
+});
+
+@ReadWith("workspace:read", "id", "name")
+@ObjectType("Workspace", {
+  simpleResolvers: true,
+  description: "An environment of a user, made from a template by builds.",
+})
+export class WorkspaceType implements Partial<WorkspaceRow> {
+  @Field(() => UUID, { description: "Unique ID." }) id!: string;
+  @Field(() => String, { description: "Name, unique among the workspaces of the owner, case-insensitive." })
+  name!: string;
+  @Field(() => Int, {
+    nullable: true,
+    description: "Seconds that it runs after a start; 0 sets no limit. Null: as the template says.",
+  })
+  ttlSeconds!: number | null;
+  @Field(() => DateTime, { description: "When it was last used, accurate to a minute." }) lastUsedAt!: string;
+  @Field(() => DateTime, { nullable: true, description: "Since when it is dormant; null if it is not." })
+  dormantAt!: string | null;
+  @Field(() => DateTime, {
+    nullable: true,
+    description: "When it is stopped; activity moves it. Null if it is not running, or runs without limit.",
+  })
+  deadline!: string | null;
+  @Field(() => Boolean, {
+    description:
+      "Whether its agents receive the secrets of the owner. Anyone who may enter the workspace can read what they received.",
+  })
+  injectUserSecrets!: boolean;
+  @Field(() => DateTime, { description: "When the workspace was created." }) createdAt!: string;
+  @Field(() => DateTime, { description: "When the workspace or its latest build was last changed." })
+  updatedAt!: string;
+}
+
+@ObjectType("WorkspaceConnection", { description: "A page of workspaces." })
+export class WorkspaceConnection extends connectionOf("Workspace", () => WorkspaceType, mostCounted) {}
+
+@InputType("WorkspaceFilter", {
+  description: "Criteria for filtering workspaces. A workspace must match all given fields.",
+})
+class WorkspaceFilterInput implements WorkspaceFilter {
+  @Field(() => String, { nullable: true, description: "Owner: ID, username, or `me`." }) owner?: string | null;
+  @Field(() => String, { nullable: true, description: "Organization: ID, name, or `default`." })
+  organization?: string | null;
+  @Field(() => UUID, { nullable: true, description: "ID of the template." }) templateId?: string | null;
+  @Field(() => WorkspaceStatus, { nullable: true, description: "Status of the workspace." })
+  status?: WorkspaceStatus | null;
+  @Field(() => String, { nullable: true, description: "Substring of the name, case-insensitive." })
+  search?: string | null;
+  @Field(() => Boolean, { nullable: true, description: "Whether the workspace is dormant." }) dormant?: boolean | null;
+  @Field(() => AgentStatus, { nullable: true, description: "Whether the workspace has an agent of this status." })
+  hasAgent?: AgentStatus | null;
+}
+
+const WorkspaceOrder = orderOf("Workspace", WorkspaceOrderField, {
+  LAST_USED_AT: { description: "By the time of the last use." },
+});
+
+@ArgsType()
+export class WorkspacesArgs extends PageArgs implements WorkspacesQuery {
+  @Field(() => WorkspaceFilterInput, { nullable: true, description: "Filters the list." })
+  filter?: WorkspaceFilterInput | null;
+
+  @Field(() => WorkspaceOrder, { nullable: true, description: "Default: by the last use, descending." })
+  orderBy?: OrderBy<WorkspaceOrderField> | null;
+}
+
+@Resolver(() => WorkspaceType)
+export class WorkspacesResolver {
+  @Needs("workspace:read")
+  @Query(() => WorkspaceType, { nullable: true, description: "Returns a workspace." })
+  workspace(
+    @Arg("id", () => UUID, { description: "ID of the workspace." }) id: string,
+    @Ctx() ctx: Context,
+  ): Promise<WorkspaceRow> {
+    return findWorkspace(ctx, id);
+  }
+
+  @Needs("workspace:read")
+  @Query(() => WorkspaceType, { nullable: true, description: "Returns a workspace of an owner by its name." })
+  workspaceByName(
+    @Arg("owner", () => String, { description: "The owner: ID, username, or `me`." }) owner: string,
+    @Arg("name", () => String, { description: "Name, in any letter case." }) name: string,
+    @Ctx() ctx: Context,
+  ): Promise<WorkspaceRow> {
+    return findWorkspaceByName(ctx, owner, name);
+  }
+
+  @Needs("workspace:read")
+  @Query(() => WorkspaceConnection, {
+    description: "Lists the workspaces that the caller may read, by default the most recently used first.",
+  })
+  workspaces(@Args() args: WorkspacesArgs, @Ctx() ctx: Context): Promise<Page<WorkspaceRow>> {
+    return listWorkspaces(ctx, args);
+  }
+
+  @FieldResolver(() => WorkspaceStatus, { description: "Status of the latest build." })
+  status(@Root() { latestStatus }: WorkspaceRow): WorkspaceStatus {
+    return latestStatus;
+  }
+
+  @FieldResolver(() => Boolean, { description: "Whether it is a prebuilt workspace that no user has claimed." })
+  isPrebuild(@Root() { prebuiltPresetId }: WorkspaceRow): boolean {
+    return prebuiltPresetId !== null;
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "User who owns the workspace." })
+  owner(@Root() { ownerId }: WorkspaceRow, @Ctx() ctx: Context): Promise<UserRow | undefined> {
+    return ctx.load(usersById, ownerId);
+  }
+
+  @Covers("id", "name", "displayName", "icon")
+  @FieldResolver(() => TemplateType, { description: "Template that the workspace is made from." })
+  template(@Root() { templateId }: WorkspaceRow, @Ctx() ctx: Context): Promise<TemplateRow | undefined> {
+    return ctx.load(templatesById, templateId);
+  }
+
+  @Covers("id", "name", "displayName")
+  @FieldResolver(() => OrganizationType, { description: "Organization that the workspace belongs to." })
+  organization(@Root() { organizationId }: WorkspaceRow, @Ctx() ctx: Context): Promise<OrganizationRow | undefined> {
+    return ctx.load(organizationsById, organizationId);
+  }
+}
