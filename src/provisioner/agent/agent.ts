@@ -1,0 +1,285 @@
+// The life of one agent: runs its command and its scripts, and speaks for it.
+import { statfs } from "node:fs/promises";
+import { freemem, totalmem } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { delay, pace as usual, type Pace } from "../pace.js";
+import { AppChecks } from "./app-health.js";
+import { AgentClient, type Lifecycle, type Manifest, type ManifestScript, TokenEnded } from "./client.js";
+import { Command } from "./command.js";
+import { storeConversation } from "./conversation.js";
+import { environmentOf, type Place } from "./environment.js";
+import { Groups } from "./groups.js";
+import { writeSecretFiles } from "./home-files.js";
+import { AgentLog } from "./logs.js";
+import { OutputFile } from "./output.js";
+import { type Account, type Leader, markOf } from "./processes.js";
+import { Reports } from "./reports.js";
+import { runScripts, type ScriptStatus } from "./scripts.js";
+
+/** What a later process of this program needs to take over the processes of an agent. */
+export interface AgentProcesses {
+  /** The command; absent while it is not running. */
+  command?: Leader;
+  /** All groups, the command's included. */
+  groups: readonly Leader[];
+  /** Bytes of the output that were read. */
+  offset: number;
+  /** Whether the start scripts have ended. */
+  isStarted: boolean;
+  /** Whether the command has ended and is not restarted. */
+  isGone: boolean;
+}
+
+export interface AgentOptions {
+  /** Origin of the server. */
+  url: string;
+  token: string;
+  place: Place;
+  /** Path of the file that takes the output of the command. */
+  output: string;
+  /** The user that runs the processes, if not the user of this program. */
+  account?: Account;
+  /** Whether secret files outside the home and through symbolic links are rejected. */
+  isConfined: boolean;
+  /** Parameters of the build, for the environment. */
+  parameters: ReadonlyArray<{ name: string; value: string }>;
+  /** Called when the processes have changed. */
+  onProcesses?: (processes: AgentProcesses) => void;
+  /** Called once when the agent's token has ended. */
+  onTokenEnd: () => void;
+  /** Called when the server wants the agent to shut down. */
+  onShutdown?: () => void;
+  log: (message: string) => void;
+  pace?: Pace;
+}
+
+/** Milliseconds for the last reports of an agent. */
+const farewell = 5_000;
+
+export class Agent {
+  readonly #client: AgentClient;
+  readonly #options: AgentOptions;
+  readonly #pace: Pace;
+  readonly #manifest: Manifest;
+  readonly #groups: Groups;
+  readonly #logs: AgentLog;
+  readonly #reports: Reports;
+  readonly #checks: AppChecks;
+  readonly #output: OutputFile;
+  readonly #command?: Command;
+  /** Aborted when the agent ends: its command is not restarted, and its start scripts end. */
+  readonly #ending = new AbortController();
+  /** Aborted when the agent no longer speaks. */
+  readonly #silent = new AbortController();
+  #isStarted: boolean;
+  #isGone: boolean;
+  #stopped?: Promise<void>;
+
+  /** `adopted` has the processes that an earlier process of this program started. */
+  constructor(manifest: Manifest, options: AgentOptions, adopted?: AgentProcesses) {
+    const { url, token, place, parameters, account, log, output } = options;
+    const { agentName, workspaceId, logSourceId, command, restart } = manifest;
+    const pace = options.pace ?? usual;
+    this.#manifest = manifest;
+    this.#options = options;
+    this.#pace = pace;
+    this.#client = new AgentClient(url, token, pace.request);
+    const onChange = () => this.#changed();
+    const conditions = { home: place.home, directory: directoryOf(manifest, place.home), account };
+    const env = environmentOf(manifest, place, { url, token, parameters });
+    const ends = { mark: markOf(workspaceId), grace: pace.kill };
+    this.#groups = new Groups({ ...conditions, ...ends, env, onChange }, adopted?.groups);
+    this.#logs = new AgentLog(this.#client);
+    this.#reports = new Reports((fault) => log(`Agent ${agentName}: a report failed: ${fault}`));
+    this.#checks = new AppChecks(manifest.apps, this.#client);
+    this.#output = new OutputFile(output, (line) => this.#logs.add(logSourceId, line), adopted?.offset);
+    this.#isStarted = adopted?.isStarted ?? false;
+    this.#isGone = adopted?.isGone ?? false;
+    if (command.length === 0) return;
+    this.#command = new Command({
+      argv: command,
+      isRestarted: restart === "ON_FAILURE",
+      groups: this.#groups,
+      output,
+      pace,
+      ending: this.#ending.signal,
+      onDown: () => this.#checks.down(),
+      onUp: () => {
+        this.#checks.up();
+        this.#changed();
+      },
+      note: (message) => this.#note(message),
+    });
+    if (adopted?.command) this.#command.adopt(adopted.command);
+  }
+
+  get name(): string {
+    return this.#manifest.agentName;
+  }
+
+  /** Writes the secret files and starts the command. Throws if it cannot be started; `kill` must follow then. */
+  async launch(): Promise<void> {
+    const { secretFiles, secretErrors } = this.#manifest;
+    const { place, account, isConfined } = this.#options;
+    const faults = await writeSecretFiles(secretFiles, { home: place.home, isConfined, account });
+    const errors = secretErrors.map(({ name, reason }) => `The secret ${name} was not delivered: ${reason}`);
+    for (const fault of [...faults, ...errors]) this.#note(fault);
+    await this.#command?.start();
+    this.#changed();
+  }
+
+  /** Waits whether the command fails early. Returns what ended it, or undefined if it has not failed. */
+  async earlyFailure(signal: AbortSignal): Promise<string | undefined> {
+    return this.#command?.earlyFailure(signal);
+  }
+
+  /** Speaks for the agent and supervises its command, which was launched. Does not wait. */
+  begin(): void {
+    this.#report("STARTING");
+    this.#speak();
+    void this.#runStartScripts();
+    if (this.#command) void this.#supervise(this.#command);
+  }
+
+  /** Continues what an earlier process of this program began. Does not wait. */
+  resume(): void {
+    if (this.#isGone) return;
+    this.#speak();
+    // The results of scripts that ran meanwhile are not known.
+    if (!this.#isStarted) this.#started("READY");
+    if (this.#command) void this.#supervise(this.#command);
+  }
+
+  /** Runs the stop scripts, ends all processes, and reports that the agent is off. Throws if a process does not end. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  /** Ends all processes, without scripts. Throws if a process does not end. */
+  async kill(): Promise<void> {
+    this.#ending.abort();
+    await this.#groups.endAll();
+    await this.#fallSilent();
+  }
+
+  async #stop(): Promise<void> {
+    this.#ending.abort();
+    this.#report("SHUTTING_DOWN");
+    const status = await this.#runScripts(({ runOnStop }) => runOnStop, new AbortController().signal);
+    await storeConversation(this.#manifest, this.#client).catch((error: unknown) =>
+      this.#note(`The conversation of the task could not be stored: ${(error as Error).message}`),
+    );
+    await this.#groups.endAll();
+    if (status === "TIMED_OUT") this.#report("SHUTDOWN_TIMEOUT");
+    if (status === "EXIT_FAILURE") this.#report("SHUTDOWN_ERROR");
+    this.#report("OFF");
+    this.#reports.add(() => this.#client.disconnect());
+    await this.#fallSilent();
+  }
+
+  async #fallSilent(): Promise<void> {
+    this.#silent.abort();
+    await this.#output.finish();
+    await Promise.all([this.#logs.close(farewell), this.#reports.finish(farewell)]);
+  }
+
+  #changed(): void {
+    this.#options.onProcesses?.({
+      command: this.#command?.leader,
+      groups: this.#groups.leaders,
+      offset: this.#output.offset,
+      isStarted: this.#isStarted,
+      isGone: this.#isGone,
+    });
+  }
+
+  #report(state: Lifecycle): void {
+    this.#reports.add(() => this.#client.lifecycle(state));
+  }
+
+  /** Starts the loops that speak for the agent. */
+  #speak(): void {
+    const { home } = this.#options.place;
+    this.#reports.add(() => this.#client.startup(directoryOf(this.#manifest, home)));
+    void this.#repeat(this.#pace.heartbeat, () => this.#beat());
+    void this.#repeat(this.#pace.resources, async () => this.#client.resources(await resourcesOf(home)));
+    void this.#repeat(this.#pace.output, async () => {
+      if (await this.#output.step()) this.#changed();
+    });
+    void this.#checks.run(this.#silent.signal);
+  }
+
+  async #beat(): Promise<void> {
+    if ((await this.#client.heartbeat()) && !this.#ending.signal.aborted) this.#options.onShutdown?.();
+  }
+
+  /** Repeats a step until the agent falls silent, also if it fails. */
+  async #repeat(interval: number, step: () => Promise<void>): Promise<void> {
+    const { signal } = this.#silent;
+    while (!signal.aborted) {
+      try {
+        await step();
+      } catch (error) {
+        if (error instanceof TokenEnded && !this.#ending.signal.aborted) {
+          this.#ending.abort();
+          this.#options.onTokenEnd();
+        }
+      }
+      await delay(interval, signal);
+    }
+  }
+
+  #runScripts(isWanted: (script: ManifestScript) => boolean, signal: AbortSignal): Promise<ScriptStatus> {
+    const host = {
+      groups: this.#groups,
+      log: (source: string, line: string, level?: "ERROR") => this.#logs.add(source, line, level),
+      report: (result: Parameters<AgentClient["scriptResult"]>[0]) =>
+        this.#reports.add(() => this.#client.scriptResult(result)),
+      pace: this.#pace,
+    };
+    return runScripts(this.#manifest.scripts.filter(isWanted), host, signal);
+  }
+
+  async #runStartScripts(): Promise<void> {
+    const status = await this.#runScripts(({ runOnStart }) => runOnStart, this.#ending.signal);
+    if (this.#ending.signal.aborted) return;
+    this.#started(status === "TIMED_OUT" ? "START_TIMEOUT" : status === "EXIT_FAILURE" ? "START_ERROR" : "READY");
+  }
+
+  #started(state: Lifecycle): void {
+    this.#isStarted = true;
+    this.#report(state);
+    this.#changed();
+  }
+
+  /** When the command has ended for good, the agent is gone until the workspace starts again. */
+  async #supervise(command: Command): Promise<void> {
+    await command.supervise();
+    if (this.#ending.signal.aborted) return;
+    this.#isGone = true;
+    this.#changed();
+    this.#reports.add(() => this.#client.disconnect());
+    this.#silent.abort();
+    await this.#output.finish();
+  }
+
+  #note(message: string): void {
+    this.#logs.add(this.#manifest.logSourceId, message, "WARN");
+  }
+}
+
+/** The directory of the agent's processes: the template's, relative to the home, otherwise the home. */
+function directoryOf({ directory }: Manifest, home: string): string {
+  if (directory === "~" || directory.startsWith("~/")) return join(home, directory.slice(1));
+  return isAbsolute(directory) ? directory : resolve(home, directory);
+}
+
+async function resourcesOf(home: string) {
+  const { bsize, blocks, bavail } = await statfs(home);
+  return {
+    memoryUsedBytes: totalmem() - freemem(),
+    memoryTotalBytes: totalmem(),
+    diskUsedBytes: (blocks - bavail) * bsize,
+    diskTotalBytes: blocks * bsize,
+  };
+}

@@ -1,0 +1,95 @@
+// The form of the settings of the programs: environment variables, described in one table for each program.
+import { readFileSync } from "node:fs";
+
+/** A setting: its environment variable, format, default, and description. */
+export interface Setting<Value> {
+  readonly name: string;
+  /** Returns the parsed value, or undefined if the text is invalid. */
+  read(text: string): Value | undefined;
+  /** Description of valid values, as in "must be <rule>". */
+  readonly rule: string;
+  /** Without a default, the setting is required. */
+  readonly defaultText?: string;
+  readonly meaning: string;
+  /** Never printed; can be read from a file, whose path is in `<NAME>_FILE`. */
+  readonly isSecret?: boolean;
+}
+
+export type Table = Readonly<Record<string, Setting<unknown>>>;
+
+export type ValuesOf<Settings extends Table> = {
+  readonly [Key in keyof Settings]: Settings[Key] extends Setting<infer Value> ? Value : never;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The program cannot start. The message says why, and what to do. */
+export class StartRefused extends Error {}
+
+/** Reads and validates the settings. Throws a `StartRefused` that lists all faults. */
+export function readSettings<Settings extends Table>(table: Settings, env: Environment): ValuesOf<Settings> {
+  const faults: string[] = [];
+  const values = Object.entries(table).map(([key, setting]) => [key, readSetting(setting, env, faults)]);
+  if (faults.length > 0)
+    throw new StartRefused(`Invalid settings:\n${faults.map((fault) => `  ${fault}`).join("\n")}\nFor help: --help`);
+  return Object.fromEntries(values) as ValuesOf<Settings>;
+}
+
+function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
+  const { name, rule, defaultText, isSecret } = setting;
+  const given = isSecret ? env[name] || textOfFile(`${name}_FILE`, env, faults) : env[name];
+  const text = given || defaultText;
+  if (text === undefined) {
+    const isReported = faults.some((fault) => fault.startsWith(`${name}_FILE `));
+    if (!isReported) faults.push(`${name} is required: ${setting.meaning}.`);
+    return undefined;
+  }
+  const value = setting.read(text);
+  if (value === undefined) faults.push(`${name} must be ${rule}.`);
+  return value;
+}
+
+function textOfFile(name: string, env: Environment, faults: string[]): string | undefined {
+  const path = env[name];
+  if (!path) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    faults.push(`${name} names a file that cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    return undefined;
+  }
+}
+
+const columns = 80;
+
+/** Formats the settings for `--help`, within 80 columns. */
+export function manual(table: Table): string {
+  const width = Math.max(...Object.values(table).map(({ name }) => name.length)) + 4;
+  return Object.values(table)
+    .flatMap(({ name, meaning, defaultText, isSecret }) => {
+      const origin = defaultText === undefined ? "Required." : `Default: ${defaultText || "empty"}.`;
+      const text = `${meaning}. ${origin}${isSecret ? ` Or the path of a file with it in ${name}_FILE.` : ""}`;
+      return wrapped(text, columns - width).map((line, n) => `  ${n === 0 ? name : ""}`.padEnd(width) + line);
+    })
+    .join("\n");
+}
+
+function wrapped(text: string, width: number): string[] {
+  return text.split(" ").reduce<string[]>((lines, word) => {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) return [...lines, word];
+    return [...lines.slice(0, -1), `${last} ${word}`];
+  }, []);
+}
+
+/** The URL of a server: an origin without a path. */
+export const serverUrl = (text: string): string | undefined => {
+  const url = URL.parse(text);
+  const isBare = url !== null && url.username === "" && url.pathname === "/" && url.search === "" && url.hash === "";
+  return isBare && /^https?:$/.test(url.protocol) ? url.origin : undefined;
+};
+
+export const matching =
+  (pattern: RegExp) =>
+  (text: string): string | undefined =>
+    pattern.test(text) ? text : undefined;
