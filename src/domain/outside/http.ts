@@ -30,6 +30,9 @@ export interface OutsideOptions {
 
 /** The failure of a call. The message is for operators: it may contain internal names and addresses. */
 export class OutsideError extends Error {
+  /** Whether the request may have reached the server: a connection was established. */
+  wasSent = false;
+
   constructor(
     readonly reason: "refused" | "unreachable" | "timeout" | "too_large",
     message: string,
@@ -62,10 +65,11 @@ export function outsideFetch({
   return async (target, init = {}) => {
     const deadline = AbortSignal.timeout(timeout);
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    const progress = { isConnected: false };
     try {
       let request = asRequest(target, init);
       for (let redirects = 0; ; redirects++) {
-        const response = await exchange(request, { addressesFor, signal, connectTimeout, bodyLimit });
+        const response = await exchange(request, { addressesFor, signal, connectTimeout, bodyLimit, progress });
         const next = redirected(request, response, init.redirect);
         if (!next) return response;
         if (sameOrigin && new URL(next.url).origin !== new URL(request.url).origin)
@@ -74,9 +78,38 @@ export function outsideFetch({
         request = next;
       }
     } catch (error) {
-      if (error instanceof OutsideError || init.signal?.aborted) throw error;
-      if (deadline.aborted) throw new OutsideError("timeout", `No response within ${timeout} ms.`, error);
-      throw new OutsideError("unreachable", (error as Error).message, error);
+      if (!(error instanceof OutsideError) && init.signal?.aborted) throw error;
+      const failure = asFailure(error, deadline.aborted ? `No response within ${timeout} ms.` : undefined);
+      failure.wasSent = progress.isConnected;
+      throw failure;
+    }
+  };
+}
+
+function asFailure(error: unknown, timedOut: string | undefined): OutsideError {
+  if (error instanceof OutsideError) return error;
+  return timedOut === undefined
+    ? new OutsideError("unreachable", (error as Error).message, error)
+    : new OutsideError("timeout", timedOut, error);
+}
+
+/** Opens a response without end, such as a stream of events. Resolves when its headers were received. */
+export type OpenStream = (url: string, signal: AbortSignal) => Promise<IncomingMessage>;
+
+/** Creates the client for streams, with the address checks of `outsideFetch`. Redirects are not followed. */
+export function outsideStreams({
+  permits,
+  connectTimeout,
+}: Required<Pick<OutsideOptions, "permits" | "connectTimeout">>): OpenStream {
+  const addressesFor = guarded({ named: [], permits, resolve: addressesOf });
+  return async (url, signal) => {
+    const headers = { accept: "text/event-stream" };
+    try {
+      const progress = { isConnected: false };
+      return await send(asRequest(url, { headers }), { addressesFor, signal, connectTimeout, progress });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw asFailure(error, undefined);
     }
   };
 }
@@ -141,11 +174,18 @@ interface Exchange {
   signal: AbortSignal;
   connectTimeout: number;
   bodyLimit: number;
+  progress: { isConnected: boolean };
 }
 
 /** Sends one request on a new connection and reads the whole response. */
 async function exchange(request: Request, context: Exchange): Promise<Response> {
-  const { addressesFor, signal, connectTimeout, bodyLimit } = context;
+  const message = await send(request, context);
+  return asResponse(message, await readAll(message, context.bodyLimit));
+}
+
+/** Sends one request on a new connection. Resolves to the response as soon as its headers were received. */
+async function send(request: Request, context: Omit<Exchange, "bodyLimit">): Promise<IncomingMessage> {
+  const { addressesFor, signal, connectTimeout, progress } = context;
   const url = new URL(request.url);
   const addresses = await Promise.race([addressesFor(url), endOf(signal)]);
   const body = Buffer.from(await request.arrayBuffer());
@@ -155,21 +195,30 @@ async function exchange(request: Request, context: Exchange): Promise<Response> 
     // Node.js does not send it with a DELETE.
     ...(body.length > 0 && { "content-length": String(body.length) }),
   };
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
-  const message = await new Promise<IncomingMessage>((resolve, reject) => {
+  const begin = url.protocol === "https:" ? requestHttps : requestHttp;
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const options = { method: request.method, headers, lookup: always(addresses), signal, agent: false };
-    const sent = send(url, options, resolve).on("error", reject);
-    limitConnecting(sent, url.protocol === "https:" ? "secureConnect" : "connect", connectTimeout);
+    const sent = begin(url, options, resolve).on("error", reject);
+    limitConnecting(sent, url.protocol === "https:" ? "secureConnect" : "connect", connectTimeout, progress);
     sent.end(body);
   });
-  return asResponse(message, await readAll(message, bodyLimit));
 }
 
-/** Destroys a request whose connection is not established in time. */
-function limitConnecting(sent: ClientRequest, established: string, timeout: number): void {
+/** Destroys a request whose connection is not established in time, and notes when it is. */
+function limitConnecting(
+  sent: ClientRequest,
+  established: string,
+  timeout: number,
+  progress: Exchange["progress"],
+): void {
   const fail = () => sent.destroy(new OutsideError("timeout", `No connection within ${timeout} ms.`));
   const timer = setTimeout(fail, timeout).unref();
-  sent.once("socket", (socket) => socket.once(established, () => clearTimeout(timer)));
+  sent.once("socket", (socket) =>
+    socket.once(established, () => {
+      clearTimeout(timer);
+      progress.isConnected = true;
+    }),
+  );
   sent.once("close", () => clearTimeout(timer));
 }
 

@@ -9,11 +9,13 @@ export interface Mail {
   subject: string;
   text: string;
   html: string;
+  /** Where the recipient unsubscribes with one click (RFC 8058). */
+  unsubscribeUrl?: string;
 }
 
 export interface Mailer {
-  /** Sends a message. Resolves once the mail server has accepted it. */
-  send(mail: Mail): Promise<void>;
+  /** Sends a message. Resolves once the mail server has accepted it; rejects when the signal is aborted. */
+  send(mail: Mail, signal: AbortSignal): Promise<void>;
 }
 
 type SmtpSettings = Pick<
@@ -53,16 +55,31 @@ export function createMailer(settings: SmtpSettings): Mailer | undefined {
     disableUrlAccess: true,
   });
   return {
-    async send({ id, to, ...content }) {
-      await transport.sendMail({
+    async send({ id, to, unsubscribeUrl, ...content }, signal) {
+      const sent = transport.sendMail({
         from,
         to: { name: "", address: to },
         messageId: `<${id}@${from.split("@")[1]}>`,
-        headers: { "Auto-Submitted": "auto-generated" },
+        headers: { "Auto-Submitted": "auto-generated", ...(unsubscribeUrl && oneClick(unsubscribeUrl)) },
         ...content,
       });
+      await unlessAborted(sent, signal);
     },
   };
+}
+
+const oneClick = (url: string) => ({
+  "List-Unsubscribe": `<${url}>`,
+  "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+});
+
+/** Rejects when the signal is aborted. The connection ends later, by its own timeouts. */
+async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", abort);
+  if (signal.aborted) abort();
+  await Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 /** Reports whether the mail server permanently rejected the recipient or the content (5yz, RFC 5321 §4.2.1). */

@@ -29,3 +29,6 @@ export function signatureOf(
   });
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
+
+/** The text form of a secret. */
+export const newWebhookSecret = (bytes: Buffer): string => prefix + bytes.toString("base64");

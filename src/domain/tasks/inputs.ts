@@ -1,0 +1,163 @@
+import { auditedAs } from "../audit/audit.js";
+import { mayOn } from "../authorization/authorization.js";
+import { requireUser, userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { textProblem } from "../kernel/text.js";
+import { AgentUnreachable } from "../outside/agent-api.js";
+import { appBase } from "./app.js";
+import { requireBudget } from "./budget.js";
+import { deliver, newestOf } from "./delivery.js";
+import { inputsHint, queueHint } from "./hints.js";
+import { messageById, openStates } from "./messages.js";
+import { finishInput, holdSeconds } from "./queue.js";
+import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
+
+export interface SendTaskInput extends TaskReference {
+  input?: string | null;
+}
+
+/** Returns the violated rule of a text for a program; `undefined` if it is valid. */
+export function inputProblem({ config }: Context, text: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex -- Tab and line breaks are the only control characters of a prompt.
+  if (/[\x01-\x08\x0b\x0c\x0e-\x1f]/.test(text))
+    return "Must not contain control characters other than tab and line breaks.";
+  const most = config.taskMaxInputBytes;
+  return Buffer.byteLength(text) > most ? `Must be at most ${most} bytes.` : textProblem(text);
+}
+
+/**
+ * Sends an input to the program of an active task: immediately if the program waits for it, else through the queue of the
+ * task. Returns the id of the input. It continues if the caller disconnects, and a request timeout does not end it.
+ * Throws CONFLICT for other states and for a full queue, UNAVAILABLE if the program fails.
+ *
+ * The program is called outside of the transaction of the mutation. What is stored is committed before the input is
+ * sent, so that a crash cannot hide a delivery.
+ */
+export async function sendTaskInput(ctx: Context, { input, ...reference }: SendTaskInput): Promise<string> {
+  const fresh = ctx.afresh();
+  const task = await findTaskFor(fresh, reference, "workspace:application_connect");
+  await requireBudget(fresh, task.ownerId, task.organizationId);
+  if (!input) throw badInput([{ field: "input", detail: input === "" ? "Must not be empty." : "Is required." }]);
+  const problem = inputProblem(ctx, input);
+  if (problem) throw badInput([{ field: "input", detail: problem }]);
+  requireActive(task);
+  const base = appBase(task.appUrl);
+  if (base === undefined) throw unreachable("The app has no URL.");
+  ctx.beginCommit();
+  const newest = await newestIfStable(ctx, base);
+  const { id, isDue } = await store(fresh, task, input, newest);
+  if (isDue) await sendNow(ctx, base, { id, input, newest: newest! });
+  return id;
+}
+
+/** Throws CONFLICT unless the latest build is a finished start, and the task is active. */
+function requireActive({ status, workspaceStatus }: TaskRow): void {
+  if (status !== "active") throw conflict(`The task is ${status}. Only an active task takes input.`);
+  if (workspaceStatus !== "running") throw conflict(`The workspace of the task is ${workspaceStatus}.`);
+}
+
+/** The newest message of the conversation if the program waits for input; undefined while it works. */
+async function newestIfStable({ services: { agentApi } }: Context, base: string): Promise<number | undefined> {
+  try {
+    return (await agentApi.status(base)) === "stable" ? await newestOf(agentApi, base) : undefined;
+  } catch (error) {
+    if (error instanceof AgentUnreachable) throw unreachable(undefined, error);
+    throw error;
+  }
+}
+
+const unreachable = (detail?: string, cause?: unknown) => upstream("Failed to reach the task app.", detail, cause);
+
+const upstream = (message: string, detail?: string, cause?: unknown) =>
+  new DomainError("UNAVAILABLE", message, { upstream: true, ...(detail && { detail }), cause });
+
+const lockTask = statement<{ isDelivering: boolean }>(`
+  select coalesce(t.delivering_until > now(), false) as "isDelivering" from tasks t
+  where t.id = $1 and t.deleted_at is null for no key update`);
+
+const insertInput = statement<{ state: "queued" | "delivering"; waiting: number }>(`
+  with open as (select count(*) as number from task_messages where task_id = $1 and state in ${openStates}),
+  numbered as (update tasks set input_seq = input_seq + 1 where id = $1 returning input_seq)
+  insert into task_messages (id, task_id, seq, sender_id, content, state, newest_before, next_attempt_at, created_at)
+  select $2, $1, input_seq, $3, $4, case when $5::bigint is not null and number = 0 then 'delivering' else 'queued' end,
+    case when number = 0 then $5 end,
+    now() + case when $5 is not null and number = 0 then make_interval(secs => $6) else interval '0' end, now()
+  from open cross join numbered
+  returning state, (select number from open) as waiting`);
+
+interface Stored {
+  id: string;
+  /** Whether the input is to be sent now: the program waits, and no other input does. */
+  isDue: boolean;
+}
+
+/** Stores an input and commits it. Throws CONFLICT for a full queue, NOT_FOUND if the task was deleted. */
+function store(ctx: Context, task: TaskRow, input: string, newest: number | undefined): Promise<Stored> {
+  const { userId } = requireUser(ctx.actor);
+  return ctx.transactional(async () => {
+    const locked = await ctx.row(lockTask, task.id);
+    if (!locked) throw notFound();
+    const id = newId();
+    const known = locked.isDelivering ? null : (newest ?? null);
+    const { state, waiting } = (await ctx.row(
+      insertInput,
+      task.id,
+      id,
+      userId,
+      input,
+      known,
+      holdSeconds(ctx.config),
+    ))!;
+    const most = ctx.config.taskQueueMax;
+    if (state === "queued" && waiting >= most)
+      throw conflict(`The queue of the task is full: it holds ${most} inputs.`);
+    ctx.audit({ action: "create", ...auditedAs("task_input", id, task.name, task.organizationId) });
+    ctx.publish(queueHint(task.id), ...(state === "queued" ? [inputsHint] : []));
+    return { id, isDue: state === "delivering" };
+  });
+}
+
+interface DueInput {
+  id: string;
+  input: string;
+  newest: number;
+}
+
+/** Sends an input that is stored as in delivery, and stores the outcome. Throws UNAVAILABLE unless it is delivered. */
+async function sendNow({ services }: Context, base: string, { id, input, newest }: DueInput): Promise<void> {
+  const outcome = await deliver(services, base, input, newest);
+  const { state, detail } = { detail: "", ...outcome };
+  // The input was sent, so a failure here must not look like one that permits another attempt.
+  await finishInput(services, { id, state: "delivering" }, state === "unsent" ? "failed" : state, detail).catch(
+    (error: unknown) => {
+      throw upstream("Delivery could not be confirmed.", undefined, error);
+    },
+  );
+  if (state === "delivered") return;
+  if (state === "failed") throw upstream("The task app rejected the message.", detail);
+  if (state === "unconfirmed") throw upstream("Delivery could not be confirmed.");
+  throw unreachable();
+}
+
+const cancelInput = statement<{ id: string }>(`
+  update task_messages set state = 'canceled', finished_at = now() where id = $1 and state = 'queued' returning id`);
+
+/**
+ * Cancels a queued input, for its sender and for callers who may update the task. Returns its id. Throws CONFLICT if its
+ * delivery has begun, or it has ended.
+ */
+export async function cancelTaskInput(ctx: Context, id: string): Promise<string> {
+  // The payload reads the input after the change.
+  const [message] = await messageById(ctx, [id]);
+  const task = message && (await ctx.load(tasksById, message.taskId));
+  if (!task || !isVisible(ctx, task)) throw notFound();
+  const isSender = message.senderId === userIdOf(ctx.actor);
+  if (!isSender && !mayOn(ctx.actor, "task:update", taskTarget(task))) throw forbidden();
+  if (!(await ctx.row(cancelInput, id))) throw conflict("The input is not queued any more.");
+  ctx.audit({ action: "update", ...auditedAs("task_input", id, task.name, task.organizationId) });
+  ctx.publish(queueHint(task.id));
+  return id;
+}

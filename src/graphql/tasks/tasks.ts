@@ -1,0 +1,149 @@
+import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
+import type { Context } from "../../domain/kernel/context.js";
+import type { Page } from "../../domain/kernel/page.js";
+import type { OrderBy } from "../../domain/kernel/paging.js";
+import { listTasks, type TaskFilter, type TaskOrderField, type TasksQuery } from "../../domain/tasks/list.js";
+import { readTaskLogs, type TaskLogEntry, type TaskLogs } from "../../domain/tasks/logs.js";
+import { mostInputs, newestInputs, queuedInputs, type TaskMessageRow } from "../../domain/tasks/messages.js";
+import { watchTaskMessages } from "../../domain/tasks/conversation.js";
+import { currentState, findTask, type TaskRow, type TaskState } from "../../domain/tasks/tasks.js";
+import { watchTasks } from "../../domain/tasks/watch.js";
+import { usersById } from "../../domain/users/users.js";
+import { workspacesById } from "../../domain/workspaces/workspaces.js";
+import { WorkspaceAgentHealthType } from "../agents/agents.js";
+import { CountsAs, Needs } from "../engine/access.js";
+import { PageArgs } from "../engine/connections.js";
+import { UUID } from "../engine/scalars.js";
+import { PublicUserType } from "../users/users.js";
+import { WorkspaceType } from "../workspaces/workspaces.js";
+import {
+  TaskConnection,
+  TaskFilterInput,
+  TaskInputType,
+  TaskLogEntryType,
+  TaskLogsType,
+  TaskOrder,
+  TaskStateType,
+  TaskType,
+} from "./types.js";
+
+@ArgsType()
+class TasksArgs extends PageArgs implements TasksQuery {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Search query: words of names, and `owner:`, `organization:` and `status:` with values separated by commas, such as `owner:"me" status:active,paused`.',
+  })
+  q?: string | null;
+
+  @Field(() => TaskFilterInput, { nullable: true, description: "Selects tasks." })
+  filter?: TaskFilter | null;
+
+  @Field(() => TaskOrder, { nullable: true, description: "The order. The default is newest first." })
+  orderBy?: OrderBy<TaskOrderField> | null;
+}
+
+const reference = "The task: ID, or name among the tasks of the user.";
+const ownerReference = "The owner, for a task given by name: ID, username, or `me`.";
+
+@Resolver(() => TaskInputType)
+export class TaskInputsResolver {
+  @FieldResolver(() => PublicUserType, { description: "The user who sent it." })
+  sender(@Root() { senderId }: TaskMessageRow, @Ctx() ctx: Context) {
+    return ctx.load(usersById, senderId);
+  }
+}
+
+@Resolver(() => TaskType)
+export class TasksResolver {
+  @FieldResolver(() => TaskStateType, { nullable: true, description: "What the task does now; null if not known." })
+  currentState(@Root() task: TaskRow): TaskState | null {
+    return currentState(task);
+  }
+
+  @FieldResolver(() => WorkspaceAgentHealthType, {
+    nullable: true,
+    description: "Health of the agent; null without one.",
+  })
+  workspaceAgentHealth(@Root() { agentId, agentHealthReason: reason }: TaskRow): WorkspaceAgentHealthType | null {
+    return agentId === null ? null : { healthy: reason === null, reason };
+  }
+
+  @FieldResolver(() => PublicUserType, { description: "The owner." })
+  owner(@Root() { ownerId }: TaskRow, @Ctx() ctx: Context) {
+    return ctx.load(usersById, ownerId);
+  }
+
+  @FieldResolver(() => WorkspaceType, { nullable: true, description: "The workspace." })
+  workspace(@Root() { workspaceId }: TaskRow, @Ctx() ctx: Context) {
+    return ctx.load(workspacesById, workspaceId);
+  }
+
+  @FieldResolver(() => TaskLogsType, {
+    description:
+      "The conversation: live if the task is active and the caller may connect to its apps, else as stored last.",
+  })
+  logs(@Root() task: TaskRow, @Ctx() ctx: Context): Promise<TaskLogs> {
+    return readTaskLogs(ctx, task);
+  }
+
+  @CountsAs(20)
+  @FieldResolver(() => [TaskInputType], { description: "The inputs that are not delivered yet, in their order." })
+  queuedInputs(@Root() { id }: TaskRow, @Ctx() ctx: Context): Promise<TaskMessageRow[]> {
+    return ctx.load(queuedInputs, id);
+  }
+
+  @CountsAs(mostInputs)
+  @FieldResolver(() => [TaskInputType], {
+    description: `The ${mostInputs} newest inputs, in their order, whatever became of them. Kept until 7 days after their end.`,
+  })
+  inputs(@Root() { id }: TaskRow, @Ctx() ctx: Context): Promise<TaskMessageRow[]> {
+    return ctx.load(newestInputs, id);
+  }
+
+  @Needs("task:read")
+  @Query(() => TaskType, { nullable: true, description: "Returns a task." })
+  task(
+    @Arg("task", () => String, { description: reference }) task: string,
+    @Arg("user", () => String, { defaultValue: "me", description: ownerReference }) user: string,
+    @Ctx() ctx: Context,
+  ): Promise<TaskRow> {
+    return findTask(ctx, { task, user });
+  }
+
+  @Needs("task:read")
+  @Query(() => TaskConnection, { description: "Lists the tasks that the caller may read, newest first." })
+  tasks(@Args(() => TasksArgs) args: TasksArgs, @Ctx() ctx: Context): Promise<Page<TaskRow>> {
+    return listTasks(ctx, args);
+  }
+
+  @Needs("task:read")
+  @Subscription(() => TaskType, {
+    subscribe: ({ args, context }: { args: { id?: string; user?: string }; context: Context }) =>
+      watchTasks(context, args),
+    description:
+      "Sends a task, given by ID, as it is and after each change, until it is deleted or not readable any more; or the tasks of a user after their changes. At most one event per task in 250 ms.",
+  })
+  taskChanged(
+    @Arg("id", () => UUID, { nullable: true, description: "ID of a task. Either it or a user is required." })
+    _id: string | undefined,
+    @Arg("user", () => String, { nullable: true, description: "A user: ID, username, or `me`." })
+    _user: string | undefined,
+    @Root() task: TaskRow,
+  ): TaskRow {
+    return task;
+  }
+
+  @Needs("task:read", "workspace:application_connect")
+  @Subscription(() => TaskLogEntryType, {
+    subscribe: ({ args, context }: { args: { id: string }; context: Context }) => watchTaskMessages(context, args.id),
+    description:
+      "Sends the entries of the conversation of an active task, and again those that the program changes. Ends with the program.",
+  })
+  taskMessages(
+    @Arg("id", () => UUID, { description: "ID of the task." }) _id: string,
+    @Root() entry: TaskLogEntry,
+  ): TaskLogEntry {
+    return entry;
+  }
+}
