@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { GraphQLSchema } from "graphql";
 import Koa from "koa";
 import type { Logger } from "pino";
+import { BuiltInDaemons } from "./built-in-daemons.js";
 import { type Config, ConfigError, listeningOn } from "./config/config.js";
 import { ApplicationHosts } from "./domain/applications/hosts.js";
 import { Seals } from "./domain/deployment/seals.js";
@@ -10,19 +12,21 @@ import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
 import { Database } from "./domain/kernel/database.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
+import { InputQueue } from "./domain/tasks/queue.js";
+import { AgentApi } from "./domain/outside/agent-api.js";
+import { Transports } from "./domain/notifications/transports.js";
 import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
 import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
 import { Errands } from "./domain/kernel/errands.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
+import { RecentClients } from "./domain/oauth2/recent-clients.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
 import { outsideFetch } from "./domain/outside/http.js";
 import { InProcessEvents } from "./domain/outside/in-process-events.js";
 import { createPasswords } from "./domain/outside/passwords.js";
 import { PostgresEvents } from "./domain/outside/postgres-events.js";
-import { createMailer } from "./domain/outside/smtp.js";
-import { createWebhook } from "./domain/outside/webhook.js";
 import { Vault } from "./domain/outside/vault.js";
 import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
@@ -35,6 +39,7 @@ import { Documents } from "./graphql/engine/documents.js";
 import { createInnerSchema, createSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
+import { DaemonSockets } from "./graphql/provisioners/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
 import { Baseline } from "./http/baseline.js";
 import type { ContextOf, State } from "./http/exchange.js";
@@ -49,7 +54,9 @@ import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
 import { actorOf } from "./http/credentials.js";
 import { routePages } from "./pages/index.js";
-import { refuseRoute, routeRows } from "./rest/index.js";
+import { serveDaemons, servePath } from "./rest/provisioner-daemons.js";
+import { refuseRoute, routeRows, spellFailure } from "./rest/index.js";
+import { routeInitScripts } from "./rest/init-scripts.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
 import { asksForGraphiql, graphiqlPage } from "./pages/explorer.js";
 
@@ -97,16 +104,23 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     let stopJobs: Closer | undefined;
     closers.push(async () => stopJobs?.());
     // Listens before the first boot, which must not fail because the port is in use before the password was printed.
-    const { url, serve } = await startServer(services, closers);
+    const { url, serve, schema } = await startServer(services, closers);
     const administrator = await unlessAborted(signal, async () => {
       const made = await firstBoot(services);
       await services.entitlements.start();
+      await services.transports.start();
       return made;
     });
     stopJobs = runInBackground(services);
     const dispatcher = new Dispatcher(services);
     dispatcher.start();
     closers.push(() => dispatcher.close());
+    const inputs = new InputQueue(services);
+    inputs.start();
+    closers.push(() => inputs.close());
+    const daemons = new BuiltInDaemons(services, schema);
+    closers.push(() => daemons.close());
+    if (config.builtinDaemon) daemons.start();
     serve();
     return { url, services, administrator, close };
   } catch (error) {
@@ -138,6 +152,8 @@ export async function openServices(
   closers.push(() => events.close());
   const credentials = new Credentials({ config, database, events, log });
   closers.push(() => credentials.close());
+  const clients = new RecentClients({ database, events });
+  closers.push(async () => clients.close());
   const passwords = createPasswords(config.hashConcurrency);
   const limits = new RateLimits({ config, database });
   const entitlements = new Entitlements({ config, database, events, log });
@@ -152,14 +168,37 @@ export async function openServices(
   const fetch = outsideFetch({ allow: config.outboundAllow });
   const vault = new Vault();
   const clientDocuments = new DocumentFetches(config);
-  const transports = { smtp: createMailer(config), webhook: createWebhook(config) };
+  const transports = new Transports({ config, database, events, vault, log });
+  closers.push(() => transports.close());
   const seals = new Seals({ database, vault });
-  const outside = { fetch, clientDocuments, passwords, vault, seals, identityProviders, externalAuth, transports };
-  return { config, database, events, credentials, limits, entitlements, errands, proxyHealth, ...outside, log };
+  const agentApi = new AgentApi(config);
+  const outside = { fetch, agentApi, clientDocuments, passwords, vault, seals, identityProviders, externalAuth };
+  const deliveries = { undelivered: 0 };
+  return {
+    config,
+    database,
+    events,
+    credentials,
+    clients,
+    limits,
+    entitlements,
+    errands,
+    deliveries,
+    proxyHealth,
+    transports,
+    ...outside,
+    log,
+  };
+}
+
+interface Server {
+  url: string;
+  schema: GraphQLSchema;
+  serve: () => void;
 }
 
 /** Starts to listen. Responds only to health probes until `serve` is called. */
-async function startServer(services: Services, closers: Closer[]): Promise<{ url: string; serve: () => void }> {
+async function startServer(services: Services, closers: Closer[]): Promise<Server> {
   const { config } = services;
   const schema = createSchema();
   const innerSchema = createInnerSchema();
@@ -177,8 +216,11 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread);
+  const daemonSockets = new DaemonSockets(services, schema, unread);
   const routes = new Routes(refuseRoute);
+  routes.register(servePath, ["GET"], serveDaemons(services, contextOf, daemonSockets));
   routeRows(routes, services, innerSchema, contextOf);
+  routeInitScripts(routes, services);
   const seals = new Seals(services);
   routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
   const graphiql = graphiqlPage(services, innerSchema);
@@ -188,7 +230,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   const applicationHosts = new ApplicationHostPages(services, new ApplicationHosts(config));
 
   const koa = new Koa<State>();
-  koa.use(new Baseline(services, lifetimes, unread, metrics).handle);
+  koa.use(new Baseline(services, lifetimes, unread, metrics, spellFailure).handle);
   const probes = health(services, ready, metrics);
   koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
@@ -217,9 +259,10 @@ async function startServer(services: Services, closers: Closer[]): Promise<{ url
   closers.push(async () => {
     stage = "draining";
     sockets.close();
+    daemonSockets.close();
     await lifetimes.drain(config.shutdownGrace);
     hangUp(server);
     await graphql.stop();
   });
-  return { url, serve: () => void (stage = "serving") };
+  return { url, schema, serve: () => void (stage = "serving") };
 }

@@ -6,13 +6,17 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests = requestDurations();
 
-  constructor({ database, events }: Pick<Services, "database" | "events">, unread: { readonly bytes: number }) {
+  constructor(
+    { database, deliveries, events }: Pick<Services, "database" | "deliveries" | "events">,
+    unread: { readonly bytes: number },
+  ) {
     collectDefaultMetrics({ register: this.registry });
     this.registry.registerMetric(this.#requests);
     this.registry.registerMetric(sqlStatements(database));
     this.registry.registerMetric(connections(database));
     this.registry.registerMetric(subscriptions(events));
     this.registry.registerMetric(unreadBytes(unread));
+    this.registry.registerMetric(undeliveredSecrets(deliveries));
   }
 
   /** Records a completed request. `route` is the pattern of the path; the duration is in seconds. */
@@ -71,5 +75,16 @@ const unreadBytes = (unread: { readonly bytes: number }) =>
     registers: [],
     collect() {
       this.set(unread.bytes);
+    },
+  });
+
+const undeliveredSecrets = (deliveries: Services["deliveries"]) =>
+  new Counter({
+    name: "steward_undelivered_secrets_total",
+    help: "User secrets that could not be delivered to an agent.",
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(deliveries.undelivered);
     },
   });

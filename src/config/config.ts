@@ -15,6 +15,9 @@ interface Derived {
   readonly accessUrl: string;
   readonly encryptionKeysFile: string;
   readonly proxyHealthAllowLoopback: boolean;
+  readonly taskAppAllowLoopback: boolean;
+  /** The settings that the environment gives; the others have their defaults. */
+  readonly given: ReadonlySet<string>;
 }
 
 /** Limits on data that clients have not read. */
@@ -90,9 +93,14 @@ export function readConfig(env: Environment): Config {
     ...fixed,
     accessUrl,
     encryptionKeysFile: values.encryptionKeysFile ?? ownKeyFile(values.dataDir),
+    given: new Set(Object.keys(settings).filter((key) => isGiven(settings[key as keyof Settings], env))),
     proxyHealthAllowLoopback: values.proxyHealthAllowLoopback ?? isOnOneMachine,
+    taskAppAllowLoopback: values.taskAppAllowLoopback ?? isOnOneMachine,
   };
 }
+
+const isGiven = ({ name, or, secret, file }: Setting<unknown>, env: Environment): boolean =>
+  Boolean(env[name] || (or && env[or]) || (secret && !file && env[`${name}_FILE`]));
 
 function readSetting(setting: Setting<unknown>, env: Environment, faults: string[]): unknown {
   const { name, rule, defaultText, or, secret, file } = setting;

@@ -174,10 +174,16 @@ export const settings = {
   oauth2CimdHosts:          setting("STEWARD_OAUTH2_CIMD_HOSTS",            list(text),                "*", "Hosts that client metadata documents may come from: names, patterns such as *.example.com, or * for all public hosts."),
   oauth2CimdAllowPrivate:   setting("STEWARD_OAUTH2_CIMD_ALLOW_PRIVATE",    yesOrNo,                   "false", "Whether client metadata documents may come from private addresses, and over http from loopback addresses."),
 
+  builtinDaemon:            setting("STEWARD_BUILTIN_DAEMON",               yesOrNo,                   "true", "Whether the server runs an echo provisioner daemon for each organization."),
+  jobHungAfter:             setting("STEWARD_JOB_HUNG_AFTER",               duration("60s", "1d"),     "5m", "Time after which a job whose daemon is silent fails: the duration of leases."),
+  jobPendingTimeout:        setting("STEWARD_JOB_PENDING_TIMEOUT",          duration("1s", "30d"),     "30m", "Time after which a job that no daemon has accepted fails."),
+  jobCancelTimeout:         setting("STEWARD_JOB_CANCEL_TIMEOUT",           duration("1s", "1d"),      "10m", "Time that daemons have to stop a canceled job."),
+  jobMaxRuntime:            setting("STEWARD_JOB_MAX_RUNTIME",              duration("1s", "30d"),     "2h", "Maximum time that a job runs."),
+
   notificationsMethod:      setting("STEWARD_NOTIFICATIONS_METHOD",         oneOf("smtp", "webhook"),  "smtp", "How notifications are delivered outside of the inbox, unless an owner chose another method for their template."),
   dispatchTimeout:          setting("STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT", duration("1s", "10m"),   "1m", "Maximum time of an attempt to deliver a notification."),
   leasePeriod:              setting("STEWARD_NOTIFICATIONS_LEASE_PERIOD",   duration("2s", "1h"),      "2m", "Time after which another server process repeats an attempt whose process ended. Longer than the dispatch timeout."),
-  leaseCount:               setting("STEWARD_NOTIFICATIONS_LEASE_COUNT",    wholeNumber(1, 1000),      "20", "Maximum number of concurrent deliveries per server process."),
+  leaseCount:               setting("STEWARD_NOTIFICATIONS_LEASE_COUNT",    wholeNumber(1, 1000),      "20", "Maximum number of concurrent deliveries of each method per server process. Those that take over two seconds do not count, up to four times as many."),
   fetchInterval:            setting("STEWARD_NOTIFICATIONS_FETCH_INTERVAL", duration("100ms", "1h"),   "15s", "Interval at which each server process looks for notifications that are due."),
   maxAttempts:              setting("STEWARD_NOTIFICATIONS_MAX_ATTEMPTS",   wholeNumber(1, 100),       "10", "Maximum number of attempts to deliver a notification."),
   retryBase:                setting("STEWARD_NOTIFICATIONS_RETRY_BASE",     duration("10ms", "1h"),    "30s", "Delay before the second attempt. It doubles with each further attempt."),
@@ -224,6 +230,14 @@ export const settings = {
 
   quietHoursDefault:        setting("STEWARD_QUIET_HOURS_DEFAULT",          dailySchedule,             "CRON_TZ=UTC 0 0 * * *", "Default start of quiet hours, as a cron expression."),
   quietHoursAllowCustom:    setting("STEWARD_QUIET_HOURS_ALLOW_CUSTOM",     yesOrNo,                   "true", "Whether users can set their own quiet hours."),
+
+  taskMaxInputBytes:        setting("STEWARD_TASK_MAX_INPUT_BYTES",         wholeNumber(1, 1048576),   "65536", "Maximum size of a prompt or an input of a task, in bytes."),
+  taskQueueMax:             setting("STEWARD_TASK_QUEUE_MAX",               wholeNumber(0, 1000),      "20", "Maximum number of queued inputs of a task."),
+  taskQueueTtl:             setting("STEWARD_TASK_QUEUE_TTL",               duration("1m", "365d"),    "24h", "How long a queued input of a task may wait for delivery."),
+  taskAppTimeout:           setting("STEWARD_TASK_APP_TIMEOUT",             duration("100ms", "5m"),   "10s", "Timeout of calls that read from the program of a task."),
+  taskAppSendTimeout:       setting("STEWARD_TASK_APP_SEND_TIMEOUT",        duration("100ms", "5m"),   "30s", "Timeout of calls that send an input to the program of a task."),
+  taskAppAllowLoopback:     optional("STEWARD_TASK_APP_ALLOW_LOOPBACK",     yesOrNo,                   "Whether programs of tasks may have loopback addresses.", { defaultInWords: "true if the server is only reachable on the same machine" }),
+  taskAppAllowedCidrs:      several("STEWARD_TASK_APP_ALLOWED_CIDRS",       cidr,                      "Networks that programs of tasks may be in. If empty, all except link-local, multicast, and reserved addresses."),
 
   proxyHealthInterval:      setting("STEWARD_PROXY_HEALTH_INTERVAL",        duration("1s", "1d"),      "1m", "Interval between health checks of a workspace proxy."),
   proxyHealthTimeout:       setting("STEWARD_PROXY_HEALTH_TIMEOUT",         duration("1s", "1m"),      "5s", "Timeout of a health check."),

@@ -13,11 +13,16 @@ import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { unusedClientPurge } from "./oauth2/unused-clients.js";
+import { daemonPurge } from "./provisioners/daemons.js";
+import { jobReaper } from "./provisioners/reaper.js";
+import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/failures.js";
 import { signInPurge } from "./sign-in/providers.js";
+import { inputPurge } from "./tasks/messages.js";
 import { keyPurge } from "./tokens/tokens.js";
+import { workspaceJobs } from "./workspaces/schedule.js";
 import { replicaPurge } from "./workspace-proxies/registration.js";
 
 /** A periodic job. Every replica runs it, so it must be safe to run concurrently. */
@@ -37,17 +42,22 @@ const jobs: readonly Job[] = [
   grantPurge,
   unusedClientPurge,
   conversionPurge,
+  daemonPurge,
   idempotencyKeyPurge,
+  jobReaper,
   keyPurge,
   loginAddressPurge,
   messagePurge,
   ...messagePurges,
   inboxPurge,
+  inputPurge,
   ...pendingLinkPurges,
+  prebuildsJob,
   rateCounterPurge,
   replicaPurge,
   revocationJob,
   signInPurge,
+  ...workspaceJobs,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];
 

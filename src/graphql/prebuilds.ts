@@ -6,7 +6,7 @@ import {
   type UpdatedPrebuildsSettings,
   type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
-} from "../domain/prebuilds.js";
+} from "../domain/prebuilds/settings.js";
 import { AnyScope, Needs, Required } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {

@@ -1,6 +1,6 @@
 import type Koa from "koa";
 import type { Services } from "../domain/kernel/context.js";
-import { type HttpResponse, json, TransportError, transportFailure } from "./responses.js";
+import { type HttpResponse, TransportError } from "./responses.js";
 import { type Http, type State, upgrades } from "./exchange.js";
 import { requestDetailsOf } from "./request-details.js";
 import type { Metrics } from "../metrics.js";
@@ -15,6 +15,9 @@ const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 /** Paths whose responses may contain tokens (RFC 6749 §5.1). */
 const ofOAuth = /^\/oauth2(\/|$)/;
 
+/** Spells a failure in the format of the part of the server that a path belongs to. */
+export type SpellFailure = (path: string, failure: TransportError) => HttpResponse;
+
 /** Applies to every request: its id, common headers, a time limit, and a response even after a defect. */
 export class Baseline {
   readonly #headers: Record<string, string>;
@@ -25,6 +28,7 @@ export class Baseline {
     private readonly lifetimes: Lifetimes,
     private readonly unread: Unread,
     private readonly metrics: Metrics,
+    private readonly spell: SpellFailure,
   ) {
     const { accessUrl, requestTimeout } = services.config;
     const secure = { "Strict-Transport-Security": "max-age=31536000; includeSubDomains" };
@@ -33,10 +37,10 @@ export class Baseline {
       "Referrer-Policy": "no-referrer",
       ...(accessUrl.startsWith("https:") && secure),
     };
-    this.#deadlines = new Deadlines(requestTimeout, (http) => timeOut(http, services));
+    this.#deadlines = new Deadlines(requestTimeout, (http) => this.#timeOut(http));
     lifetimes.rejectUnreceived = () => {
       for (const http of this.#deadlines.running)
-        if (!http.req.complete) giveUp(http, "The server stops.", { Connection: "close" });
+        if (!http.req.complete) this.#giveUp(http, "The server stops.", { Connection: "close" });
     };
   }
 
@@ -53,7 +57,7 @@ export class Baseline {
       if (ofOAuth.test(http.path)) state.headers.Pragma = "no-cache";
       await next();
     } catch (error) {
-      state.response = this.#failureOf(error, state);
+      state.response = this.spell(targetOf(http), this.#failureOf(error, state));
     } finally {
       this.#deadlines.end(http);
     }
@@ -77,13 +81,32 @@ export class Baseline {
     };
   }
 
-  #failureOf(error: unknown, { details }: State): HttpResponse {
-    if (error instanceof TransportError) return transportFailure(error);
+  #failureOf(error: unknown, { details }: State): TransportError {
+    if (error instanceof TransportError) return error;
     this.services.log.error({ err: error, requestId: details.id }, "defect");
-    const body = JSON.stringify({ message: "An internal error occurred.", detail: `Request id ${details.id}` });
-    return { status: 500, headers: json, body };
+    return new TransportError(500, "An internal error occurred.", `Request id ${details.id}`);
+  }
+
+  #timeOut(http: Http): void {
+    const { log } = this.services;
+    if (this.#giveUp(http, "The request took too long."))
+      log.warn({ requestId: http.state.details.id }, "request timed out");
+  }
+
+  /** Writes a 503 for a request that is still at work, and keeps it from committing. Streams have begun their response. */
+  #giveUp(http: Http, detail: string, headers: Record<string, string> = {}): boolean {
+    const { details } = http.state;
+    if (http.res.headersSent || details.fate === "commits") return false;
+    details.fate = "given up";
+    const message = "The service is temporarily unavailable.";
+    const failure = new TransportError(503, message, detail, { "Retry-After": "1", ...headers });
+    write(http, this.spell(targetOf(http), failure));
+    return true;
   }
 }
+
+/** The path of a request with its query. Koa knows no path for a malformed one. */
+const targetOf = ({ req }: Pick<Http, "req">) => req.url ?? "";
 
 /** Rejects a path that cannot be decoded: the router would pass it on undecoded. */
 function checkPath(http: Koa.Context): void {
@@ -92,18 +115,4 @@ function checkPath(http: Koa.Context): void {
   } catch {
     throw new TransportError(400, "Validation failed.", "The path is malformed or has a bad percent escape.");
   }
-}
-
-function timeOut(http: Http, { log }: Services): void {
-  if (giveUp(http, "The request took too long.")) log.warn({ requestId: http.state.details.id }, "request timed out");
-}
-
-/** Writes a 503 for a request that is still at work, and keeps it from committing. Streams have begun their response. */
-function giveUp(http: Http, detail: string, headers: Record<string, string> = {}): boolean {
-  const { details } = http.state;
-  if (http.res.headersSent || details.fate === "commits") return false;
-  details.fate = "given up";
-  const body = JSON.stringify({ message: "The service is temporarily unavailable.", detail });
-  write(http, { status: 503, headers: { ...json, "Retry-After": "1", ...headers }, body });
-  return true;
 }

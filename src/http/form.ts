@@ -17,4 +17,10 @@ export async function readForm(request: IncomingMessage, limit = pageLimit): Pro
   return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
 }
 
+/** Reads a body whose content does not matter, such as a form of any encoding. */
+export async function skipBody(request: IncomingMessage): Promise<URLSearchParams> {
+  await readBytes(request, pageLimit, incomplete);
+  return new URLSearchParams();
+}
+
 const incomplete = () => new TransportError(400, "Validation failed.", "The form ended early.");

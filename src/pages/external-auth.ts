@@ -9,12 +9,14 @@ import { TransportError } from "../http/responses.js";
 import { type Html, html } from "./html.js";
 import { alarm, notice } from "./layout.js";
 import { ownPath } from "./return-to.js";
+import { signedIn } from "./signed-in.js";
 import { csrfField, type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "./visit.js";
 
 /** A provider, and whether the user has linked an account. */
 interface Provider {
   id: string;
   displayName: string;
+  browser: boolean;
   device: boolean;
   link: { expires: string | null } | null;
 }
@@ -32,16 +34,6 @@ interface Device {
   userCode: string;
   verificationUri: string | null;
 }
-
-/** Runs a handler for signed-in users. Others sign in first, and return with all parameters. */
-const signedIn =
-  (handler: (visit: Visit, ctx: Context) => Promise<Outcome>): PageHandler =>
-  async (visit) => {
-    const ctx = await visit.context();
-    if (ctx.actor.kind === "user") return handler(visit, ctx);
-    const returnTo = visit.http.method === "GET" ? visit.http.originalUrl : visit.http.path;
-    return { goTo: `/login?${new URLSearchParams({ return_to: ownPath(returnTo) }).toString()}` };
-  };
 
 /** The page on which users link, look at, and unlink an account, and the redirect to the provider and back. */
 export function externalAuthPages(
@@ -200,6 +192,7 @@ function description({ displayName, link }: Provider, { authenticated, user, lin
 
 const connectLinks = (visit: Visit, provider: Provider): Html => {
   const label = provider.link ? "Connect again" : "Connect";
+  if (!provider.browser) return actionForm(visit, provider, "device", html`<button>${label}</button>`);
   return html`<a class="button" href="${pathOf(provider.id)}/callback">${label}</a>
     ${provider.device ? actionForm(visit, provider, "device", html`<button class="quiet">Use a device code</button>`) : undefined}`;
 };

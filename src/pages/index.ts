@@ -5,6 +5,7 @@ import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
 import type { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
+import { skipBody } from "../http/form.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
@@ -12,8 +13,10 @@ import { externalAuthPages } from "./external-auth.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { loginPages } from "./login.js";
+import { objectPages } from "./objects.js";
 import { devicePages } from "./oauth2/device-consent.js";
 import { providerPages } from "./provider-login.js";
+import { unsubscribePages } from "./unsubscribe.js";
 import { type PageHandler, showFailure, visited } from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
@@ -41,6 +44,12 @@ export function routePages(
   const external = storedOperations(schema, "pages/external-auth");
   const externalAuth = externalAuthPages(links, (name) => external.get(name)!);
 
+  const unsubscribing = storedOperations(schema, "pages/unsubscribe");
+  const unsubscribe = unsubscribePages((name) => unsubscribing.get(name)!);
+
+  const describing = storedOperations(schema, "pages/objects");
+  const objects = objectPages((name) => describing.get(name)!);
+
   type PageRoute = [method: "GET" | "POST", path: string, handler: PageHandler];
   const devices: PageRoute[] = [
     ["GET", "/oauth2/device", device.show],
@@ -57,7 +66,11 @@ export function routePages(
     ["GET", "/external-auth/:id", externalAuth.show],
     ["POST", "/external-auth/:id", externalAuth.submit],
     ["GET", "/external-auth/:id/callback", externalAuth.callback],
+    ...Object.entries(objects).map(([path, page]): PageRoute => ["GET", path, page]),
   ];
+  routes.register("/notifications/unsubscribe", ["GET"], visited(services, unsubscribe.show));
+  // Mail programs send a form of any encoding, whose content does not matter.
+  routes.register("/notifications/unsubscribe", ["POST"], visited(services, unsubscribe.submit, skipBody));
   for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
   routeExplorer(routes, services, operation("SignedIn"));
   routes.register(stylePath, ["GET"], sendStyle);

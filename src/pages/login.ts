@@ -77,7 +77,7 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: P
       try {
         const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.anonymous(), { input });
         visit.beginSession(login.sessionToken);
-        return returnTo.startsWith("/login/") ? onward(visit, returnTo) : { goTo: returnTo };
+        return leadsAway.test(returnTo) ? onward(visit, returnTo) : { goTo: returnTo };
       } catch (error) {
         const failure = translate(error);
         if (failure.code === "INTERNAL_SERVER_ERROR") throw error;
@@ -87,9 +87,12 @@ export function loginPages({ seals, signedIn, signIn }: LoginOptions): { show: P
   };
 }
 
+/** The paths that redirect to other servers: to providers, and to applications, of which some requests are rejected. */
+const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
+
 /**
- * Goes on to a provider by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects
- * after it, which would block the provider.
+ * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it, which
+ * would block other servers.
  */
 function onward({ http }: Visit, path: string): Outcome {
   http.state.headers.Refresh = `0;url=${path}`;

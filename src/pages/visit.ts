@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
@@ -111,10 +112,14 @@ const policyOf = (formAction = "") =>
   ].join("; ");
 
 /** Makes a route handler: it sends the outcome of a visit, or a page for its failure. */
-export function visited(services: Services, handler: PageHandler): (http: Http) => Promise<void> {
+export function visited(
+  services: Services,
+  handler: PageHandler,
+  readBody: (request: IncomingMessage) => Promise<URLSearchParams> = readForm,
+): (http: Http) => Promise<void> {
   return async (http) => {
     try {
-      const form = http.method === "POST" ? await readForm(http.req) : new URLSearchParams();
+      const form = http.method === "POST" ? await readBody(http.req) : new URLSearchParams();
       show(http, await handler(new Visit(services, http, form)));
     } catch (error) {
       fail(services, http, error);

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, OperationTypeNode } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
-import { json, TransportError } from "../http/responses.js";
+import { type HttpResponse, json, TransportError, transportFailure } from "../http/responses.js";
 import { refuseRoute as refuseRouteOfPages } from "../pages/index.js";
 import { send, type ContextOf, type Http } from "../http/exchange.js";
 import type { Area, Row } from "./engine/area.js";
@@ -9,6 +9,7 @@ import { type DescribedArea, openApiOf } from "./engine/openapi/openapi.js";
 import { Endpoint, respondWith } from "./engine/respond.js";
 import type { Handler, Routes } from "../http/routes.js";
 import { streamWith } from "./engine/stream.js";
+import agents from "./agents.js";
 import applications from "./applications.js";
 import appearance from "./appearance.js";
 import authorization from "./authorization.js";
@@ -29,15 +30,20 @@ import oauth2Authorization from "./oauth2/authorization.js";
 import { oauthDialect } from "./oauth2/dialect.js";
 import scimContract from "./scim/contract.js";
 import { scimDialect } from "./scim/dialect.js";
+import scimDiscovery from "./scim/discovery.js";
 import scim from "./scim/scim.js";
 import prebuilds from "./prebuilds.js";
+import provisioners from "./provisioners.js";
 import quietHours from "./quiet-hours.js";
+import tasks from "./tasks.js";
+import templates from "./templates.js";
 import userSecrets from "./user-secrets.js";
 import workspaceProxies from "./workspace-proxies.js";
 
 /** All areas of the REST contract. */
 export const areas: readonly Area[] = [
   signIn,
+  agents,
   authorization,
   appearance,
   connectionLogs,
@@ -47,7 +53,10 @@ export const areas: readonly Area[] = [
   notifications,
   oauth2Tokens,
   prebuilds,
+  provisioners,
   quietHours,
+  tasks,
+  templates,
   userSecrets,
   applications,
   oauth2Apps,
@@ -58,8 +67,9 @@ export const areas: readonly Area[] = [
   registration,
 ];
 
-/** Areas with a discovery of their own, which `/openapi.json` leaves out. */
-const protocols: readonly Area[] = [scimContract, scim];
+/** Areas of SCIM, which decide about requests in this order. `/openapi.json` leaves out what the service describes itself. */
+export const describedProtocols: readonly Area[] = [scimDiscovery, scimContract];
+const protocols: readonly Area[] = [scim];
 
 /** What serves a method and path: rows of several areas, if all but the last serve only some requests. */
 interface Place {
@@ -87,7 +97,7 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
     }
     return { name: area.name, description: area.description, endpoints };
   };
-  const described = areas.map(mount);
+  const described = [...areas, ...describedProtocols].map(mount);
   protocols.forEach(mount);
   for (const place of places.values()) register(routes, place);
   if (services.config.scimEnabled) registerUnsupported(routes);
@@ -147,6 +157,12 @@ function registerUnsupported(routes: Routes): void {
     routes.register(path, ["GET", "POST", "PUT", "PATCH", "DELETE"], (http) =>
       send(http, scimDialect.transportFailure(failure)),
     );
+}
+
+/** Spells a failure of a request that has not reached a route, or no response in time, as its part of the server does. */
+export function spellFailure(path: string, failure: TransportError): HttpResponse {
+  if (/^\/scim\/v2(\/|$)/.test(path)) return scimDialect.transportFailure(failure);
+  return path.startsWith("/oauth2/") ? oauthDialect.transportFailure(failure) : transportFailure(failure);
 }
 
 /** Responds to an unknown route as its part of the server does: protocols in their dialect, `/oauth2` not to browsers. */

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
-import { type Statement, statement } from "../kernel/database.js";
+import type { Database } from "../kernel/database.js";
+import { type Ending, endingOf } from "../kernel/endings.js";
+import { raw, sql } from "../kernel/sql.js";
 
 /** The recorded actions on resources. */
 export const AuditAction = {
@@ -60,35 +62,44 @@ export function diffOf<Row extends object>(
   return diff;
 }
 
-const insertAuditEvent = statement(`
-  insert into audit_events (id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id,
-    resource_label, organization_id, diff, request_id, ip, user_agent)
-  values ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`);
+const columns = `id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id, resource_label,
+  organization_id, diff, request_id, ip, user_agent`;
 
-/** Returns the statement that inserts an audit event, for the transaction of the action. */
-export function auditStatement(
-  ctx: { actor: Actor; request: RequestDetails },
-  entry: AuditEntry,
-): [Statement<unknown>, unknown[]] {
+/** The part of the last statement of a transaction that inserts audit events. */
+export const auditing: Ending<AuditRow> = (rows) => sql`
+  audited as (
+    insert into audit_events (${raw(columns)})
+    select ${raw(columns.replace("time", "now()"))} from json_populate_recordset(null::audit_events, ${rows}))`;
+
+/** An event by the columns of `audit_events`, except the time. */
+type AuditRow = Readonly<Record<string, unknown>>;
+
+/** Returns the row of an audit event, for the transaction of the action. */
+export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: AuditEntry): AuditRow {
   const { actor, request } = ctx;
-  return [
-    insertAuditEvent,
-    [
-      newId(),
-      entry.actor?.id ?? entry.actorId ?? (actor.kind === "scim_key" ? null : idOf(actor)) ?? null,
-      entry.actor?.kind ?? (entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind),
-      keyOf(actor),
-      entry.action,
-      entry.resourceType,
-      entry.resourceId ?? null,
-      entry.resourceLabel ?? null,
-      entry.organizationId ?? null,
-      actor.kind === "scim_key" ? { ...entry.diff, source: { new: actor.source } } : (entry.diff ?? {}),
-      request.id,
-      request.ip ?? null,
-      request.userAgent ?? null,
-    ],
-  ];
+  return {
+    id: newId(),
+    actor_id: entry.actor?.id ?? entry.actorId ?? (actor.kind === "scim_key" ? null : idOf(actor)),
+    actor_kind: entry.actor?.kind ?? (entry.actorId ? "user" : actor.kind === "anonymous" ? "system" : actor.kind),
+    api_key_id: keyOf(actor),
+    action: entry.action,
+    resource_type: entry.resourceType,
+    resource_id: entry.resourceId,
+    resource_label: entry.resourceLabel,
+    organization_id: entry.organizationId,
+    diff: actor.kind === "scim_key" ? { ...entry.diff, source: { new: actor.source } } : (entry.diff ?? {}),
+    request_id: request.id,
+    ip: request.ip,
+    user_agent: request.userAgent,
+  };
+}
+
+/** Inserts an audit event outside of a transaction. */
+export async function auditAtOnce(
+  ctx: { actor: Actor; request: RequestDetails; services: { database: Pick<Database, "query"> } },
+  entry: AuditEntry,
+): Promise<void> {
+  await ctx.services.database.query(...endingOf(new Map([[auditing, [auditRow(ctx, entry)]]])));
 }
 
 /** The public part of the key that authenticated the request. */

@@ -11,6 +11,8 @@ import {
 import { statement } from "../kernel/database.js";
 import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
+import { aclOf } from "../templates/access.js";
+import { accessOf } from "../workspaces/workspaces.js";
 
 /** A resource whose objects can be checked by id. */
 export type StoredResource =
@@ -45,6 +47,10 @@ const groups = statement<Stored<"group">>(`
     else exists (select from group_members m where m.group_id = g.id and m.user_id = $2) end as "isMember"
   from groups g where g.id = any($1::uuid[])`);
 
+const tasks = statement<Stored<"task">>(`
+  select t.id, t.owner_id as "ownerId", t.organization_id as "organizationId", ${accessOf("w", "$2")} as acl
+  from tasks t join workspaces w on w.id = t.workspace_id where t.id = any($1::uuid[]) and t.deleted_at is null`);
+
 const proxies = statement<Stored<"workspace_proxy">>(`
   select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
   union all select id from deployment where id = any($1::uuid[])`);
@@ -54,15 +60,21 @@ const apps = statement<Stored<"oauth2_app">>(`
     select from oauth2_grants g where g.client_id = c.id and g.user_id = $2 and ${isLive}) as "isGranted"
   from oauth2_clients c where c.id = any($1::uuid[])`);
 
-const noneYet = () => Promise.resolve([]);
+const templates = statement<Stored<"template">>(`
+  select t.id, t.organization_id as "organizationId", ${aclOf("$2")} as acl
+  from templates t where t.id = any($1::uuid[]) and t.deleted_at is null`);
+
+const workspaces = statement<Stored<"workspace">>(`
+  select w.id, w.owner_id as "ownerId", w.organization_id as "organizationId", ${accessOf("w", "$2")} as acl
+  from workspaces w where w.id = any($1::uuid[]) and w.deleted_at is null`);
 
 const readers: { [R in StoredResource]: ReadTargets<R> } = {
   user: (ctx, ids) => ctx.rows(users, ids),
   organization: (ctx, ids) => ctx.rows(organizations, ids),
   group: (ctx, ids) => ctx.rows(groups, ids, userIdOf(ctx.actor) ?? null),
-  template: noneYet,
-  workspace: noneYet,
-  task: noneYet,
+  template: (ctx, ids) => ctx.rows(templates, ids, userIdOf(ctx.actor) ?? null),
+  workspace: (ctx, ids) => ctx.rows(workspaces, ids, userIdOf(ctx.actor) ?? null),
+  task: (ctx, ids) => ctx.rows(tasks, ids, userIdOf(ctx.actor) ?? null),
   oauth2_app: (ctx, ids) => ctx.rows(apps, ids, userIdOf(ctx.actor) ?? null),
   workspace_proxy: (ctx, ids) => ctx.rows(proxies, ids),
 };

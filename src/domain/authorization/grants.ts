@@ -34,6 +34,8 @@ interface ConditionInputs {
   sharedForAdministration: { readonly acl: "use" | "admin" | null };
   /** The tag `scope` of a provisioner daemon. */
   userDaemon: { readonly daemonScope: "user" | "organization" };
+  /** Whether the template of a job lets its owner cancel it. */
+  cancelableByOwner: Owned & { readonly allowsCancel: boolean };
   /** Whether an administrator registered the OAuth2 application. */
   adminMade: { readonly isAdminMade: boolean };
   /** Whether the caller has granted access to the OAuth2 application. */
@@ -76,6 +78,7 @@ const conditions: Record<Condition, (target: Target, actor: UserActor, mayAssign
   sharedForAdministration: ({ acl }) => acl === "admin",
   userDaemon: ({ daemonScope, organizationId = "" }, { organizations }) =>
     daemonScope === "user" && organizations.has(organizationId),
+  cancelableByOwner: (target, actor) => target.allowsCancel === true && isOwn(target, actor),
   adminMade: ({ isAdminMade }) => isAdminMade === true,
   granted: ({ isGranted }) => isGranted === true,
 };

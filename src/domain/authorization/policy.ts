@@ -147,7 +147,7 @@ const policy = {
   },
   provisioner_job: {
     read: [admins, templateAdmins, auditors, theOwner],
-    update: [admins, templateAdmins],
+    update: [admins, templateAdmins, only("cancelableByOwner", anyUser)],
   },
 
   oauth2_app: { ...each(writes, owner), read: [owner, only("adminMade", anyUser), only("granted", anyUser)] },
@@ -168,7 +168,15 @@ const policy = {
 
 /** The permissions of machines, by kind. Each machine acts only for itself. */
 export const machinePolicy = {
-  agent: ["connection:record", "external_auth_token:read"],
+  agent: [
+    "connection:record",
+    "external_auth_token:read",
+    "workspace_agent:report",
+    "agent_manifest:read",
+    "task_snapshot:upload",
+    "resource_alert:report",
+  ],
+  provisioner: ["provisioner_job:work"],
   proxy: ["connection:record", "workspace_proxy:report", "application:resolve"],
   scim_key: ["scim:provision"],
 } as const satisfies Record<MachineActor["kind"], readonly string[]>;

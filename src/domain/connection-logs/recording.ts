@@ -5,6 +5,7 @@ import { type Statement, statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { noteActivity } from "../workspaces/activity.js";
 import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireValid, timeOf } from "./events.js";
 
 const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
@@ -43,7 +44,7 @@ export interface RecordedConnections {
   skipped: number;
 }
 
-/** Records events that an agent or a proxy reports. If any event is invalid, throws and records nothing. */
+/** Records events that an agent or a proxy reports, which move the deadlines of the workspaces. If any event is invalid, throws and records nothing. */
 export async function recordConnections(
   ctx: Context,
   events: readonly ConnectionEvent[],
@@ -54,6 +55,7 @@ export async function recordConnections(
   requireValid(reporter, events, now);
   const own = reporter.kind === "agent" ? reporter.workspaceId : undefined;
   const workspaces = await workspacesOf(ctx, events, reporter.id, own);
+  if (events.length > 0) await noteActivity(ctx, [...workspaces.keys()]);
   if (!ctx.config.connectionLog) return { recorded: 0, skipped: events.length };
 
   const rows = { connect: new Map(), disconnect: new Map(), web: new Map() } satisfies Record<string, Rows>;

@@ -86,6 +86,14 @@ export const notificationSecrets = encrypted({
   owner: "user_id",
 });
 
+/** The passwords and signing secrets with which notifications are delivered. Owned by the deployment. */
+export const notificationTransportSecrets = encrypted({
+  table: "notification_transports",
+  column: "secret",
+  keyId: "key_id",
+  owner: "id",
+});
+
 const ofLinks = { table: "external_auth_links", owner: "user_id" };
 
 /** The tokens of linked accounts. */
@@ -113,15 +121,34 @@ export const deviceCodes = encrypted({
   isReplaceable: true,
 });
 
+/** The tokens of external agents. A workspace keeps them when it changes hands. */
+export const agentTokens = encrypted({
+  table: "workspace_agents",
+  column: "token",
+  keyId: "token_key_id",
+  owner: "workspace_id",
+});
+
+/** The values of the variables of template versions. Owned by the template. */
+export const templateVariables = encrypted({
+  table: "template_versions",
+  column: "variables",
+  keyId: "variables_key_id",
+  owner: "template_id",
+});
+
 /** All encrypted columns. */
 export const encryptedColumns: readonly EncryptedColumn[] = [
   userSecretValues,
   appConnectSecrets,
   pageKeys,
   notificationSecrets,
+  notificationTransportSecrets,
   accessTokens,
   refreshTokens,
   tokenExtras,
   linkVerifiers,
   deviceCodes,
+  agentTokens,
+  templateVariables,
 ];

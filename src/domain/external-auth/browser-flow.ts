@@ -12,7 +12,14 @@ import { hashSecret } from "../tokens/text.js";
 import { upstreamFailed } from "./external-auth.js";
 import { makeRoom, storeLink } from "./linking.js";
 import { storedId } from "./links.js";
-import { callerWho, connectUrlOf, type ExternalAuthProvider, findProvider, requireLicensed } from "./providers.js";
+import {
+  callerWho,
+  connectUrlOf,
+  type ExternalAuthProvider,
+  findProvider,
+  redirects,
+  requireLicensed,
+} from "./providers.js";
 
 /** Seconds in which the browser has to return. */
 const lifetime = 600;
@@ -83,7 +90,7 @@ async function admit(ctx: Context, providerId: string): Promise<{ userId: string
   const userId = callerWho(ctx, "external_auth_link:update");
   const provider = findProvider(ctx, providerId);
   requireLicensed(ctx, provider);
-  if (provider.clientSecret === "") throw rejected("Accounts at this provider are linked with a device code.");
+  if (!redirects(provider)) throw rejected("Accounts at this provider are linked with a device code.");
   await ctx.services.limits.links.take(userId, ctx.request);
   return { userId, provider };
 }

@@ -1,4 +1,4 @@
-import { auditedAs, auditStatement } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { lookup } from "../kernel/database.js";
@@ -62,7 +62,7 @@ export async function readAccessToken(ctx: Context, wanted: AccessTokenQuery): P
   if (!link || !tokens) return { ...withoutToken(provider), connectUrl: connectUrlOf(ctx, provider) };
   const audited = auditedAs("external_auth_link", link.id, provider.id);
   const diff = { userId: { old: userId, new: userId } };
-  await ctx.services.database.query(...auditStatement(ctx, { action: "deliver", ...audited, diff }));
+  await auditAtOnce(ctx, { action: "deliver", ...audited, diff });
   return { ...withoutToken(provider), ...delivered(provider, tokens), expiresAt: link.expiresAt };
 }
 

@@ -97,6 +97,21 @@ export const sealedColumns = `l.id, l.user_id as "ownerId", l.version, ${sealOf(
 
 const sealedTokens = statement<SealedTokens>(`select ${sealedColumns} from external_auth_links l where l.id = $1`);
 
+const sealedWithLink = statement<LinkRow & { sealed: SealedTokens }>(`
+  select ${linkColumns}, (select row_to_json(s) from (select ${sealedColumns}) s) as sealed
+  from external_auth_links l where l.id = $1`);
+
+/** Reads a link with its tokens; `undefined` if it was replaced or deleted. */
+export async function readLinkWithTokens(
+  services: Pick<Services, "database" | "vault">,
+  linkId: string,
+): Promise<{ link: LinkRow; tokens: OpenedTokens } | undefined> {
+  const [row] = await services.database.query(sealedWithLink, [linkId]);
+  if (!row) return undefined;
+  const { sealed, ...link } = row;
+  return { link, tokens: openTokens(services, sealed) };
+}
+
 /** Reads the tokens of a link, and their version; `undefined` if the link was replaced or deleted. */
 export async function readTokens(
   services: Pick<Services, "database" | "vault">,

@@ -18,6 +18,9 @@ export function listProviders(ctx: Context): readonly ExternalAuthProvider[] {
   return ctx.services.externalAuth.providers;
 }
 
+/** Whether accounts can be linked by a redirect of the browser, which needs the secret of the client. */
+export const redirects = ({ clientSecret }: ExternalAuthProvider): boolean => clientSecret !== "";
+
 /** Returns the id of the caller, a user who may act on its own links. Throws FORBIDDEN otherwise. */
 export function callerWho(ctx: Context, permission: `external_auth_link:${"read" | "update" | "delete"}`): string {
   const { userId } = requireUser(ctx.actor);

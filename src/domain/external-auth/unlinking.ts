@@ -1,4 +1,4 @@
-import { auditedAs, auditStatement } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
@@ -75,7 +75,7 @@ async function recordRevocation(
 ): Promise<void> {
   const diff = { revoked: { new: failure === null }, ...(failure && { error: { new: failure } }) };
   try {
-    await ctx.services.database.query(...auditStatement(ctx, { action: "revoke", ...audited, diff }));
+    await auditAtOnce(ctx, { action: "revoke", ...audited, diff });
   } catch (error) {
     ctx.log.error({ err: error, requestId: ctx.request.id }, "A revocation could not be recorded.");
   }

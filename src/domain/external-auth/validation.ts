@@ -5,7 +5,7 @@ import { ProviderUnavailable } from "../outside/external-providers/failures.js";
 import { objectIn, type Received, secondsToWait } from "../outside/external-providers/responses.js";
 import { type Account, accountIn } from "./accounts.js";
 import type { ExternalAuthProvider } from "./configuration.js";
-import { type LinkRow, readTokens } from "./links.js";
+import { type LinkRow, readLinkWithTokens } from "./links.js";
 import { typeTraits } from "./types.js";
 
 /** The result of a validation. */
@@ -29,13 +29,15 @@ export async function validate(
   link: LinkRow,
   isNew: boolean,
 ): Promise<Validity> {
-  const { validateUrl } = provider;
-  const { id, version, isExpired, isPaused, validatedAgo } = link;
+  const { id, version, isExpired } = link;
   if (isExpired) return { ...lastKnown(link), isValid: false };
-  const isCached = validatedAgo !== null && validatedAgo < services.config.externalAuthValidateCache;
-  if (validateUrl === "" || isCached || isPaused) return lastKnown(link);
+  if (provider.validateUrl === "" || isKnown(services, link)) return lastKnown(link);
   return services.externalAuth.flights.share(`validate ${id} ${version}`, () => call(services, provider, link, isNew));
 }
+
+/** Whether the stored result is recent enough, or the provider must not be called. */
+const isKnown = ({ config }: Services, { isPaused, validatedAgo }: LinkRow): boolean =>
+  isPaused || (validatedAgo !== null && validatedAgo < config.externalAuthValidateCache);
 
 /** Milliseconds after which a new token that the provider does not know yet is tried again. */
 const replicaLag = 500;
@@ -43,12 +45,15 @@ const replicaLag = 500;
 async function call(
   services: Services,
   provider: ExternalAuthProvider,
-  link: LinkRow,
+  stored: LinkRow,
   isNew: boolean,
 ): Promise<Validity> {
-  const tokens = await readTokens(services, link.id);
-  if (!tokens) return lastKnown(link);
-  const { accessToken, version } = tokens;
+  const read = await readLinkWithTokens(services, stored.id);
+  if (!read) return lastKnown(stored);
+  const { link } = read;
+  // Another request may have validated the token after this one read the link.
+  if (isKnown(services, link)) return lastKnown(link);
+  const { accessToken, version } = read.tokens;
   const { calls } = services.externalAuth;
   try {
     let received = await calls.read(provider, provider.validateUrl, accessToken);

@@ -4,7 +4,8 @@ import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, onViolation } from "../kernel/errors.js";
-import { lockOrganization } from "../organizations/organizations.js";
+import { lockOrganization, type OrganizationRow } from "../organizations/organizations.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { aiBudgetOf } from "./budgets.js";
 import { findGroup, type GroupRow, GroupSource, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
@@ -22,24 +23,35 @@ export interface CreateGroup extends GroupFields {
   organization: string;
 }
 
-const insertGroup = statement<{ id: string | null; others: number }>(`
-  with others as (select count(*) as number from groups where organization_id = $2 and id <> $2),
-  created as (
-    insert into groups
-      (id, organization_id, name, display_name, avatar_url, quota_allowance, source, created_at, updated_at)
-    select $1, $2, $3, $4, $5, $6, $8, now(), now() from others where number < $7
-    on conflict on constraint groups_name_unique do nothing
-    returning id
-  )
-  select (select id from created) as id, number as others from others`);
+/** What an identity provider knows about a group, written in the statement that writes the group. */
+export interface GroupLink {
+  externalId: string | null;
+  /** Common table expressions, which read the row of the group as `written`. */
+  tables: Sql;
+}
+
+/** The group after the write. */
+export interface WrittenGroup {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+  version: number;
+}
 
 /** Creates a group without members. Returns its id. */
-export async function createGroup(
-  ctx: Context,
-  { organization: ref, ...fields }: CreateGroup,
-  source: GroupSource = GroupSource.USER,
-): Promise<string> {
+export async function createGroup(ctx: Context, { organization: ref, ...fields }: CreateGroup): Promise<string> {
   const organization = await lockOrganization(ctx, ref, "group:create");
+  return (await addGroup(ctx, organization, fields)).id;
+}
+
+/** `createGroup` in an organization that the caller has locked. */
+export async function addGroup(
+  ctx: Context,
+  { id: organizationId }: Pick<OrganizationRow, "id">,
+  fields: GroupFields,
+  source: GroupSource = GroupSource.USER,
+  link?: GroupLink,
+): Promise<WrittenGroup> {
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
   if (fields.name == null) problems.add("name", "Is required.");
@@ -48,25 +60,30 @@ export async function createGroup(
 
   const { name, displayName, avatarUrl, quotaAllowance } = fields;
   const most = ctx.config.groupsMaxPerOrganization;
-  const values = [
-    newId(),
-    organization.id,
-    name,
-    displayName ?? "",
-    avatarUrl ?? "",
-    quotaAllowance ?? 0,
-    most,
-    source,
-  ];
-  const { id, others } = (await ctx.row(insertGroup, ...values))!;
-  if (id === null && others >= most)
+  const [row] = await ctx.select<WrittenGroup & { others: number }>(sql`
+    with others as (
+      select count(*) as number from groups where organization_id = ${organizationId} and id <> ${organizationId}
+    ), written as (
+      insert into groups (id, organization_id, name, display_name, avatar_url, quota_allowance, source, external_id,
+        created_at, updated_at)
+      select ${newId()}, ${organizationId}, ${name}, ${displayName ?? ""}, ${avatarUrl ?? ""},
+        ${quotaAllowance ?? 0}::int, ${source}, ${link?.externalId ?? null}::text, now(), now()
+      from others where number < ${most}::int
+      on conflict on constraint groups_name_unique do nothing
+      returning *
+    )${link ? sql`, ${link.tables}` : sql``}
+    select written.id, written.created_at as "createdAt", written.updated_at as "updatedAt",
+      written.scim_version as version, number as others
+    from others left join written on true`);
+  const { others, ...written } = row!;
+  if (written.id === null && others >= most)
     throw badInput([
       { field: "name", detail: `The organization already has ${most} groups, which is the most it may have.` },
     ]);
-  if (id === null) throw nameTaken();
-  const group = { id, name: name!, organizationId: organization.id };
+  if (written.id === null) throw nameTaken();
+  const group = { id: written.id, name: name!, organizationId };
   ctx.audit({ action: "create", ...ofGroup(group), diff: diffOf({}, fields) });
-  return id;
+  return written;
 }
 
 export interface UpdateGroup extends GroupFields {
@@ -86,7 +103,22 @@ export async function updateGroup(ctx: Context, { group: ref, ...input }: Update
     ["removeUsers", remove],
   ] as const)
     problems.add(field, users.length > mostUsers ? `Must be at most ${mostUsers} users.` : undefined);
-  return changeLockedGroup(ctx, group, { ...input, addUsers: add, removeUsers: remove }, problems);
+  await changeLockedGroup(ctx, group, { ...input, addUsers: add, removeUsers: remove }, problems);
+  return group.id;
+}
+
+/** How an identity provider changes a group. Added users may be members already, and removed ones may not be. */
+export interface Provisioning {
+  /** Whether members leave that are not added. */
+  isReplaced: boolean;
+  link?: GroupLink;
+}
+
+/** What a change did to a group; without the times and the version, if it did nothing. */
+interface Change extends Partial<Pick<WrittenGroup, "updatedAt" | "version">> {
+  present: string[];
+  added: string[];
+  removed: string[];
 }
 
 /** `updateGroup` for a group that the caller has locked, and for any number of users. Adds to the given problems. */
@@ -95,7 +127,8 @@ export async function changeLockedGroup(
   group: LockedGroup,
   input: Omit<UpdateGroup, "group">,
   problems = new Problems(),
-): Promise<string> {
+  provisioning?: Provisioning,
+): Promise<Change> {
   const add = input.addUsers ?? [];
   const remove = input.removeUsers ?? [];
   requireFeature(ctx, "template_rbac");
@@ -107,14 +140,16 @@ export async function changeLockedGroup(
   if (isEveryone(group)) addEveryoneProblems(problems, diff);
   else addFieldProblems(problems, newValues(diff));
   const fields = problems.isEmpty ? newValues(diff) : {};
-  const { added, removed } = isFew
-    ? await change(ctx, group, fields, { add, remove }, problems)
-    : { added: [], removed: [] };
+  const done = isFew
+    ? await change(ctx, group, fields, { add, remove }, provisioning)
+    : { present: [], added: [], removed: [] };
+  if (isFew && !provisioning) addMemberProblems(problems, group, add, done);
   problems.throwIfAny();
 
+  const { added, removed } = done;
   if (added.length + removed.length > 0) diff.members = { old: removed, new: added };
   if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...ofGroup(group), diff });
-  return group.id;
+  return done;
 }
 
 const fieldsOf = ({ displayName, avatarUrl, quotaAllowance }: GroupFields): GroupFields => ({
@@ -150,45 +185,60 @@ interface Membership {
   remove: string[];
 }
 
-const changeGroup = statement<{ present: string[]; added: string[]; removed: string[] }>(`
-  with present as (
-    select user_id from group_members where group_id = $1 and user_id = any($3::uuid[])
-  ), added as (
-    insert into group_members (group_id, organization_id, user_id)
-    select $1, $2, user_id from unnest($3::uuid[]) user_id where user_id <> all($4::uuid[])
-    on conflict do nothing
-    returning user_id
-  ), removed as (
-    delete from group_members where group_id = $1 and user_id = any($4) returning user_id
-  ), changed as (
-    update groups set name = coalesce($5, name), display_name = coalesce($6, display_name),
-      avatar_url = coalesce($7, avatar_url), quota_allowance = coalesce($8, quota_allowance), updated_at = now()
-    where id = $1 and (num_nonnulls($5::text, $6::text, $7::text, $8::int) > 0
-      or exists (select from added) or exists (select from removed))
-  )
-  select array(select user_id from present) as present, array(select user_id from added) as added,
-    array(select user_id from removed) as removed`);
-
-/** Writes the change in one statement, then adds the faults of its users, which roll it back. */
+/** Writes the change in one statement. Faults of its users roll it back later. */
 async function change(
   ctx: Context,
   { id, organizationId, eligible }: LockedGroup,
-  fields: GroupFields,
-  users: Membership,
+  { name = null, displayName = null, avatarUrl = null, quotaAllowance = null }: GroupFields,
+  { add, remove }: Membership,
+  { isReplaced, link }: Provisioning = { isReplaced: false },
+): Promise<Change> {
+  const isChanged =
+    link !== undefined || [name, displayName, avatarUrl, quotaAllowance].some((value) => value !== null);
+  const leaves = isReplaced ? sql`user_id <> all(${add}::uuid[])` : sql`user_id = any(${remove}::uuid[])`;
+  const [done] = await ctx
+    .select<Change>(sql`
+      with present as (
+        select user_id from group_members where group_id = ${id} and user_id = any(${eligible}::uuid[])
+      ), added as (
+        insert into group_members (group_id, organization_id, user_id)
+        select ${id}, ${organizationId}, user_id from unnest(${eligible}::uuid[]) user_id
+        where user_id <> all(${remove}::uuid[])
+        on conflict do nothing
+        returning user_id
+      ), removed as (
+        delete from group_members where group_id = ${id} and ${leaves} returning user_id
+      ), written as (
+        update groups set name = coalesce(${name}, name), display_name = coalesce(${displayName}, display_name),
+          avatar_url = coalesce(${avatarUrl}, avatar_url),
+          quota_allowance = coalesce(${quotaAllowance}::int, quota_allowance), updated_at = now()
+          ${link ? sql`, external_id = ${link.externalId}, scim_version = scim_version + 1` : sql``}
+        where id = ${id} and (${isChanged}::bool
+          or exists (select from added) or exists (select from removed))
+        returning *
+      )${link ? sql`, ${link.tables}` : sql``}
+      select array(select user_id from present) as present, array(select user_id from added) as added,
+        array(select user_id from removed) as removed, (select updated_at from written) as "updatedAt",
+        (select scim_version from written) as version`)
+    .catch(nameViolated);
+  return done!;
+}
+
+/** Adds the faults of added users. */
+function addMemberProblems(
   problems: Problems,
-) {
-  const { name = null, displayName = null, avatarUrl = null, quotaAllowance = null } = fields;
-  const values = [name, displayName, avatarUrl, quotaAllowance];
-  const done = await ctx.row(changeGroup, id, organizationId, eligible, users.remove, ...values).catch(nameViolated);
-  const [members, present, named] = [new Set(eligible), new Set(done!.present), new Set<string>()];
-  for (const [index, user] of users.add.entries()) {
+  { eligible }: LockedGroup,
+  add: readonly string[],
+  done: Pick<Change, "present">,
+): void {
+  const [members, present, named] = [new Set(eligible), new Set(done.present), new Set<string>()];
+  for (const [index, user] of add.entries()) {
     const field = `addUsers[${index}]`;
     if (named.has(user)) problems.add(field, "Must occur only once.");
     else if (!members.has(user)) problems.add(field, "Must be a member of the organization.");
     else if (present.has(user)) problems.add(field, "Must not be in the group yet.");
     named.add(user);
   }
-  return done!;
 }
 
 const deleteRow = statement("delete from groups where id = $1");
@@ -200,14 +250,19 @@ export async function deleteGroup(ctx: Context, ref: string, members: readonly M
   if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
   // Caches the budget for the response.
   await aiBudgetOf(ctx, group);
-  await ctx.rows(deleteRow, id);
+  await deleteLockedGroup(ctx, group);
+  return group;
+}
+
+/** Deletes a group that the caller has locked. */
+export async function deleteLockedGroup(ctx: Context, group: GroupRow): Promise<void> {
+  await ctx.rows(deleteRow, group.id);
   const { name, displayName, avatarUrl, quotaAllowance, source } = group;
   const diff = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source }).map(([field, old]) => [
     field,
     { old },
   ]);
   ctx.audit({ action: "delete", ...ofGroup(group), diff: Object.fromEntries(diff) as Diff });
-  return group;
 }
 
 const nameTaken = () =>

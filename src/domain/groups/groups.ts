@@ -1,9 +1,9 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Group } from "../../entities/groups.js";
-import { authorize, reach, sight } from "../authorization/authorization.js";
+import { authorize, type Reach, reach, sight } from "../authorization/authorization.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { lookup, statement } from "../kernel/database.js";
+import { lookup } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
 import { allOf, anyOf, raw, type Sql, sql } from "../kernel/sql.js";
@@ -118,29 +118,48 @@ export interface LockedGroup extends GroupRow {
 
 // Locks memberships before the group, in the order of `lockMemberships`. Not `for update`, which would block inserts of
 // rows that refer to the group.
-const isLockable = "g.id = $1 and ($2 or g.organization_id = any($3::uuid[]))";
-const lockById = statement<LockedGroup>(`
-  with eligible as materialized (
-    select m.user_id from groups g join organization_members m on m.organization_id = g.organization_id
-    where ${isLockable} and m.user_id = any($4::uuid[]) order by m.user_id for key share of m
-  )
-  select ${groupColumns}, array(select user_id from eligible) as eligible
-  from ${groupsWithOrganization} where ${isLockable} and (select count(*) from eligible) >= 0 for no key update of g`);
+const locking = (
+  {
+    id,
+    everywhere,
+    organizations,
+    joining,
+  }: { id: string; joining: readonly string[] } & Pick<Reach, "everywhere" | "organizations">,
+  more?: Sql,
+): Sql => {
+  const isLockable = allOf(
+    sql`g.id = ${id}`,
+    everywhere ? undefined : sql`g.organization_id = any(${organizations}::uuid[])`,
+  );
+  return sql`
+    with eligible as materialized (
+      select m.user_id from groups g join organization_members m on m.organization_id = g.organization_id
+      where ${isLockable} and m.user_id = any(${joining}::uuid[]) order by m.user_id for key share of m
+    ), locked as materialized (
+      select ${raw(groupColumns)}, array(select user_id from eligible) as eligible
+      from ${raw(groupsWithOrganization)}
+      where ${isLockable} and (select count(*) from eligible) >= 0 for no key update of g
+    )
+    select locked.*${more ? sql`, ${more}` : sql``} from locked`;
+};
 
 /**
  * Locks a group until the transaction ends: no other transaction changes the group or its members, or removes the users
- * `joining` from the organization. Throws for callers without `permission`, and locks nothing for them.
+ * `joining` from the organization. Throws for callers without `permission`, and locks nothing for them. `more` are further
+ * columns, selected from `locked`.
  */
-export async function lockGroup(
+export async function lockGroup<More = unknown>(
   ctx: Context,
   ref: string,
   permission: `${"group" | "group_ai_budget"}:${"update" | "delete"}`,
   joining: readonly string[] = [],
-): Promise<LockedGroup> {
+  more?: Sql,
+): Promise<LockedGroup & More> {
   const id = isUuid(ref) ? ref : (await findGroup(ctx, ref)).id;
   const { everywhere, organizations } = reach(ctx.actor, permission);
   const mayHold = everywhere || organizations.length > 0;
-  const group = mayHold && (await ctx.row(lockById, id, everywhere, organizations, joining));
+  const locked = mayHold ? locking({ id, everywhere, organizations, joining }, more) : undefined;
+  const [group] = locked ? await ctx.select<LockedGroup & More>(locked) : [];
   if (group) return group;
   authorize(ctx.actor, permission, await findGroup(ctx, id));
   throw notFound();

@@ -18,7 +18,8 @@ export interface AiSpend {
   periodEnd: string;
 }
 
-const spendOf = statement<AiSpend>(`
+/** The AI spending of a user `$1` in an organization `$2`. */
+export const spendOf = statement<AiSpend>(`
   select
     (select max(b.spend_limit_micros)
       from ${memberships} m join groups g on g.id = m.group_id join group_ai_budgets b on b.group_id = g.id

@@ -4,7 +4,7 @@ import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
+import { conflict, conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { lockOrganization, type OrganizationRow } from "./organizations.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem } from "../kernel/text.js";
@@ -78,10 +78,22 @@ const markDeleted = statement<{ userId: string }>(`
     deleted_groups as (delete from groups where organization_id = $1)
   delete from organization_members where organization_id = $1 returning user_id as "userId"`);
 
-/** Deletes an organization with its groups and memberships. Returns the organization before the deletion. */
+/** The first kind of objects that an organization still has; null if none. */
+const contents = statement<{ kind: string | null }>(`
+  select case
+    when exists (select from workspaces where organization_id = $1 and deleted_at is null) then 'workspaces'
+    when exists (select from templates where organization_id = $1 and deleted_at is null) then 'templates'
+    when exists (select from provisioner_keys where organization_id = $1) then 'provisioner keys' end as kind`);
+
+/**
+ * Deletes an organization with its groups and memberships. Throws CONFLICT while it has workspaces, templates, or
+ * provisioner keys. Returns the organization before the deletion.
+ */
 export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
   const organization = await lockOrganization(ctx, ref, "organization:delete");
   if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organization cannot be deleted.");
+  const kind = (await ctx.row(contents, organization.id))?.kind;
+  if (kind) throw conflict(`The organization has ${kind}. Delete them first.`);
 
   await lockMemberships(ctx, { organizationId: organization.id });
   const members = await ctx.rows(markDeleted, organization.id);

@@ -39,7 +39,7 @@ const locking = select(
 
 /** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */
 export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
-  const organization = await lookUp(ctx, ref);
+  const organization = await findAnyOrganization(ctx, ref);
   if (!organization || !sees(ctx.actor, "organization:read", { organizationId: organization.id })) throw notFound();
   return organization;
 }
@@ -62,7 +62,8 @@ export async function lockOrganization(
   throw notFound();
 }
 
-function lookUp(ctx: Context, ref: string) {
+/** Finds an organization like `findOrganization`, without a check: the caller does that. */
+export function findAnyOrganization(ctx: Context, ref: string): Promise<OrganizationRow | undefined> {
   const { byId, byName, byDefault } = finders;
   if (isUuid(ref)) return ctx.row(byId, ref);
   return ref === "default" ? ctx.row(byDefault) : ctx.row(byName, ref);

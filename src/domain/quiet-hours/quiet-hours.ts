@@ -79,18 +79,28 @@ function recordChange(ctx: Context, { id, username }: FoundUser, old?: string, c
   ctx.audit({ action, resourceType: "quiet_hours", resourceId: id, resourceLabel: username, diff });
 }
 
+/** The schedule that applies to a user with a schedule of the user, if any. */
+function scheduleFor(ctx: Context, own: DailySchedule | undefined): DailySchedule {
+  return (maySetOwn(ctx) ? own : undefined) ?? ctx.config.quietHoursDefault;
+}
+
+const maySetOwn = (ctx: Context): boolean =>
+  ctx.config.quietHoursAllowCustom && hasFeature(ctx, "advanced_template_scheduling");
+
+/** The schedule that applies to a user, from the stored text of the user's own one, if any. */
+export const scheduleOfUser = (ctx: Context, own: string | null): DailySchedule =>
+  scheduleFor(ctx, own === null ? undefined : scheduleOf(own));
+
 /** Returns the quiet hours of a user by the schedule of the user, if any. */
 function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
-  const { config } = ctx;
-  const userCanSet = config.quietHoursAllowCustom && hasFeature(ctx, "advanced_template_scheduling");
-  const chosen = userCanSet ? own : undefined;
-  const schedule = chosen ?? config.quietHoursDefault;
+  const schedule = scheduleFor(ctx, own);
+  const userCanSet = maySetOwn(ctx);
   return {
     schedule: scheduleText(schedule),
     timezone: schedule.zone,
     time: timeOfDay(schedule),
     next: new Date(nextStart(schedule, Date.now())).toISOString(),
-    userSet: chosen !== undefined,
+    userSet: userCanSet && own !== undefined,
     userCanSet,
   };
 }

@@ -1,5 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import { auditedAs, auditStatement } from "../audit/audit.js";
+import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import { type Statement, statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
@@ -64,9 +64,8 @@ export function refused(ctx: Context, account: Named, refusal: DomainError): Dom
 }
 
 async function recordRefusal(ctx: Context, account: Named): Promise<void> {
-  const event = auditStatement(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
   try {
-    await ctx.services.database.query(...event);
+    await auditAtOnce(ctx, { action: "login_failed", actorId: account.id, ...identified(account) });
   } catch (error) {
     ctx.log.error({ err: error, requestId: ctx.request.id }, "A failed login could not be recorded.");
   }

@@ -5,12 +5,14 @@ import { conflict, DomainError, forbidden } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
 import { purge } from "../kernel/purge.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { type Account, accountByEmail, identified, refused } from "./accounts.js";
 import { useConversion } from "./conversions.js";
 import type { Identity, ProviderName } from "../outside/identity-providers.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { endSessions, issueSession } from "../tokens/tokens.js";
 import { randomText } from "../tokens/text.js";
+import { announcement, type Recipients } from "../users/account-events.js";
 
 /** A completed sign-in at a provider. */
 export interface ProviderSignIn {
@@ -127,17 +129,21 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
 
 const conversionEnded = () => forbidden("The conversion has ended. Start a new one.");
 
-const insertAccount = statement<Account>(`
+type NewAccount = Pick<Account, "id" | "email" | "username" | "name"> & { loginType: string };
+
+const insertAccount = ({ id, email, username, name, loginType }: NewAccount, recipients: Sql): Sql => sql`
   with created as (
     insert into users (id, created_at, updated_at, email, username, name, login_type)
-    values ($1, now(), now(), $2, $3, $4, $5)
+    values (${id}, now(), now(), ${email}, ${username}, ${name}, ${loginType})
     on conflict do nothing
     returning *
   ), joined as (
     insert into organization_members (organization_id, user_id, created_at)
     select o.id, created.id, now() from organizations o, created where o.is_default
   )
-  select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType" from created`);
+  select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType",
+    ${recipients} as recipients
+  from created`;
 
 /** Maximum number of usernames to try for a new account. */
 const usernameTries = 5;
@@ -153,8 +159,11 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
   const name = identity.name && realNameProblem(identity.name) === undefined ? identity.name : "";
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
-    const account = await ctx.row(insertAccount, newId(), email, username, name, provider);
-    if (!account) continue;
+    const wanted = { id: newId(), email, username, name, loginType: provider };
+    const telling = announcement(ctx, "created", wanted);
+    const [created] = await ctx.select<Account & { recipients: Recipients }>(insertAccount(wanted, telling.recipients));
+    if (!created) continue;
+    const { recipients, ...account } = created;
     if (!(await ctx.row(insertLink, ...keyOf(identity), account.id))) break;
     const diff = { email: { new: email }, username: { new: username }, loginType: { new: provider } };
     ctx.audit({
@@ -163,6 +172,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
       ...identified(account),
       diff: { ...diff, ...linkDiff(identity) },
     });
+    telling.send(recipients);
     return account;
   }
   throw conflict("Another request has created an account for you. Sign in again.");

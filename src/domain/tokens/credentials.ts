@@ -4,6 +4,7 @@ import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Subscription } from "../kernel/events.js";
 import { Activity, type SessionLife } from "./activity.js";
+import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/tokens.js";
 import { proxies } from "../workspace-proxies/tokens.js";
 import { scimKeys } from "../scim/tokens.js";
 import { agents, Machines } from "./machines.js";
@@ -25,7 +26,7 @@ export const keyHint = (id: string) => ({ topic: "auth", id: `k:${id}` }) as con
 /** The hint that the roles, the status or the keys of a user changed. */
 export const userHint = (userId: string) => ({ topic: "auth", id: `u:${userId}` }) as const;
 
-/** The hint that an OAuth2 application lost all of its tokens. */
+/** The hint that an OAuth2 application changed, or lost a secret or all of its tokens. */
 export const clientHint = (clientId: string) => ({ topic: "auth", id: `c:${clientId}` }) as const;
 
 type Holder = UserActor | AgentActor | ScimKeyActor;
@@ -38,6 +39,7 @@ export class Credentials {
   readonly #agents: Machines<AgentActor>;
   readonly #proxies: Machines<ProxyActor>;
   readonly #scimKeys: Machines<ScimKeyActor>;
+  readonly #provisionerKeys: Machines<ProvisionerKeyHolder>;
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
@@ -47,6 +49,7 @@ export class Credentials {
     this.#agents = new Machines(agents, database, log);
     this.#proxies = new Machines(proxies, database, log);
     this.#scimKeys = new Machines(scimKeys, database, log);
+    this.#provisionerKeys = new Machines(provisionerKeys, database, log);
     this.#hints = events.subscribeAll(
       "auth",
       (id) => this.#changed(id),
@@ -78,6 +81,10 @@ export class Credentials {
   /** Authenticates a token of a workspace proxy; rejects all others with UNAUTHENTICATED. */
   authenticateProxy = (text: string): ProxyActor | Promise<ProxyActor> => this.#proxies.authenticate(text);
 
+  /** Authenticates a key of provisioner daemons; rejects all others with UNAUTHENTICATED. */
+  authenticateProvisionerKey = (text: string): ProvisionerKeyHolder | Promise<ProvisionerKeyHolder> =>
+    this.#provisionerKeys.authenticate(text);
+
   /**
    * Calls `onEnd` once, at most 5 seconds after the key of a user was revoked or expired, the user was suspended, or
    * the token of a machine ended. Returns the function that stops watching.
@@ -92,6 +99,8 @@ export class Credentials {
         return this.#proxies.watch(actor, onEnd);
       case "scim_key":
         return this.#scimKeys.watch(actor, onEnd);
+      case "provisioner":
+        return actor.keyId === null ? () => {} : this.#provisionerKeys.watch({ ...actor, id: actor.keyId }, onEnd);
       case "system":
       case "anonymous":
         return () => {};
@@ -107,6 +116,7 @@ export class Credentials {
     this.#agents.close();
     this.#proxies.close();
     this.#scimKeys.close();
+    this.#provisionerKeys.close();
     await this.#activity.flush();
   }
 
@@ -130,6 +140,7 @@ export class Credentials {
       this.#agents.changed(id);
       this.#proxies.changed(id);
       this.#scimKeys.changed(id);
+      this.#provisionerKeys.changed(id);
     } else if (hint.startsWith("k:")) {
       // Keys that were created with this one end with it.
       this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
@@ -149,6 +160,7 @@ export class Credentials {
     this.#agents.missedChanges();
     this.#proxies.missedChanges();
     this.#scimKeys.missedChanges();
+    this.#provisionerKeys.missedChanges();
   }
 }
 

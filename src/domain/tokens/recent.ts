@@ -5,15 +5,20 @@ import { LRUCache } from "lru-cache";
  */
 const lifetime = 1_000;
 
-/** Maximum number of values, about a kilobyte each. */
-const limit = 10_000;
+/** Default maximum number of values, of about a kilobyte each. */
+const usualLimit = 10_000;
 
 /** A cache of values read less than a second ago. Concurrent reads of a key share one statement. */
 export class Recent<Value extends object> {
-  readonly #known = new LRUCache<string, { value: Value; readAt: number }>({ max: limit });
+  readonly #known: LRUCache<string, { value: Value; readAt: number }>;
   readonly #reading = new Map<string, Promise<Value | undefined>>();
 
-  constructor(private readonly source: (key: string) => Promise<Value | undefined>) {}
+  constructor(
+    private readonly source: (key: string) => Promise<Value | undefined>,
+    limit = usualLimit,
+  ) {
+    this.#known = new LRUCache({ max: limit });
+  }
 
   /** Returns the cached value, if any. */
   at(key: string): Value | undefined {

@@ -1,4 +1,5 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "../kernel/random.js";
 
 /** The purpose of a user's key. */
 export const TokenKind = {
@@ -43,8 +44,14 @@ export function parseToken(text: string): Token | undefined {
 
 /** Creates a token. The id is public and identifies the key; of the secret, of 256 bits, only the SHA-256 is stored. */
 export function newToken(kind: TokenKind): NewToken {
-  const [id, secret] = [randomText(10), randomText(43)];
+  const { id, secret } = randomParts();
   return { id, text: `stw_${abbreviations[kind]}_${id}-${secret}`, secretHash: hashSecret(secret) };
+}
+
+/** A random id and a secret of 256 bits. */
+export function randomParts(): { id: string; secret: string } {
+  const text = randomText(53);
+  return { id: text.slice(0, 10), secret: text.slice(10) };
 }
 
 /** The SHA-256 of a random secret. Random secrets do not need a slow hash, since they cannot be enumerated. */

@@ -39,7 +39,8 @@ function secretNameProblem(name: string): string | undefined {
 const valueProblem = (value: string): string | undefined =>
   isBytes(value, 1, maxValueBytes) ? textProblem(value) : `Must be 1 to ${maxValueBytes} bytes.`;
 
-function envNameProblem(name: string): string | undefined {
+/** The fault of the name of a variable; empty names are valid. */
+export function envNameProblem(name: string): string | undefined {
   if (name === "") return undefined;
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(name))
     return "Must be empty, or 1 to 256 letters, digits and underscores that do not begin with a digit.";

@@ -1,8 +1,11 @@
 import type { Context } from "../kernel/context.js";
 import { sql } from "../kernel/sql.js";
-import { type Notification, notify } from "../notifications/notify.js";
+import { type Notification, type Prepared, prepareNotifications, type Recipient } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/accounts.js";
 import type { UserRow } from "./users.js";
+
+/** What a statement selects as the recipients of an announcement. */
+export type Recipients = Recipient[][];
 
 /** What happened to an account. */
 type AccountEvent = "created" | "deleted" | "suspended" | "activated";
@@ -10,13 +13,14 @@ type AccountEvent = "created" | "deleted" | "suspended" | "activated";
 type Affected = Pick<UserRow, "id" | "username" | "name">;
 
 /**
- * Tells owners and user administrators about an account, and its user about the end and the return of access. To be
- * called last in a transaction.
+ * Prepares to tell owners and user administrators about an account, and its user about the end and the return of access.
  */
-export async function announce(ctx: Context, event: AccountEvent, account: Affected): Promise<void> {
-  const own = event === "suspended" || event === "activated" ? [toItsUser(event, account)] : [];
-  await notify(ctx, toAdministrators(event, account), ...own);
-}
+export const announcement = (ctx: Context, event: AccountEvent, account: Affected): Prepared =>
+  prepareNotifications(
+    ctx,
+    toAdministrators(event, account),
+    ...(event === "suspended" || event === "activated" ? [toItsUser(event, account)] : []),
+  );
 
 function toAdministrators(event: AccountEvent, { id, username, name }: Affected): Notification {
   return {

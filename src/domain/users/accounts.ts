@@ -1,20 +1,40 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { foldedSql } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
-import { auditedAs, diffOf } from "../audit/audit.js";
+import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
-import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
+import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
-import { announce } from "./account-events.js";
-import { authorizeOn, findUser, type FoundUser, identified, lockUser, type LoginType, type UserRow } from "./users.js";
+import { announcement, type Recipients } from "./account-events.js";
+import {
+  authorizeOn,
+  findUser,
+  type FoundUser,
+  identified,
+  lockUser,
+  type LoginType,
+  type UserRow,
+  type UserStatus,
+} from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
+import {
+  type AccountChange,
+  type Besides,
+  claiming,
+  type Outcome,
+  outcome,
+  requireFree,
+  throwTaken,
+  writeUser,
+  type Written,
+} from "./writes.js";
 
 export interface CreateUser {
   email?: string | null;
@@ -29,44 +49,22 @@ export interface CreateUser {
   isServiceAccount?: boolean | null;
 }
 
-/** Whether another user has the email, and whether another user has the username. */
-type Taken = Record<"email" | "username", boolean>;
-
-/**
- * Common table expressions for a statement that writes the user `$1` with the email `$2` and the username `$3`: `taken`
- * has the columns of `Taken`, so that both conflicts are reported together; `free` has a row if there is no conflict.
- * Conflicts with concurrent transactions are left to the unique indexes.
- */
-const taken = `
-  taken as (
-    select coalesce(bool_or(has_email), false) as email, coalesce(bool_or(has_username), false) as username
-    from users u cross join lateral (
-      select ${foldedSql("u.email")} = ${foldedSql("$2")} as has_email,
-        ${foldedSql("u.username")} = ${foldedSql("$3")} as has_username
-    ) same
-    where u.deleted_at is null and u.id <> $1 and (has_email or has_username)
-  ), free as (
-    select from taken where not email and not username
-  )`;
-
-const insertUser = statement<Taken & { organizationIds: string[] }>(`
-  with ${taken}, joined as (
-    select id from organizations
-    where deleted_at is null and case when $9::uuid[] is null then is_default else id = any($9) end
-    order by id for share
-  ), created as (
-    insert into users
-      (id, created_at, updated_at, email, username, name, login_type, password_hash, is_service_account, created_by)
-    select $1, now(), now(), $2, $3, $4, $5, $6, $7, $8 from free
-    returning id
-  ), memberships as (
-    insert into organization_members (organization_id, user_id, created_at)
-    select joined.id, created.id, now() from joined, created
-  )
-  select email, username, array(select id from joined) as "organizationIds" from taken`);
-
 /** Creates a user or a service account with memberships in organizations. Returns its id. */
-export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
+export const createUser = async (ctx: Context, input: CreateUser): Promise<string> => (await addUser(ctx, input)).id;
+
+/** What provisioning sets on a new user besides. */
+interface Provisioned {
+  avatarUrl: string;
+  status: UserStatus;
+  besides: Besides;
+}
+
+/** `createUser` with further values. Returns the user after the write. */
+export async function addUser(
+  ctx: Context,
+  input: CreateUser,
+  { avatarUrl = "", status = "active", besides }: Partial<Provisioned> = {},
+): Promise<Written & { id: string }> {
   authorize(ctx.actor, "user:create");
   const isServiceAccount = input.isServiceAccount ?? false;
   const account = {
@@ -87,24 +85,34 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   const id = newId();
   const hash = input.password ? await ctx.services.passwords.hash(input.password) : null;
   const { email, username, name, loginType } = account;
-  const values = [
-    id,
-    email,
-    username,
-    name,
-    loginType,
-    hash,
-    isServiceAccount,
-    userIdOf(ctx.actor),
-    input.organizationIds,
-  ];
-  const { organizationIds, ...found } = (await ctx.row(insertUser, ...values).catch(throwTaken))!;
-  requireFree(found);
-  requireAll(input.organizationIds ?? [], organizationIds);
-  const diff = diffOf({}, { ...account, organizationIds, password: hash && "***" });
+  const wanted = input.organizationIds ?? null;
+  const telling = announcement(ctx, "created", { id, username, name });
+  const insert = sql`
+    with ${claiming({ id, email, username, isNamed: besides !== undefined })}, joined as (
+      select id from organizations
+      where deleted_at is null and ${wanted === null ? sql`is_default` : sql`id = any(${wanted}::uuid[])`}
+      order by id for share
+    ), written as (
+      insert into users (id, created_at, updated_at, email, username, name, avatar_url, login_type, status, password_hash,
+        is_service_account, created_by)
+      select ${id}, now(), now(), ${email}, ${username}, ${name}, ${avatarUrl}, ${loginType}, ${status}, ${hash},
+        ${isServiceAccount}::bool, ${userIdOf(ctx.actor) ?? null}::uuid
+      from free
+      returning *
+    ), memberships as (
+      insert into organization_members (organization_id, user_id, created_at)
+      select joined.id, written.id, now() from joined, written
+    )${besides ? sql`, ${besides.tables}` : sql``}
+    select ${outcome(telling.recipients)}, array(select id from joined) as "organizationIds"
+    from taken left join written on true`;
+  const [row] = await ctx.select<Outcome & { organizationIds: string[] }>(insert).catch(throwTaken);
+  requireFree(row!);
+  requireAll(wanted ?? [], row!.organizationIds);
+  const others = { ...(avatarUrl && { avatarUrl }), ...(status !== "active" && { status }) };
+  const diff = diffOf({}, { ...account, ...others, organizationIds: row!.organizationIds, password: hash && "***" });
   ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
-  await announce(ctx, "created", { id, username, name });
-  return id;
+  telling.send(row!.recipients);
+  return { ...row!, id };
 }
 
 async function firstPasswordProblem(password: string | undefined, account: UserNames & { loginType: LoginType }) {
@@ -123,9 +131,6 @@ function requireAll(wanted: string[], found: string[]): void {
 
 type UserNames = Pick<UserRow, "email" | "username" | "name">;
 
-/** New values of an account. Null and absent fields stay unchanged. */
-export type AccountChange = { [Field in keyof UserNames | "avatarUrl"]?: string | null };
-
 function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
   const problems = new Problems();
   if (email != null) problems.add("email", emailProblem(email));
@@ -134,27 +139,6 @@ function accountProblems({ email, username, name, avatarUrl }: AccountChange): P
   if (avatarUrl != null) problems.add("avatarUrl", iconProblem(avatarUrl));
   return problems;
 }
-
-/** The faults of values that another user has. */
-const takenFields: Record<keyof Taken, Validation> = {
-  email: { field: "email", detail: "This email is in use." },
-  username: { field: "username", detail: "This username is in use." },
-};
-
-/** Throws CONFLICT, with one fault for each value that another user has. */
-function requireFree({ email, username }: Taken): void {
-  if (email && username)
-    throw conflict("This email and this username are in use.", [takenFields.email, takenFields.username]);
-  if (email || username) throw conflictOver(email ? "email" : "username");
-}
-
-const conflictOver = (field: keyof Taken) => conflict(takenFields[field].detail, [takenFields[field]]);
-
-/** Translates violations of the unique indexes, which concurrent transactions cause. */
-const throwTaken = onViolation({
-  users_email_unique: () => conflictOver("email"),
-  users_username_unique: () => conflictOver("username"),
-});
 
 /** Changes the account of a user. Returns its id. */
 export async function updateUser(
@@ -173,41 +157,42 @@ export async function updateProfile(ctx: Context, change: Omit<AccountChange, "e
   return changeAccount(ctx, user, change);
 }
 
-const updateAccount = statement<Taken>(`
-  with ${taken}, changed as (
-    update users set email = coalesce($2, users.email), username = coalesce($3, users.username),
-      name = coalesce($4, name), avatar_url = coalesce($5, avatar_url), updated_at = now()
-    from free where id = $1
-  )
-  select email, username from taken`);
-
 /** Changes the account of a user that the caller has locked and was authorized on. Returns its id. */
-export async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
-  accountProblems(change).throwIfAny();
-  const diff = diffOf<UserRow>(user, change);
+async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
+  const diff = accountDiff(user, change);
   if (Object.keys(diff).length === 0) return user.id;
-  const { email, username, name, avatarUrl } = change;
-  requireFree((await ctx.row(updateAccount, user.id, email, username, name, avatarUrl).catch(throwTaken))!);
+  await writeUser(ctx, user, change);
   ctx.audit({ action: "update", ...identified(user), diff });
   return user.id;
 }
 
-const markDeleted = statement(`
-  with ended as (delete from api_keys where user_id = $1),
-    memberships as (delete from organization_members where user_id = $1),
-    links as (delete from user_links where user_id = $1),
-    scim_links as (delete from scim_user_links where user_id = $1),
-    passcodes as (delete from one_time_passcodes where user_id = $1),
-    conversions as (delete from login_conversions where user_id = $1),
-    secrets as (delete from user_secrets where user_id = $1),
-    states as (delete from external_auth_states where user_id = $1),
-    devices as (delete from external_auth_devices where user_id = $1),
-    accounts as (update external_auth_links set revoke_at = now() where user_id = $1)
-  update users set deleted_at = now(), updated_at = now(), password_hash = null where id = $1`);
+/** Returns what a change alters in an account. Throws BAD_USER_INPUT for values that are not allowed. */
+export function accountDiff(user: UserRow, change: AccountChange): Diff {
+  accountProblems(change).throwIfAny();
+  return diffOf<UserRow>(user, change);
+}
+
+const markDeleted = (id: string, recipients: Sql): Sql => sql`
+  with ended as (delete from api_keys where user_id = ${id}),
+    memberships as (delete from organization_members where user_id = ${id}),
+    links as (delete from user_links where user_id = ${id}),
+    scim_links as (delete from scim_user_links where user_id = ${id}),
+    passcodes as (delete from one_time_passcodes where user_id = ${id}),
+    conversions as (delete from login_conversions where user_id = ${id}),
+    secrets as (delete from user_secrets where user_id = ${id}),
+    template_entries as (delete from template_acl_entries where user_id = ${id}),
+    workspace_entries as (delete from workspace_acl_entries where user_id = ${id}),
+    states as (delete from external_auth_states where user_id = ${id}),
+    devices as (delete from external_auth_devices where user_id = ${id}),
+    accounts as (update external_auth_links set revoke_at = now() where user_id = ${id}),
+    written as (update users set deleted_at = now(), updated_at = now(), password_hash = null where id = ${id})
+  select ${recipients} as recipients,
+    exists (select from workspaces where owner_id = ${id} and deleted_at is null) as "ownsWorkspaces"`;
 
 /**
- * Deletes a user permanently, with its keys, memberships, identity links, secrets and linked accounts, whose tokens are
- * revoked in the background. The email and the username become available. Returns the user before the deletion.
+ * Deletes a user permanently, with its keys, memberships, entries of access lists, identity links, secrets and linked
+ * accounts, whose tokens are revoked in the background. The email and the username become available. Throws CONFLICT for owners of
+ * workspaces. Returns the user before the deletion.
  */
 export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> {
   const user = await lockUser(ctx, ref, "user:delete");
@@ -216,11 +201,15 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await requireAnotherOwner(ctx, user);
 
   await lockMemberships(ctx, { userId: user.id });
-  await ctx.row(markDeleted, user.id);
+  const telling = announcement(ctx, "deleted", user);
+  const [row] = await ctx.select<{ recipients: Recipients; ownsWorkspaces: boolean }>(
+    markDeleted(user.id, telling.recipients),
+  );
+  if (row!.ownsWorkspaces) throw conflict("The user owns workspaces. Delete them first.");
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
-  await announce(ctx, "deleted", user);
+  telling.send(row!.recipients);
   return user;
 }
 

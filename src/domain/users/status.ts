@@ -1,55 +1,40 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { diffOf } from "../audit/audit.js";
-import { statement } from "../kernel/database.js";
 import { conflict } from "../kernel/errors.js";
-import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { userHint } from "../tokens/credentials.js";
-import { announce } from "./account-events.js";
 import { requireAnotherOwner } from "./owners.js";
-import { authorizeOn, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
-
-const suspend = statement(`
-  with ended as (delete from api_keys where user_id = $1)
-  update users set status = 'suspended', updated_at = now() where id = $1`);
+import { authorizeOn, type FoundUser, identified, lockUser, type UserRow, type UserStatus } from "./users.js";
+import { writeUser } from "./writes.js";
 
 /** Suspends a user and ends all of its sessions and tokens. What the user owns stays unchanged. Returns the id. */
-export const suspendUser = async (ctx: Context, ref: string): Promise<string> =>
-  suspendAccount(ctx, await lockUser(ctx, ref, "user:update"));
+export const suspendUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "suspended");
 
-/** `suspendUser` for a user that the caller has locked. */
-export async function suspendAccount(ctx: Context, user: FoundUser): Promise<string> {
-  authorizeOn(ctx, "user:update", user);
-  if (user.id === userIdOf(ctx.actor)) throw conflict("You cannot suspend yourself.");
-  if (user.status === "suspended") return user.id;
-  await requireAnotherOwner(ctx, user);
+/** Ends the suspension of a user, who has to sign in again. Returns the id. */
+export const activateUser = (ctx: Context, ref: string): Promise<string> => changeStatus(ctx, ref, "active");
 
-  await ctx.row(suspend, user.id);
-  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
-  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "suspended" }) });
-  ctx.publish(userHint(user.id));
-  await announce(ctx, "suspended", user);
+async function changeStatus(ctx: Context, ref: string, status: UserStatus): Promise<string> {
+  const user = await lockUser(ctx, ref, "user:update");
+  const isChanged = await checkStatus(ctx, user, status);
+  // Deletes keys on activation, too: what a concurrent sign-in or consent created during the suspension must not become
+  // valid again.
+  if (isChanged) await writeUser(ctx, user, { status });
+  if (isChanged) recordStatus(ctx, user, status);
   return user.id;
 }
 
-// Deletes keys, too: what a concurrent sign-in or consent created during the suspension must not become valid again.
-const activate = statement(`
-  with ended as (delete from api_keys where user_id = $1)
-  update users set status = 'active', updated_at = now() where id = $1`);
-
-/** Ends the suspension of a user, who has to sign in again. Returns the id. */
-export const activateUser = async (ctx: Context, ref: string): Promise<string> =>
-  activateAccount(ctx, await lockUser(ctx, ref, "user:update"));
-
-/** `activateUser` for a user that the caller has locked. */
-export async function activateAccount(ctx: Context, user: FoundUser): Promise<string> {
+/** Whether a locked user needs a change to have a status. Throws if the caller may not make it. */
+export async function checkStatus(ctx: Context, user: FoundUser, status: UserStatus): Promise<boolean> {
   authorizeOn(ctx, "user:update", user);
-  if (user.status === "active") return user.id;
+  const isSuspended = status === "suspended";
+  if (isSuspended && user.id === userIdOf(ctx.actor)) throw conflict("You cannot suspend yourself.");
+  if (user.status === status) return false;
+  if (isSuspended) await requireAnotherOwner(ctx, user);
+  return true;
+}
 
-  await ctx.row(activate, user.id);
-  await revokeGrantsOfUser(ctx, user.id, "user_suspended");
-  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status: "active" }) });
+/** Records a change of the status. */
+export function recordStatus(ctx: Context, user: FoundUser, status: UserStatus): void {
+  ctx.audit({ action: "update", ...identified(user), diff: diffOf<UserRow>(user, { status }) });
   ctx.publish(userHint(user.id));
-  await announce(ctx, "activated", user);
-  return user.id;
 }

@@ -16,6 +16,7 @@ import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { statement } from "../kernel/database.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
@@ -46,6 +47,7 @@ export const userColumns = columnsOf(User, "u", [
   "isServiceAccount",
   "isSystem",
   "lastSeenAt",
+  "aiSeatAt",
 ]);
 
 export interface UserRow extends RowOf<typeof userColumns> {
@@ -63,18 +65,27 @@ export const foundColumns = `${userColumns}, to_json(array(
   from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
 )) as memberships`;
 
-const select = (condition: string, lock: string) =>
-  statement<FoundUser>(`
-    select ${foundColumns} from users u where u.deleted_at is null and ${condition} ${lock}`);
-
-const finders = (lock: string) => ({
-  byId: select("u.id = $1", lock),
-  byName: select(`${foldedSql("u.username")} = ${foldedSql("$1")}`, lock),
+/** Statements that select a user by its id or by its username. */
+const finders = (select: (condition: string) => string) => ({
+  byId: statement<FoundUser>(select("u.deleted_at is null and u.id = $1")),
+  byName: statement<FoundUser>(select(`u.deleted_at is null and ${foldedSql("u.username")} = ${foldedSql("$1")}`)),
 });
 
-const reading = finders("");
+const reading = finders((condition) => `select ${foundColumns} from users u where ${condition}`);
+
 // Not `for update`, which would block inserts of rows that refer to the user.
-const locking = finders("for no key update of u");
+const locked = (columns: string, condition: string) =>
+  `select ${columns} from users u where ${condition} for no key update of u`;
+
+// A function reads the memberships: the statement that waited for the lock reads other tables in a snapshot from before
+// the wait.
+const locking = finders(
+  (condition) => `
+    with locked as materialized (${locked(userColumns, condition)})
+    select locked.*, memberships_now(locked.id) as memberships from locked`,
+);
+// No permission on the caller's own account depends on memberships.
+const lockingOwn = finders((condition) => locked(foundColumns, condition));
 
 /** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
 export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, reading);
@@ -87,12 +98,9 @@ export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(
  */
 export async function lockUser(ctx: Context, ref: string, permission?: OnAccount): Promise<FoundUser> {
   const { actor } = ctx;
-  // The cast is safe: the target has the values that any of these permissions read.
-  if (permission && !holdsOn(actor, permission, ref))
-    authorize(actor, permission as "user:update", userTarget(await findUser(ctx, ref)));
-  const user = await find(ctx, ref, locking);
-  // No permission on the caller's own account depends on memberships, so they are not read again.
-  return user.id === userIdOf(actor) ? user : { ...user, memberships: await membershipsNow(ctx, user.id) };
+  if (permission) await requireOn(ctx, permission, ref);
+  const isOwn = ref === "me" || ref === userIdOf(actor);
+  return find(ctx, ref, isOwn ? lockingOwn : locking);
 }
 
 /** Permissions whose rules read only the account. */
@@ -111,9 +119,35 @@ function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
 async function find(ctx: Context, ref: string, { byId, byName }: typeof reading): Promise<FoundUser> {
   const idOrName = ref === "me" ? userIdOf(ctx.actor) : ref;
   if (idOrName === undefined) throw notFound();
-  const user = await ctx.row(isUuid(idOrName) ? byId : byName, idOrName);
+  return visible(ctx, await ctx.row(isUuid(idOrName) ? byId : byName, idOrName));
+}
+
+function visible<User extends FoundUser>(ctx: Context, user: User | undefined): User {
   if (!user || !sees(ctx.actor, "user:read", userTarget(user))) throw notFound();
   return user;
+}
+
+/** `lockUser` by id, with further columns that are selected from `locked`. */
+export async function lockUserWith<More>(
+  ctx: Context,
+  id: string,
+  permission: OnAccount,
+  more: Sql,
+): Promise<FoundUser & More> {
+  await requireOn(ctx, permission, id);
+  const [user] = await ctx.select<FoundUser & More>(sql`
+    with locked as materialized (
+      select ${raw(userColumns)} from users u where u.deleted_at is null and u.id = ${id} for no key update of u
+    )
+    select locked.*, memberships_now(locked.id) as memberships, ${more} from locked`);
+  return visible(ctx, user);
+}
+
+/** Throws, and locks nothing, if the actor lacks a permission on a user. */
+async function requireOn(ctx: Context, permission: OnAccount, ref: string): Promise<void> {
+  // The cast is safe: the target has the values that any of these permissions read.
+  if (!holdsOn(ctx.actor, permission, ref))
+    authorize(ctx.actor, permission as "user:update", userTarget(await findUser(ctx, ref)));
 }
 
 /**

@@ -44,6 +44,7 @@ const callerNames: Record<Caller, string> = {
   oauth: "an OAuth2 access token",
   application: "an application key",
   agent: "the token of an agent",
+  provisioner: "the key of a provisioner",
   proxy: "the token of a proxy",
   scim_key: "a SCIM key",
 };
@@ -55,6 +56,11 @@ const callerNames: Record<Caller, string> = {
  * do, the domain verb decides by their kind and id.
  */
 export const OpenTo = (...openTo: Caller[]) => Extensions({ openTo });
+
+/** Marks a root field for machines to which the credential of a user counts as no credential, not as a wrong one. */
+export const NoUsers = () => Extensions({ noUsers: true });
+
+export const knowsNoUsers = ({ extensions }: Field): boolean => extensions.noUsers === true;
 
 /**
  * Declares what a credential's scopes must cover to select fields of an object type, whichever field leads to it.

@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import { type Need, requireScopes } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { forbidden, unauthenticated } from "../../domain/kernel/errors.js";
-import { isOpen, requireKind, type Secrets, takes, triesOf } from "./access.js";
+import { isOpen, knowsNoUsers, requireKind, type Secrets, takes, triesOf } from "./access.js";
 import type { Selection } from "./needs.js";
 
 /** Which callers may run an operation, decided by its root fields and by what it selects below them. */
@@ -36,7 +36,8 @@ export class Admission {
   #authenticate({ actor }: Context): void {
     if (actor.kind === "anonymous") throw unauthenticated("No credential was sent.");
     if (this.#closed.every((field) => takes(field, actor))) return;
-    throw actor.kind === "user" ? forbidden() : unauthenticated("The token is not valid.");
+    const isWrongKind = actor.kind === "user" && !this.#closed.some(knowsNoUsers);
+    throw isWrongKind ? forbidden() : unauthenticated("The token is not valid.");
   }
 
   #authorize({ actor }: Context): void {

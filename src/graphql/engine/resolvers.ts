@@ -1,3 +1,9 @@
+import { WorkspaceAgentsResolver } from "../agents/agents.js";
+import { WorkspaceAppsResolver, WorkspaceAppStatusesResolver } from "../agents/apps.js";
+import { ExternalAgentsResolver } from "../agents/credentials.js";
+import { AgentLogsResolver } from "../agents/logs.js";
+import { AgentManifestAppsResolver, AgentManifestResolver, AgentManifestScriptsResolver } from "../agents/manifest.js";
+import { AgentReportsResolver } from "../agents/reports.js";
 import { AppearanceResolver } from "../appearance.js";
 import { ApplicationsResolver } from "../applications.js";
 import { AuditResolver } from "../audit.js";
@@ -27,7 +33,10 @@ import { OAuth2SettingsResolver } from "../oauth2/settings.js";
 import { OAuth2TokensResolver } from "../oauth2/tokens.js";
 import { NotificationMessagesResolver } from "../notifications/messages.js";
 import { NotificationPreferencesResolver } from "../notifications/preferences.js";
+import { ResourceAlertsResolver } from "../notifications/resource-alerts.js";
 import { NotificationTemplatesResolver } from "../notifications/templates.js";
+import { NotificationTransportsResolver } from "../notifications/transports.js";
+import { UnsubscribingResolver } from "../notifications/unsubscribing.js";
 import { NotificationsResolver } from "../notifications/notifications.js";
 import { OneTimePasscodesResolver } from "../sign-in/passcodes.js";
 import { OAuth2AuthorizationResolver } from "../oauth2/authorization.js";
@@ -39,15 +48,43 @@ import { OrganizationMembersResolver } from "../organizations/members.js";
 import { OrganizationsResolver } from "../organizations/organizations.js";
 import { PasswordsResolver } from "../sign-in/passwords.js";
 import { PrebuildsResolver } from "../prebuilds.js";
+import { ProvisionerJobsResolver } from "../provisioners/jobs.js";
+import { ProvisionerDaemonsResolver, ProvisionerKeysResolver } from "../provisioners/keys.js";
+import { ProvisionerJobLogsResolver } from "../provisioners/logs.js";
+import { ProvisionerWorkResolver } from "../provisioners/work.js";
 import { QuietHoursResolver } from "../quiet-hours.js";
 import { ScimChangesResolver } from "../scim/changes.js";
 import { ScimDiscoveryResolver } from "../scim/discovery.js";
 import { ScimKeysResolver } from "../scim/keys.js";
 import { ScimGroupLinksResolver, ScimUserLinksResolver } from "../scim/links.js";
 import { ScimResourcesResolver } from "../scim/resources.js";
+import { TaskChangesResolver } from "../tasks/changes.js";
+import { TaskInputsResolver, TasksResolver } from "../tasks/tasks.js";
+import { TemplateAclResolver } from "../templates/acl.js";
+import { TemplateChangesResolver } from "../templates/changes.js";
+import { TemplateVersionChangesResolver } from "../templates/version-changes.js";
+import { TemplatesResolver } from "../templates/templates.js";
+import {
+  TemplatePresetsResolver,
+  TemplateVersionsResolver,
+  VersionsOfTemplatesResolver,
+} from "../templates/versions.js";
 import { TokensResolver } from "../tokens.js";
 import { UserSecretsResolver } from "../user-secrets.js";
 import { PublicUsersResolver, UsersResolver } from "../users/users.js";
+import {
+  BuildsOfWorkspacesResolver,
+  WorkspaceBuildsResolver,
+  WorkspaceResourcesResolver,
+} from "../workspaces/builds.js";
+import { WorkspaceAclResolver } from "../workspaces/acl.js";
+import { WorkspaceChangesResolver } from "../workspaces/changes.js";
+import {
+  WorkspacesOfOrganizationsResolver,
+  WorkspacesOfTemplatesResolver,
+  WorkspacesOfUsersResolver,
+} from "../workspaces/joined.js";
+import { WorkspacesResolver } from "../workspaces/workspaces.js";
 import { WorkspaceProxiesResolver } from "../workspace-proxies/workspace-proxies.js";
 import { ProxyReportsResolver } from "../workspace-proxies/reports.js";
 import { AccountsResolver } from "../users/accounts.js";
@@ -55,15 +92,22 @@ import { AccountsResolver } from "../users/accounts.js";
 /** Every resolver of the schema, by area. */
 export const resolvers: Function[] = [
   AccountsResolver,
+  AgentLogsResolver,
+  AgentManifestAppsResolver,
+  AgentManifestResolver,
+  AgentManifestScriptsResolver,
+  AgentReportsResolver,
   AppearanceResolver,
   ApplicationsResolver,
   AuditResolver,
   AuthorizationResolver,
+  BuildsOfWorkspacesResolver,
   ConnectionLogsResolver,
   ConnectionWebInfoResolver,
   DeploymentResolver,
   EncryptionResolver,
   EntitlementsResolver,
+  ExternalAgentsResolver,
   ExternalAuthChangesResolver,
   ExternalAuthLinksResolver,
   ExternalAuthOverviewResolver,
@@ -78,35 +122,64 @@ export const resolvers: Function[] = [
   LoginResolver,
   NotificationMessagesResolver,
   NotificationPreferencesResolver,
+  NotificationTemplatesResolver,
+  NotificationTransportsResolver,
   NotificationsResolver,
-  OAuth2AuthorizationResolver,
-  OAuth2DeviceConsentResolver,
   OAuth2AppChangesResolver,
   OAuth2AppSecretsResolver,
   OAuth2AppsResolver,
+  OAuth2AuthorizationResolver,
+  OAuth2DeviceConsentResolver,
   OAuth2GrantsResolver,
-  OAuth2SettingsResolver,
-  OAuth2TokensResolver,
   OAuth2MetadataResolver,
   OAuth2RegistrationResolver,
-  NotificationTemplatesResolver,
+  OAuth2SettingsResolver,
+  OAuth2TokensResolver,
   OneTimePasscodesResolver,
   OrganizationMembersResolver,
   OrganizationsResolver,
   PasswordsResolver,
   PrebuildsResolver,
+  ProvisionerDaemonsResolver,
+  ProvisionerJobLogsResolver,
+  ProvisionerJobsResolver,
+  ProvisionerKeysResolver,
+  ProvisionerWorkResolver,
   ProxyReportsResolver,
   PublicUsersResolver,
   QuietHoursResolver,
-  SecretsOfOAuth2AppsResolver,
+  ResourceAlertsResolver,
   ScimChangesResolver,
   ScimDiscoveryResolver,
   ScimGroupLinksResolver,
   ScimKeysResolver,
   ScimResourcesResolver,
   ScimUserLinksResolver,
+  SecretsOfOAuth2AppsResolver,
+  TaskChangesResolver,
+  TaskInputsResolver,
+  TasksResolver,
+  TemplateAclResolver,
+  TemplateChangesResolver,
+  TemplatePresetsResolver,
+  TemplateVersionChangesResolver,
+  TemplateVersionsResolver,
+  TemplatesResolver,
   TokensResolver,
+  UnsubscribingResolver,
   UserSecretsResolver,
   UsersResolver,
+  VersionsOfTemplatesResolver,
+  WorkspaceAclResolver,
+  WorkspaceAgentsResolver,
+  WorkspaceAppStatusesResolver,
+  WorkspaceAppsResolver,
+  WorkspaceBuildsResolver,
+  WorkspaceChangesResolver,
   WorkspaceProxiesResolver,
+  WorkspaceResourcesResolver,
+  WorkspacesOfOrganizationsResolver,
+  WorkspacesOfTemplatesResolver,
+  WorkspacesOfUsersResolver,
+  WorkspacesResolver,
 ];

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import {
   type ExecutionArgs,
   type GraphQLError,
@@ -9,18 +8,17 @@ import {
   type ValidationRule,
 } from "graphql";
 import { CloseCode, type SubscribePayload } from "graphql-ws";
-import { Context, type Services } from "../../domain/kernel/context.js";
+import type { Services } from "../../domain/kernel/context.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
 import { boundedPool } from "../../domain/kernel/bounded-pool.js";
 import { DomainError } from "../../domain/kernel/errors.js";
-import type { ContextOf } from "../../http/exchange.js";
-import { requestDetailsOf } from "../../http/request-details.js";
+import type { End } from "../../http/lifetimes.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, report, translate } from "./errors.js";
 import type { Admitted } from "./execute.js";
 import { checkSize, tokens } from "./limits.js";
-import { graphqlPath } from "./server.js";
 import type { Result } from "./result.js";
+import type { Identity } from "./socket-identity.js";
 import type { Connection } from "./socket-transport.js";
 import type { Variables } from "./variables.js";
 
@@ -33,34 +31,31 @@ const running = 10;
 export interface Serving {
   services: Services;
   schema: GraphQLSchema;
+  /** Of documents that passed the rules. */
   documents: Documents;
   rules: readonly ValidationRule[];
-  /** Authenticates by the upgrade, for clients that send no token in their first message. */
-  contextOf: ContextOf;
 }
 
-/** One client on its socket: how it authenticates, and the operations that it has under way. */
+/** One client on its socket, and the operations that it has under way. */
 export class SocketClient {
-  readonly #details: RequestDetails;
   readonly turns = boundedPool(running);
   readonly #operations = new WeakMap<SubscribePayload, SocketOperation>();
-  /** The token of the first message, if it had one. */
-  #token: string | undefined;
+  /** The subscriptions under way. */
+  readonly #streams = new Set<SocketOperation>();
+  #isDraining = false;
 
   constructor(
     private readonly serving: Serving,
     readonly connection: Connection,
-    private readonly request: IncomingMessage,
-  ) {
-    this.#details = requestDetailsOf(request, serving.services.config);
-  }
+    private readonly identity: Identity,
+    private readonly request: RequestDetails,
+  ) {}
 
   /** Accepts a client that sends a credential, in its first message or with the upgrade. */
   async introduce(token: unknown): Promise<boolean> {
-    if (typeof token === "string") this.#token = token;
     try {
-      const { actor } = await this.#authenticate(new AbortController());
-      if (actor.kind === "anonymous") return false;
+      const actor = await this.identity.introduce(token);
+      if (!actor) return false;
       const { connection, serving } = this;
       const endSession = () => connection.end(CloseCode.Forbidden, "Session ended");
       connection.until(serving.services.credentials.watch(actor, endSession));
@@ -74,10 +69,8 @@ export class SocketClient {
 
   /** Admits one operation, with the checks of HTTP in the same order. `open` is the number of operations on the socket, with this one. */
   async begin(payload: SubscribePayload, open: number): Promise<ExecutionArgs> {
-    const { services } = this.serving;
     const life = new AbortController();
-    const ctx = await this.#authenticate(life);
-    services.limits.countCaller(ctx);
+    const ctx = await this.identity.admit(life);
     if (open > operationsPerSocket) throw tooManyOperations();
     const operation = this.#read(payload);
     const admitted = operation.admit(ctx);
@@ -93,6 +86,8 @@ export class SocketClient {
   #read({ query, operationName }: SubscribePayload): ForeignOperation {
     const { schema, documents, rules } = this.serving;
     checkSize(query);
+    const known = documents.known(query, operationName ?? undefined);
+    if (known) return known;
     const document = parse(query, { maxTokens: tokens });
     const faults = validate(schema, document, rules);
     if (faults.length > 0) throw new AggregateError(faults);
@@ -101,29 +96,38 @@ export class SocketClient {
 
   /** Ends the turn of an operation: its result has been sent. */
   end(payload: SubscribePayload): void {
-    this.#operations.get(payload)?.end();
+    const operation = this.#operations.get(payload);
+    operation?.end();
+    if (operation) this.#streams.delete(operation);
+    this.#closeIfDrained();
+  }
+
+  /** Notes a subscription that has started. */
+  began(stream: SocketOperation): void {
+    this.#streams.add(stream);
+  }
+
+  /** Ends the subscriptions, which may send a last event, and then the socket: the server stops. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const stream of this.#streams) stream.drain();
+    this.#closeIfDrained();
+  }
+
+  #closeIfDrained(): void {
+    if (this.#isDraining && this.#streams.size === 0) this.connection.end(1012, "Service restart");
   }
 
   formatted(errors: readonly GraphQLError[]): GraphQLFormattedError[] {
     const { log } = this.serving.services;
-    return errors.map((error) => formatError({ log, request: this.#details }, error));
+    return errors.map((error) => formatError({ log, request: this.request }, error));
   }
 
   /** Closes a socket on which a message could not be handled, with a code after which clients reconnect. */
   fail(error: unknown): void {
     const failure = translate(error);
-    report({ log: this.serving.services.log, request: this.#details }, failure, error);
+    report({ log: this.serving.services.log, request: this.request }, failure, error);
     this.connection.end(failure.code === "INTERNAL_SERVER_ERROR" ? 1011 : 1013, failure.message);
-  }
-
-  /** Creates the context of one operation, with its own request details: rate limits are counted for each operation. */
-  async #authenticate(life: AbortController): Promise<Context> {
-    const { services, contextOf } = this.serving;
-    const details = { ...this.#details };
-    const lifetime = () => life;
-    if (this.#token === undefined) return contextOf(this.request, { details, lifetime });
-    const resource = services.config.accessUrl + graphqlPath;
-    return new Context(services, await services.credentials.authenticate(this.#token, resource), details, lifetime);
   }
 }
 
@@ -135,7 +139,7 @@ export class SocketOperation {
   readonly #sent = Promise.withResolvers<void>();
 
   constructor(
-    private readonly client: Pick<SocketClient, "turns" | "connection">,
+    private readonly client: Pick<SocketClient, "turns" | "connection" | "began">,
     private readonly admitted: Admitted,
     private readonly variables: Variables,
     private readonly life: AbortController,
@@ -157,10 +161,16 @@ export class SocketOperation {
     this.#sent.resolve();
   }
 
+  /** Ends a subscription because the server stops. */
+  drain(): void {
+    this.life.abort("restart" satisfies End);
+  }
+
   /** The events of a subscription. Ending them aborts it immediately: a waiting generator would only notice at the next event. */
   async start(): Promise<AsyncGenerator<Result> | Result> {
     const events = await this.admitted.start(this.variables);
     if (!(Symbol.asyncIterator in events)) return events;
+    this.client.began(this);
     const end = events.return.bind(events);
     events.return = (value) => {
       this.life.abort("gone");

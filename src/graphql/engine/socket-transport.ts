@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Server } from "graphql-ws";
 import type { WebSocket } from "ws";
-import { Heartbeat, Pings } from "../../http/heartbeat.js";
+import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
 import type { Unread } from "../../http/unread.js";
 
 /** One client on its WebSocket. */
@@ -18,25 +18,35 @@ interface FailureHandler {
   fail(error: unknown): void;
 }
 
+/** How a transport notices clients that are gone. */
+export interface Attendance<Client> {
+  /** Milliseconds between heartbeats. */
+  interval: number;
+  beatingOf(peer: WebSocket, client: Client, connection: Connection): Beating;
+}
+
+/** Pings clients twice in the time that they have to read. */
+export const pinging = (patience: number): Attendance<unknown> => ({
+  interval: patience / 2,
+  beatingOf: (peer, _client, connection) => new Pings(peer, () => connection.end(...notReading)),
+});
+
+const notReading = [1013, "The client does not read"] as const;
+
 /** Sends and receives messages of graphql-transport-ws. Bounds what waits for a client, and closes stalled connections. */
-export class Transport {
+export class Transport<Client extends FailureHandler> {
   readonly #heartbeat: Heartbeat;
   readonly #open = new Set<Connection>();
 
   constructor(
     private readonly unread: Unread,
-    patience: number,
+    private readonly attendance: Attendance<Client>,
   ) {
-    this.#heartbeat = new Heartbeat(patience / 2);
+    this.#heartbeat = new Heartbeat(attendance.interval);
   }
 
   /** Connects a WebSocket and the socket that carries it to the protocol. */
-  open<Client extends FailureHandler>(
-    protocol: Server<Client>,
-    peer: WebSocket,
-    socket: Socket,
-    clientOf: (connection: Connection) => Client,
-  ): void {
+  open(protocol: Server<Client>, peer: WebSocket, socket: Socket, clientOf: (connection: Connection) => Client): void {
     const connection: Connection = {
       get isOpen() {
         return peer.readyState === peer.OPEN;
@@ -48,7 +58,7 @@ export class Transport {
       until: (stop) => void (connection.isOpen ? peer.once("close", stop) : stop()),
     };
     const client = clientOf(connection);
-    const stalled = () => connection.end(1013, "The client does not read");
+    const stalled = () => connection.end(...notReading);
     const closed = protocol.opened(
       {
         protocol: peer.protocol,
@@ -61,13 +71,13 @@ export class Transport {
       },
       client,
     );
-    const pings = new Pings(peer, stalled);
-    this.#heartbeat.add(pings);
+    const beating = this.attendance.beatingOf(peer, client, connection);
+    this.#heartbeat.add(beating);
     this.#open.add(connection);
     // The peer closes itself with the code that says what is wrong (RFC 6455 §7.4.1).
     peer.on("error", () => {});
     peer.once("close", (code, reason) => {
-      this.#heartbeat.delete(pings);
+      this.#heartbeat.delete(beating);
       this.#open.delete(connection);
       void closed(code, reason.toString());
     });

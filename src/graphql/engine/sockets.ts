@@ -13,13 +13,14 @@ import type { Documents } from "./documents.js";
 import { asGraphqlError, translate } from "./errors.js";
 import { limits, rulesFor } from "./limits.js";
 import { type Serving, SocketClient, type SocketOperation } from "./socket-client.js";
-import { Transport } from "./socket-transport.js";
+import { SessionIdentity } from "./socket-identity.js";
+import { pinging, Transport } from "./socket-transport.js";
 
 /** Milliseconds within which a client must send its first message. */
 const introduction = 10_000;
 
 /** The steps of the protocol: each is a method of the client or of one of its operations. */
-const steps: ServerOptions<{ sessionToken?: unknown }, SocketClient> = {
+export const steps: ServerOptions<{ sessionToken?: unknown }, SocketClient> = {
   connectionInitWaitTimeout: introduction,
   onConnect: ({ extra: client, connectionParams }) => client.introduce(connectionParams?.sessionToken),
   onSubscribe: async ({ extra: client, subscriptions }, _id, payload) => {
@@ -43,7 +44,7 @@ type Decide = (isWelcome: boolean, status?: number, message?: string, headers?: 
 export class GraphqlOverSockets {
   readonly #protocol = makeServer(steps);
   readonly #serving: Serving;
-  readonly #transport: Transport;
+  readonly #transport: Transport<SocketClient>;
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.requestBytes,
@@ -53,19 +54,28 @@ export class GraphqlOverSockets {
     verifyClient: ({ req }: { req: IncomingMessage }, decide: Decide) => this.#decide(req, decide),
   });
 
-  constructor(services: Services, schema: GraphQLSchema, documents: Documents, contextOf: ContextOf, unread: Unread) {
+  constructor(
+    services: Services,
+    schema: GraphQLSchema,
+    documents: Documents,
+    private readonly contextOf: ContextOf,
+    unread: Unread,
+  ) {
     const rules = [...specifiedRules, ...rulesFor(services.config)];
-    this.#serving = { services, schema, documents, rules, contextOf };
-    this.#transport = new Transport(unread, services.config.unread.patience);
+    this.#serving = { services, schema, documents, rules };
+    this.#transport = new Transport(unread, pinging(services.config.unread.patience));
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { services } = this.#serving;
+    const details = requestDetailsOf(request, services.config);
+    const identity = new SessionIdentity(services, this.contextOf, request, details);
     this.#sockets.handleUpgrade(request, socket, head, (peer) =>
       this.#transport.open(
         this.#protocol,
         peer,
         socket as Socket,
-        (connection) => new SocketClient(this.#serving, connection, request),
+        (connection) => new SocketClient(this.#serving, connection, identity, details),
       ),
     );
   }

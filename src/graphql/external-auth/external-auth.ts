@@ -18,6 +18,7 @@ import {
   connectUrlOf,
   type ExternalAuthProvider,
   listProviders,
+  redirects,
 } from "../../domain/external-auth/providers.js";
 import { type LinkChange, watchLink } from "../../domain/external-auth/watch.js";
 import type { Context } from "../../domain/kernel/context.js";
@@ -46,6 +47,13 @@ const stored = {
 
 @Resolver(() => ExternalAuthProviderObject)
 export class ExternalAuthProvidersResolver {
+  @FieldResolver(() => Boolean, {
+    description: "Whether accounts can be linked in a browser; otherwise with a device code only.",
+  })
+  browser(@Root() provider: ExternalAuthProvider): boolean {
+    return redirects(provider);
+  }
+
   @FieldResolver(() => Boolean, { description: "Whether accounts can be linked with a device code." })
   device(@Root() { deviceFlow }: ExternalAuthProvider): boolean {
     return deviceFlow;

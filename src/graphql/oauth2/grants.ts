@@ -17,7 +17,8 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { type ClientRow, clientsById } from "../../domain/oauth2/clients.js";
+import { type ClientRow } from "../../domain/oauth2/client-rows.js";
+import { clientsById } from "../../domain/oauth2/clients.js";
 import { type GrantRow, RevokeReason } from "../../domain/oauth2/grants.js";
 import {
   grantsById,

@@ -1,7 +1,7 @@
 import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { ClientConfiguration } from "../../domain/oauth2/client-configuration.js";
 import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
-import type { AuthMethod } from "../../domain/oauth2/clients.js";
+import type { AuthMethod } from "../../domain/oauth2/client-rows.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   deleteOAuth2Client,

@@ -31,7 +31,7 @@ import {
 import { memberCountOf, membersOfOrganization } from "../../domain/organizations/nested-members.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
-import { ByArguments, CountsAs, Needs, ReadWith, Required } from "../engine/access.js";
+import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -217,6 +217,7 @@ export class OrganizationMembersResolver {
   }
 
   @Needs("assign_org_role:assign", "assign_org_role:unassign")
+  @OpenTo("session", "token")
   @Mutation(() => SetOrganizationMemberRolesPayload, {
     description: "Replaces the roles that a member holds in an organization.",
   })

@@ -1,19 +1,12 @@
 import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type BulkResult, runScimBulk } from "../../domain/scim/bulk.js";
-import {
-  createScimGroup,
-  deleteScimGroup,
-  patchScimGroup,
-  readScimGroup,
-  replaceScimGroup,
-} from "../../domain/scim/groups.js";
+import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "../../domain/scim/groups.js";
 import type { ScimResource } from "../../domain/scim/resources.js";
 import {
   createScimUser,
   deleteScimUser,
   patchScimUser,
-  readScimUser,
   replaceScimUser,
   type ScimChange,
 } from "../../domain/scim/users.js";
@@ -87,23 +80,12 @@ class RunScimBulkInput {
   @Field(() => JSONObject, { description: "A BulkRequest (RFC 7644, section 3.7)." }) document!: Document;
 }
 
-/** Payload of mutations that leave a user or a group behind, which is read in the mutation's transaction. */
-interface Written {
-  kind: ScimResource["kind"];
-  id: string;
-}
-
-const readWritten = async (ctx: Context, { kind, id }: Written): Promise<ScimResource> =>
-  kind === "User" ? { kind, row: await readScimUser(ctx, id) } : { kind, row: await readScimGroup(ctx, id) };
-
 /** Builds the payload type of a mutation that leaves a resource behind. */
 function resourcePayload(verb: string) {
   @ObjectType(`${verb}Payload`, { description: `Payload of \`${verb[0]!.toLowerCase()}${verb.slice(1)}\`.` })
   class Payload {
-    @Field(() => ScimResourceType, { description: "The resource after the change." })
-    resource(@Root() written: Written, @Ctx() ctx: Context): Promise<ScimResource> {
-      return readWritten(ctx, written);
-    }
+    @Field(() => ScimResourceType, { simple: true, description: "The resource after the change." })
+    resource!: ScimResource;
   }
   return Payload;
 }
@@ -145,8 +127,8 @@ export class ScimChangesResolver {
   async createScimUser(
     @Arg("input", () => CreateScimUserInput, { description: "The new user." }) input: CreateScimUserInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "User", id: await createScimUser(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "User", ...(await createScimUser(ctx, input)) } };
   }
 
   @ForProvisioning()
@@ -156,8 +138,8 @@ export class ScimChangesResolver {
   async replaceScimUser(
     @Arg("input", () => ReplaceScimUserInput, { description: "The user." }) input: ReplaceScimUserInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "User", id: await replaceScimUser(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "User", ...(await replaceScimUser(ctx, input)) } };
   }
 
   @ForProvisioning()
@@ -165,8 +147,8 @@ export class ScimChangesResolver {
   async patchScimUser(
     @Arg("input", () => PatchScimUserInput, { description: "The operations." }) input: PatchScimUserInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "User", id: await patchScimUser(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "User", ...(await patchScimUser(ctx, input)) } };
   }
 
   @ForProvisioning()
@@ -187,8 +169,8 @@ export class ScimChangesResolver {
   async createScimGroup(
     @Arg("input", () => CreateScimGroupInput, { description: "The new group." }) input: CreateScimGroupInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "Group", id: await createScimGroup(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "Group", ...(await createScimGroup(ctx, input)) } };
   }
 
   @ForProvisioning()
@@ -196,8 +178,8 @@ export class ScimChangesResolver {
   async replaceScimGroup(
     @Arg("input", () => ReplaceScimGroupInput, { description: "The group." }) input: ReplaceScimGroupInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "Group", id: await replaceScimGroup(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "Group", ...(await replaceScimGroup(ctx, input)) } };
   }
 
   @ForProvisioning()
@@ -207,8 +189,8 @@ export class ScimChangesResolver {
   async patchScimGroup(
     @Arg("input", () => PatchScimGroupInput, { description: "The operations." }) input: PatchScimGroupInput,
     @Ctx() ctx: Context,
-  ): Promise<Written> {
-    return { kind: "Group", id: await patchScimGroup(ctx, input) };
+  ): Promise<{ resource: ScimResource }> {
+    return { resource: { kind: "Group", ...(await patchScimGroup(ctx, input)) } };
   }
 
   @ForProvisioning()

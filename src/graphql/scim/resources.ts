@@ -4,6 +4,7 @@ import { readScimGroup } from "../../domain/scim/groups.js";
 import type { ListQuery } from "../../domain/scim/lists.js";
 import type { Projection } from "../../domain/scim/projection.js";
 import {
+  accountOf,
   documentOf,
   isNewer,
   listDocument,
@@ -17,7 +18,6 @@ import {
   versionOf,
 } from "../../domain/scim/resources.js";
 import { readScimUser } from "../../domain/scim/users.js";
-import { usersById } from "../../domain/users/users.js";
 import { CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
@@ -111,8 +111,8 @@ export class ScimResourceType {
   }
 
   @Field(() => UserType, { nullable: true, description: "The account; null for groups." })
-  user(@Root() { kind, row }: ScimResource, @Ctx() ctx: Context) {
-    return kind === "User" ? ctx.load(usersById, row.id) : null;
+  user(@Root() resource: ScimResource, @Ctx() ctx: Context) {
+    return accountOf(ctx, resource);
   }
 }
 

@@ -3,7 +3,6 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
 import {
-  type AccountChange,
   type CreateUser,
   createUser,
   deleteUser,
@@ -12,6 +11,7 @@ import {
   updateUser,
 } from "../../domain/users/accounts.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
+import type { AccountChange } from "../../domain/users/writes.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
 import { ByArguments, Covers, Needs, OpenTo, Required } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
@@ -196,6 +196,7 @@ export class AccountsResolver {
   }
 
   @Needs("assign_role:assign", "assign_role:unassign")
+  @OpenTo("session", "token")
   @Mutation(() => SetUserRolesPayload, { description: "Replaces the roles that a user holds in the deployment." })
   async setUserRoles(
     @Arg("input", () => SetUserRolesInput, { description: "The user and the new roles." }) input: SetUserRolesInput,

@@ -80,7 +80,7 @@ export class UserRoleType implements HeldRole {
 
 @ReadWith("user:read", "id", "username", "name", "avatarUrl")
 @ObjectType("User", { simpleResolvers: true, description: "A person or a service account." })
-export class UserType implements Omit<UserRow, "siteRoles" | "isSystem" | "memberships"> {
+export class UserType implements Omit<UserRow, "siteRoles" | "aiSeatAt" | "isSystem" | "memberships"> {
   @Field(() => UUID, { description: "Unique ID." }) id!: string;
   @Field(() => String, { description: "Unique username, case-insensitive." }) username!: string;
   @Field(() => String, { description: "Real name; may be empty." }) name!: string;
@@ -111,7 +111,7 @@ export class PublicUserType implements Pick<UserRow, "id" | "username" | "name" 
   @Field(() => Url, { description: "URL of the avatar; may be empty." }) avatarUrl!: string;
 }
 
-const UserConnection = connectionOf("User", () => UserType, mostCounted);
+export const UserConnection = connectionOf("User", () => UserType, mostCounted);
 
 const UserOrder = orderOf("User", UserOrderField, {
   USERNAME: { description: "By username, case-insensitive." },
@@ -175,10 +175,11 @@ export class UsersResolver {
   }
 
   @FieldResolver(() => Boolean, {
-    description: "Whether the user started a task in the current calendar month (UTC). Currently always false.",
+    description: "Whether the user started a task in the current calendar month (UTC).",
   })
-  hasAiSeat(): boolean {
-    return false;
+  hasAiSeat(@Root() { aiSeatAt }: UserRow): boolean {
+    // RFC 3339 in UTC begins with the year and the month.
+    return aiSeatAt?.slice(0, 7) === new Date().toISOString().slice(0, 7);
   }
 
   @FieldResolver(() => String, {

@@ -28,7 +28,7 @@ export function devicePages(operation: (name: string) => StoredOperation): { sho
       return signedIn(visit, userCode, async () => {
         const ctx = await visit.caller();
         read.admit(ctx);
-        if (userCode === "") return codePage(userCode);
+        if (userCode === "" || isForeign(visit)) return codePage(userCode);
         const { oauth2DeviceRequest, me } = await perform<Shown>(read, ctx, { userCode });
         return consentPage(visit, oauth2DeviceRequest, me);
       });
@@ -45,6 +45,13 @@ export function devicePages(operation: (name: string) => StoredOperation): { sho
     },
   };
 }
+
+/**
+ * Whether a page of another site opened this one. It could do so again and again, and use up the tries of the user: the
+ * form is filled in, and the user sends it.
+ */
+const isForeign = ({ http: { headers } }: Visit): boolean =>
+  /^(cross-site|same-site)$/.test(String(headers["sec-fetch-site"]));
 
 /** Runs a step of a signed-in user. Wrong codes lead back to the form. */
 async function signedIn(visit: Visit, userCode: string, step: PageHandler): Promise<Outcome> {

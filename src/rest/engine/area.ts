@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { RowPages } from "../../pages/visit.js";
 import { apiDialect, type Dialect } from "./dialects.js";
+import type { Json, NamedSchema } from "./openapi/schemas.js";
 
 /** Options of a row. Never logic. */
 export interface RowOptions {
@@ -30,6 +31,8 @@ export interface RowOptions {
   bodyNotShown?: boolean;
   /** By field: the text that is sent for a required field that has no value, or that the caller may not read. */
   withheld?: Record<string, string>;
+  /** Fields with an id that may be missing, spelled as `{uuid, valid}`: without an id the zero UUID and false. */
+  nullableIds?: readonly string[];
   /** Lists that are left out where they are null; all others are sent empty. */
   sparse?: readonly string[];
   /** The variable that takes the whole body; others come from the query. The operation spells its faults. */
@@ -44,6 +47,10 @@ export interface RowOptions {
   page?: true;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
+  /** For the API description: the schema of the document that the body is. */
+  takes?: Json;
+  /** For the API description: the schemas of the successful responses by status, where the operation returns documents. */
+  returns?: Readonly<Record<number, NamedSchema>>;
   /** For the API description: a body that is accepted, for rows that read one. */
   example?: Record<string, unknown>;
   /** For the API description: when the row responds with statuses that do not follow from its form, such as 409. */

@@ -16,7 +16,9 @@ export interface FailureDetails extends ChallengeDetails {
 /** How the rows of an area read bodies and spell responses. */
 export interface Dialect {
   /** What the API description calls the body of a failure. */
-  failureName: "Failure" | "OAuth2Failure";
+  failureName: "Failure" | "OAuth2Failure" | "ScimFailure" | "ProvisioningFailure";
+  /** The media types of bodies. Default: `application/json`. */
+  mediaTypes?: readonly string[];
   /** Headers of every response with a body. */
   headers: Readonly<Record<string, string>>;
   /** The same, if they depend on the request. */

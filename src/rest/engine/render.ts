@@ -38,6 +38,8 @@ export function writer(shape: Shape): Write {
       const spelled = new Map([...shape.values].map(([name, value]) => [name, JSON.stringify(value)]));
       return (value) => spelled.get(value as string)!;
     }
+    case "nullableId":
+      return (value) => `{"uuid":"${value as string}","valid":true}`;
     case "list":
       return listWriter(shape);
     case "map":
@@ -90,7 +92,11 @@ interface FieldWriter {
   pieces: WritePieces | undefined;
 }
 
-const emptyOf: Partial<Record<Shape["kind"], string>> = { list: "[]", map: "{}" };
+const emptyOf: Partial<Record<Shape["kind"], string>> = {
+  list: "[]",
+  map: "{}",
+  nullableId: '{"uuid":"00000000-0000-0000-0000-000000000000","valid":false}',
+};
 
 /** Missing values are left out, but a list is never missing: what was not selected is `[]`, a map `{}`. */
 const fieldWriter = ({ from: [first, ...rest], name, shape, otherwise, isSparse }: Field): FieldWriter => ({

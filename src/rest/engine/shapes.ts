@@ -26,6 +26,8 @@ import type { RowOptions } from "./area.js";
 /** How the result of an operation is written: read off its selection at boot. */
 export type Shape =
   | { kind: "text" | "plain" | "json"; scalar: string }
+  /** An id, and whether there is one: `{uuid, valid}`. */
+  | { kind: "nullableId" }
   | { kind: "enum"; type: GraphQLEnumType; values: ReadonlyMap<string, string> }
   | ListShape
   | { kind: "map"; key: string; item: Shape }
@@ -88,9 +90,9 @@ export interface ResultShape {
 export function resultOf(
   schema: GraphQLSchema,
   operation: StoredOperation,
-  { withheld = {}, sparse = [], under, message, stream, sends = {} }: RowOptions = {},
+  { withheld = {}, sparse = [], nullableIds = [], under, message, stream, sends = {} }: RowOptions = {},
 ): ResultShape {
-  const selections = new Selections(schema, operation, withheld, sparse);
+  const selections = new Selections(schema, operation, { withheld, sparse, nullableIds });
   if (operation.kind === OperationTypeNode.SUBSCRIPTION)
     return { body: undefined, headers: [], isUnmodified: undefined, events: selections.events(stream?.id) };
   const place = selections.find("body");
@@ -143,8 +145,7 @@ class Selections {
   constructor(
     private readonly schema: GraphQLSchema,
     private readonly operation: StoredOperation,
-    private readonly withheld: Record<string, string>,
-    private readonly sparse: readonly string[],
+    private readonly spelling: Required<Pick<RowOptions, "withheld" | "sparse" | "nullableIds">>,
   ) {
     this.#root = schema.getRootType(operation.kind)!;
     this.#fragments = fragmentsOf(operation.document);
@@ -219,7 +220,8 @@ class Selections {
 
   /** Fields in JSON order; those of an alias ending in `_` lie flat in the parent, under just their names for `_` alone. */
   #written({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
-    const shape = this.shape(selected);
+    const { withheld, sparse, nullableIds } = this.spelling;
+    const shape: Shape = nullableIds.includes(key) ? { kind: "nullableId" } : this.shape(selected);
     if (key.endsWith("_") && shape.kind === "object")
       return shape.fields.map((field) => ({
         ...field,
@@ -229,7 +231,7 @@ class Selections {
         sure: (sure && field.sure) || isNeverMissing(field),
       }));
     if (/[A-Z]/.test(key)) throw new Error(`${this.operation.name}: "${key}" is no wire name; give it an alias.`);
-    const written = { shape, otherwise: this.withheld[key], isSparse: this.sparse.includes(key) };
+    const written = { shape, otherwise: withheld[key], isSparse: sparse.includes(key) };
     return [
       {
         ...written,
@@ -275,7 +277,9 @@ class Selections {
 
 /** Whether something is sent where the value is missing. */
 const isNeverMissing = ({ shape: { kind }, otherwise, isSparse }: Pick<Field, "shape" | "otherwise" | "isSparse">) =>
-  otherwise !== undefined || (!isSparse && (kind === "list" || kind === "map"));
+  otherwise !== undefined || (!isSparse && alwaysSent.has(kind));
+
+const alwaysSent: ReadonlySet<Shape["kind"]> = new Set(["list", "map", "nullableId"]);
 
 /** How scalars are written: text that needs no escaping, or as JSON does; all others as text. */
 const writtenAs: Record<string, "plain" | "json"> = {

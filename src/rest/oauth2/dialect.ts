@@ -37,7 +37,10 @@ export const oauthDialect: Dialect = {
   transportFailure: ({ status, message, detail, headers: own }: TransportError): HttpResponse => ({
     status,
     headers: { ...headers, ...own },
-    body: JSON.stringify({ error: "invalid_request", error_description: [message, detail].filter(Boolean).join(" ") }),
+    body: JSON.stringify({
+      error: transportErrors[status] ?? "invalid_request",
+      error_description: asDescription([message, detail].filter(Boolean).join(" ")),
+    }),
   }),
 };
 
@@ -54,6 +57,9 @@ const errors: Record<ErrorCode, string> = {
   UNAVAILABLE: "temporarily_unavailable",
   INTERNAL_SERVER_ERROR: "server_error",
 };
+
+/** Those of failures outside of any operation, by status. */
+const transportErrors: Record<number, string> = { 500: "server_error", 503: "temporarily_unavailable" };
 
 function spelled(failure: DomainError, { requestId, wireField }: FailureDetails) {
   const { code, message, details } = failure;

@@ -1,6 +1,6 @@
 import type { Dialect } from "../dialects.js";
 import type { Endpoint } from "../respond.js";
-import type { Json } from "./schemas.js";
+import { contentOf, type Json } from "./schemas.js";
 
 /** A failure of requests: the name of its response, when it happens, examples by dialect, and headers. */
 interface Failure {
@@ -129,10 +129,35 @@ const oauthFailureSchema: Json = {
   },
 };
 
+const errorOfScim = {
+  schemas: { type: "array", items: { type: "string" }, description: "The URN of errors of SCIM." },
+  status: { type: "string", description: "The status of the response." },
+  scimType: { type: "string", description: "The kind of the error." },
+};
+
+const scimFailureSchema: Json = {
+  type: "object",
+  description: "Why a request of SCIM failed (RFC 7644 §3.12).",
+  required: ["schemas", "status"],
+  properties: {
+    ...errorOfScim,
+    detail: { type: "string", description: "What went wrong." },
+    message: { type: "string", description: "The same, for missing and wrong keys." },
+  },
+};
+
+const provisioningFailureSchema: Json = {
+  ...failureSchema,
+  description: "Why a request failed. For missing and wrong keys it is an error of SCIM as well.",
+  properties: { ...(failureSchema.properties as Json), ...errorOfScim },
+};
+
 /** The schemas of failures by dialect. */
 export const failureSchemas: Record<Dialect["failureName"], Json> = {
   Failure: failureSchema,
   OAuth2Failure: oauthFailureSchema,
+  ScimFailure: scimFailureSchema,
+  ProvisioningFailure: provisioningFailureSchema,
 };
 
 /** The failed responses of operations, by name. */
@@ -146,14 +171,29 @@ export const failureResponsesOf = (endpoints: readonly Endpoint[]): Json =>
 const nameOf = ({ dialect: { failureName } }: Endpoint, status: number): string =>
   failureName.replace("Failure", failures[status]!.name);
 
-function responseOf({ dialect: { failureName } }: Endpoint, status: number): Json {
-  const { description, headers, example: said, oauthError: error = "invalid_request" } = failures[status]!;
-  const example = failureName === "Failure" ? said : { error, error_description: said.message };
+/** The example of a failure in a dialect. */
+function exampleOf(failureName: Dialect["failureName"], status: number): Json {
+  const { example, oauthError: error = "invalid_request" } = failures[status]!;
+  if (failureName === "OAuth2Failure") return { error, error_description: example.message };
+  if (failureName === "ScimFailure")
+    return {
+      schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+      status: String(status),
+      detail: example.message,
+    };
+  return example;
+}
+
+function responseOf({ dialect }: Endpoint, status: number): Json {
+  const { failureName } = dialect;
+  const { description, headers } = failures[status]!;
+  const example = exampleOf(failureName, status);
+  const hasValidations = failureName === "Failure" || failureName === "ProvisioningFailure";
   return {
     // The second sentence is about fields that failures of the protocol do not have.
-    description: failureName === "Failure" ? description : description.replace(/ `\w+` has .*$/, ""),
+    description: hasValidations ? description : description.replace(/ `\w+` has .*$/, ""),
     ...(headers && { headers }),
-    content: { "application/json": { schema: { $ref: `#/components/schemas/${failureName}` }, example } },
+    content: contentOf(dialect, { schema: { $ref: `#/components/schemas/${failureName}` }, example }),
   };
 }
 

@@ -7,18 +7,21 @@ type Limited = Pick<Given, "type" | "rule" | "description">;
 
 /**
  * The limits that descriptions and rules of inputs state in fixed phrases: `at most 64 characters`, `1 to 255 bytes`,
- * `at most 16 KiB`, `at least 1`, `from 0 to 1000`; for lists, `at most 200`. JSON Schema counts characters: a limit in
+ * `at most 16 KiB`, `at least 1`, `from 0 to 1000`; for lists and objects, `at most 200`. JSON Schema counts characters: a limit in
  * bytes is passed on as it is, because no text has more characters than bytes.
  */
 export function limitsOf({ type, rule, description = "" }: Limited): Json {
   if (isListType(getNullableType(type))) return listLimits(type, description);
   if (rule !== undefined) return range(rule);
+  if (getNamedType(type).name === "JSONObject") return mostOf("maxProperties", description);
   return getNamedType(type).name === "String" ? lengths(description) : {};
 }
 
-function listLimits(type: GraphQLInputType, description: string): Json {
+const listLimits = (type: GraphQLInputType, description: string): Json =>
+  mostOf(entryKeyOf(type) === undefined ? "maxItems" : "maxProperties", description);
+
+function mostOf(keyword: "maxItems" | "maxProperties", description: string): Json {
   const most = /\bat most (\d+)/i.exec(description)?.[1];
-  const keyword = entryKeyOf(type) === undefined ? "maxItems" : "maxProperties";
   return most === undefined ? {} : { [keyword]: Number(most) };
 }
 

@@ -5,7 +5,7 @@ import type { ResultShape, Shape } from "../shapes.js";
 import { failureResponsesOf, failureSchemas, failuresOf, validationSchema } from "./failures.js";
 import { bodyOf, parametersOf } from "./requests.js";
 import { schemaOf } from "./results.js";
-import { type Json, NamedSchemas, scalar } from "./schemas.js";
+import { contentOf, type Json, NamedSchemas, scalar } from "./schemas.js";
 
 /** An area with its rows, ready to serve requests. */
 export interface DescribedArea {
@@ -21,7 +21,8 @@ returns one. Tokens may be restricted to scopes; an operation lists those that i
 
 Bodies are JSON objects. In requests, null is the same as absent, and unknown fields are ignored. In responses, what has
 no value, which descriptions call null, is left out. IDs are UUIDs unless an operation says otherwise; times are RFC 3339 in UTC. Failures have the schema
-\`Failure\`, those of the OAuth2 protocol \`OAuth2Failure\`.
+\`Failure\`, those of the OAuth2 protocol \`OAuth2Failure\`,
+those of provisioning \`ProvisioningFailure\` and \`ScimFailure\`.
 
 The same operations are available as GraphQL at \`/graphql\`.`;
 
@@ -42,11 +43,24 @@ const securitySchemes = {
     scheme: "bearer",
     description: "The registration access token of an OAuth2 client, sent as `Authorization: Bearer`.",
   },
+  provisioning: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorizaiton",
+    description:
+      "The key of an identity provider, bare or after `Bearer`. The spelling of the header is that of the contract.",
+  },
+  provisioningBearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "The same key, for clients of SCIM 2.0: responses and failures are those of RFC 7644.",
+  },
 };
 
 /** The schemes of the credentials that an operation takes. */
-function securityOf({ row: [, , , , options], operation }: Endpoint): Array<keyof typeof securitySchemes> {
+function securityOf({ row: [, , , , options], operation, dialect }: Endpoint): Array<keyof typeof securitySchemes> {
   if (options?.bearer !== undefined) return ["registration"];
+  if (dialect.surface === "scim") return operation.open ? [] : ["provisioning", "provisioningBearer"];
   return operation.open ? [] : ["session", "bearer"];
 }
 
@@ -84,7 +98,13 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
 const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 /** `connection-logs` → `Connection logs`, `oauth2/apps` → `OAuth2 apps`. */
-const titleOf = ({ name }: DescribedArea) => capitalized(name.replace(/[-/]/g, " ").replace(/^oauth2\b/, "OAuth2"));
+const titleOf = ({ name }: DescribedArea) =>
+  capitalized(
+    name
+      .replace(/[-/]/g, " ")
+      .replace(/^oauth2\b/, "OAuth2")
+      .replace(/^scim\b/, "SCIM"),
+  );
 
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -94,7 +114,7 @@ const summaryOf = (name: string) =>
 
 function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Json {
   const { row, operation, binding, result } = endpoint;
-  const [, , name, status, options] = row;
+  const [, , name, , options] = row;
   const scopes = scopesOf(operation.needs);
   const parameters = parametersOf(endpoint, schemas);
   return {
@@ -108,7 +128,7 @@ function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Js
     ...(parameters.length > 0 && { parameters }),
     ...(binding.readsBody && { requestBody: bodyOf(endpoint, schemas) }),
     responses: {
-      [status]: successOf(endpoint, schemas),
+      ...successesOf(endpoint, schemas),
       ...(result.isUnmodified && { 304: { description: "Nothing changed." } }),
       ...failuresOf(endpoint),
       ...((options?.redirects || options?.page) && { default: page }),
@@ -139,7 +159,17 @@ function textsOf({ row: [, , name, , options], operation }: Endpoint, scopes: re
   return { summary, description: paragraphs.filter(Boolean).join("\n\n") };
 }
 
-function successOf({ row, result }: Endpoint, schemas: NamedSchemas): Json {
+/** The successful responses by status. */
+function successesOf(endpoint: Endpoint, schemas: NamedSchemas): Json {
+  const [, , , status, options] = endpoint.row;
+  const documents = Object.entries(options?.returns ?? {}).map(([each, { name, schema }]) => {
+    const content = contentOf(endpoint.dialect, { schema: schemas.named(name, schema) });
+    return [each, { description: "The request succeeded.", content }] as const;
+  });
+  return { [status]: successOf(endpoint, schemas), ...Object.fromEntries(documents) };
+}
+
+function successOf({ row, result, dialect }: Endpoint, schemas: NamedSchemas): Json {
   const [, , , status, { redirects, oneElementArray, stream, page: isPage } = {}] = row;
   if (isPage)
     return status === 200
@@ -157,7 +187,7 @@ function successOf({ row, result }: Endpoint, schemas: NamedSchemas): Json {
   return {
     description: "The request succeeded.",
     ...(result.headers.length > 0 && { headers: headersOf(result) }),
-    content: { "application/json": { schema: body } },
+    content: contentOf(dialect, { schema: body }),
   };
 }
 

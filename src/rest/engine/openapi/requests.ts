@@ -13,7 +13,7 @@ import { fieldsOf } from "../../../graphql/engine/variables.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
 import type { Endpoint } from "../respond.js";
 import { limitsOf } from "./limits.js";
-import { constant, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
+import { constant, contentOf, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
 
 /** The parameters of an operation outside of its body. */
 export function parametersOf({ row, binding }: Endpoint, schemas: NamedSchemas): Json[] {
@@ -48,13 +48,13 @@ const lastEventId = (replaced: string): Json => ({
 });
 
 /** The body that an operation reads. */
-export function bodyOf({ row, operation, binding }: Endpoint, schemas: NamedSchemas): Json {
+export function bodyOf({ row, operation, binding, dialect }: Endpoint, schemas: NamedSchemas): Json {
   const fields = binding.parameters.filter((each) => each.in === "body");
   const { name, variables } = operation;
   const description = variables.find((variable) => variable.name === "input")?.description;
-  const schema = schemas.named(`${name}Request`, { ...propertiesOf(fields, schemas), description });
+  const schema = schemas.named(`${name}Request`, row[4]?.takes ?? { ...propertiesOf(fields, schemas), description });
   const isRequired = !row[4]?.bodyNotShown || fields.some((field) => field.isRequired);
-  return { required: isRequired, content: { "application/json": { schema, example: row[4]?.example } } };
+  return { required: isRequired, content: contentOf(dialect, { schema, example: row[4]?.example }) };
 }
 
 const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>

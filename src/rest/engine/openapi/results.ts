@@ -12,6 +12,14 @@ export function schemaOf(shape: Shape, schemas: NamedSchemas): Json {
       return { type: "object", additionalProperties: schemaOf(shape.item, schemas) };
     case "object":
       return objectSchema(shape, schemas);
+    case "nullableId":
+      return schemas.named("NullableUuid", {
+        ...objectOf([
+          ["uuid", { ...scalar("UUID"), description: "The ID, or the zero UUID." }, true],
+          ["valid", { ...scalar("Boolean"), description: "Whether there is an ID." }, true],
+        ]),
+        description: "An ID that may be missing: then `valid` is false, and `uuid` the zero UUID.",
+      });
     default:
       return scalar(shape.scalar);
   }

@@ -5,6 +5,12 @@ import { snakeCase } from "../spelling.js";
 /** A part of the description. */
 export type Json = Record<string, unknown>;
 
+/** A schema with the name under which descriptions list it. */
+export interface NamedSchema {
+  name: string;
+  schema: Json;
+}
+
 const scalars: Record<string, Json> = {
   UUID: { type: "string", format: "uuid" },
   DateTime: { type: "string", format: "date-time" },
@@ -19,6 +25,12 @@ const scalars: Record<string, Json> = {
 
 /** The schema of a scalar; text unless the scalar is known as something else. */
 export const scalar = (name: string): Json => scalars[name] ?? { type: "string" };
+
+/** The content of a body in each media type of a dialect. */
+export const contentOf = (
+  { mediaTypes = ["application/json"] }: { mediaTypes?: readonly string[] },
+  content: Json,
+): Json => Object.fromEntries(mediaTypes.map((type) => [type, content]));
 
 /** The schema of one text. */
 export const constant = (text: string): Json => ({ type: "string", const: text });

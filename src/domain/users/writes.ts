@@ -1,0 +1,133 @@
+import type { Context } from "../kernel/context.js";
+import { conflict, onViolation, type Validation } from "../kernel/errors.js";
+import { folded, foldedSql } from "../kernel/folding.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
+import { afterEnding, endedGrants, endingGrants, type RevokedGrant } from "../oauth2/grants.js";
+import { announcement, type Recipients } from "./account-events.js";
+import type { FoundUser, UserRow, UserStatus } from "./users.js";
+
+/** New values of an account. Null and absent fields stay unchanged. */
+export type AccountChange = {
+  [Field in keyof Pick<UserRow, "email" | "username" | "name" | "avatarUrl">]?: string | null;
+};
+
+/** Whether another user has the email, and whether another user has the username. */
+type Taken = Record<"email" | "username", boolean>;
+
+/** What else a statement does that writes a user. Its tables read the row as `written`: no row, if there is a conflict. */
+export interface Besides {
+  /** Common table expressions. */
+  tables: Sql;
+  /** Whether the version that SCIM clients see rises without a change of the account. */
+  isRaised?: boolean;
+}
+
+/** The user after the write. */
+export interface Written {
+  createdAt: string;
+  updatedAt: string;
+  version: number;
+}
+
+/** The values of a user that are unique, and the id of the user. */
+interface Claim {
+  id: string;
+  email: string | null;
+  username: string | null;
+  /** Whether the statement gives the user a userName, so that it is not known by its username. */
+  isNamed?: boolean;
+}
+
+const isSame = (column: string, value: string | null): Sql =>
+  sql`${raw(foldedSql(column))} = ${value === null ? null : folded(value)}::text`;
+
+/** The condition that a link `n` of a user gives it a userName. */
+const isLive = (user: Sql): Sql => sql`${user} and n.user_name is not null and n.deprovisioned_at is null`;
+
+/**
+ * Whether identity providers know another user by this name: one without a userName of its own would be known by it, too.
+ */
+const isUserName = (id: string, username: string | null): Sql =>
+  username === null
+    ? sql`false`
+    : sql`(
+        exists(select from scim_user_links n where ${isLive(sql`${isSame("n.user_name", username)} and n.user_id <> ${id}`)})
+        and not exists(select from scim_user_links n where ${isLive(sql`n.user_id = ${id}`)}))`;
+
+/**
+ * Common table expressions for a statement that writes a user: `taken` has the columns of `Taken`, so that both conflicts
+ * are reported together; `free` has a row if there is no conflict. Conflicts with concurrent transactions are left to the
+ * unique indexes.
+ */
+export const claiming = ({ id, email, username, isNamed = false }: Claim): Sql => {
+  return sql`
+    taken as (
+      select coalesce(bool_or(has_email), false) as email,
+        coalesce(bool_or(has_username), false) or ${isNamed ? sql`false` : isUserName(id, username)} as username
+      from users u cross join lateral (
+        select ${isSame("u.email", email)} as has_email, ${isSame("u.username", username)} as has_username
+      ) same
+      where u.deleted_at is null and u.id <> ${id} and (has_email or has_username)
+    ), free as (
+      select from taken where not email and not username
+    )`;
+};
+
+/** The columns of `Taken` and of `Written`, and the recipients of an announcement. */
+export const outcome = (recipients?: Sql): Sql => sql`
+  taken.email, taken.username, written.created_at as "createdAt", written.updated_at as "updatedAt",
+  written.scim_version as version${recipients ? sql`, ${recipients} as recipients` : sql``}`;
+
+export type Outcome = Taken & Written & { recipients: Recipients };
+
+/** The faults of values that another user has. */
+const takenFields: Record<keyof Taken, Validation> = {
+  email: { field: "email", detail: "This email is in use." },
+  username: { field: "username", detail: "This username is in use." },
+};
+
+/** Throws CONFLICT, with one fault for each value that another user has. */
+export function requireFree({ email, username }: Taken): void {
+  if (email && username)
+    throw conflict("This email and this username are in use.", [takenFields.email, takenFields.username]);
+  if (email || username) throw conflictOver(email ? "email" : "username");
+}
+
+const conflictOver = (field: keyof Taken) => conflict(takenFields[field].detail, [takenFields[field]]);
+
+/** Translates violations of the unique indexes, which concurrent transactions cause. */
+export const throwTaken = onViolation({
+  users_email_unique: () => conflictOver("email"),
+  users_username_unique: () => conflictOver("username"),
+});
+
+/** Writes new values and a new status of a locked user in one statement. A change of the status ends all access. */
+export async function writeUser(
+  ctx: Context,
+  user: FoundUser,
+  { email = null, username = null, name = null, avatarUrl = null, status }: AccountChange & { status?: UserStatus },
+  besides?: Besides,
+): Promise<Written> {
+  const { id } = user;
+  const telling = status && announcement(ctx, status === "active" ? "activated" : "suspended", user);
+  const raised = besides?.isRaised ? sql`, scim_version = users.scim_version + 1` : sql``;
+  const update = sql`
+    with ${claiming({ id, email, username, isNamed: besides !== undefined })}, written as (
+      update users set email = coalesce(${email}, users.email), username = coalesce(${username}, users.username),
+        name = coalesce(${name}, name), avatar_url = coalesce(${avatarUrl}, avatar_url), updated_at = now()
+        ${status ? sql`, status = ${status}` : sql``}${raised}
+      from free where id = ${id}
+      returning users.*
+    )${status ? sql`, ${withoutAccess(id)}` : sql``}${besides ? sql`, ${besides.tables}` : sql``}
+    select ${outcome(telling?.recipients)}${status ? sql`, ${endedGrants} as grants` : sql``}
+    from taken left join written on true`;
+  const [row] = await ctx.select<Outcome & { grants: RevokedGrant[] }>(update).catch(throwTaken);
+  requireFree(row!);
+  if (status) await afterEnding(ctx, row!.grants, "user_suspended");
+  telling?.send(row!.recipients);
+  return row!;
+}
+
+/** Deletes the keys of a user, and ends its grants. */
+const withoutAccess = (id: string): Sql => sql`
+  ended as (delete from api_keys where user_id = ${id}), ${endingGrants(id, "user_suspended")}`;
