@@ -27,13 +27,16 @@ export class LoadGenerator implements Disposable {
     return new LoadGenerator(await Promise.all(opening));
   }
 
-  /** Sends requests for some milliseconds, and waits for the last responses. Throws if one of them is not a success. */
-  async run(milliseconds: number): Promise<Done> {
+  /**
+   * Sends requests for some milliseconds, but at most a number of them, and waits for the last responses. Throws if one of
+   * them is not a success.
+   */
+  async run(milliseconds: number, most = limit): Promise<Done> {
     const start = performance.now();
     const end = start + milliseconds;
     let requests = 0;
     const more = () => {
-      const isMore = requests < limit && performance.now() < end;
+      const isMore = requests < most && performance.now() < end;
       if (isMore) requests++;
       return isMore;
     };

@@ -8,7 +8,7 @@ export const secretId = publicId("s", 0);
 export const client: ClientCredentials = { id: numbered("c", 1), secret: `stws_${secretId}_${secretOf(secretId)}` };
 
 /** Everything that the application may get, and all tokens have. */
-export const scopes = ["user:read", "workspace:read"];
+export const scopes = ["user:read", "oauth2_app:read"];
 
 /**
  * Grants, each of another member, with an access token and a refresh token. One after the other, each has left every

@@ -2,16 +2,21 @@
 export function request(
   method: string,
   path: string,
-  { token, body }: { token?: string; body?: unknown } = {},
+  { token, bearer, body }: { token?: string; bearer?: string; body?: unknown } = {},
 ): string {
   const text = body === undefined ? "" : JSON.stringify(body);
   const lines = [`${method} ${path} HTTP/1.1`, "Host: 127.0.0.1"];
   if (token) lines.push(`Service-Session-Token: ${token}`);
+  if (bearer) lines.push(`Authorization: Bearer ${bearer}`);
   if (text) lines.push("Content-Type: application/json", `Content-Length: ${text.length}`);
   return `${lines.join("\r\n")}\r\n\r\n${text}`;
 }
 
 export const get = (path: string, token?: string) => request("GET", path, { token });
+
+/** The same with an OAuth2 access token (RFC 6750 §2.1). */
+export const getByBearer = (path: string, token: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 
 export const graphql = (query: string, variables: Record<string, unknown>, token: string) =>
   request("POST", "/graphql", { token, body: { query, variables } });

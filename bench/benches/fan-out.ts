@@ -79,7 +79,7 @@ async function sendWaves(count: number, generator: LoadGenerator, watchers: Watc
 export const fanOutBench: Bench = {
   name: "fan-out",
   measure(run) {
-    const pairs = [{ of: steward.name, against: raw.name }];
+    const pairs = [{ of: steward.name, against: raw.name, goal: { limit: 6, aim: 3 } }];
     return holdRounds("fan-out to 1,000 watchers", [raw, steward], pairs, play, run);
   },
 };

@@ -2,14 +2,16 @@ import { type Case } from "../growth/case.js";
 import { requireCoverage } from "../growth/coverage.js";
 import { databaseOfSize } from "../growth/databases.js";
 import { measure, rowOf, type Site, type Sites } from "../growth/measure.js";
+import { protocolCases } from "../growth/protocols.js";
 import { lists, points } from "../growth/queries.js";
 import { restCases } from "../growth/rest.js";
+import { scimCases } from "../growth/scim.js";
 import { LoadGenerator } from "../load.js";
 import type { Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
 import { startSteward } from "../steward.js";
 
-const cases: readonly Case[] = [...lists, ...points, ...restCases];
+const cases: readonly Case[] = [...lists, ...points, ...restCases, ...scimCases, ...protocolCases];
 
 const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;
 
@@ -31,7 +33,7 @@ the response is. Deep offsets have no goal.`,
       return { server: servers.use(server), databaseUrl };
     };
     const both = { small: await start(urls.small), large: await start(urls.large) };
-    await checkCoverage(both.small);
+    if (!run.only) await checkCoverage(both.small);
     const chosen = cases.filter((each) => nameOf(each).toLowerCase().includes(run.only.toLowerCase()));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {

@@ -8,10 +8,15 @@ import { listsBench } from "./lists.js";
 import { loginBench } from "./login.js";
 import { loginFloodBench } from "./login-flood.js";
 import { loginTimingBench } from "./login-timing.js";
+import { notificationLatencyBench } from "./notification-latency.js";
+import { hangingReceiverBench, notificationQueueBench } from "./notification-queue.js";
 import { oauth2Bench } from "./oauth2.js";
+import { oauth2GrowthBench } from "./oauth2-growth.js";
 import { planningBench } from "./planning.js";
+import { provisionerJobsBench } from "./provisioner-jobs.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
+import { scimBench } from "./scim.js";
 import { statementsBench } from "./statements.js";
 import { updateGroupBench } from "./update-group.js";
 import { watcherMemoryBench } from "./watcher-memory.js";
@@ -24,6 +29,9 @@ export const benches: Bench[] = [
   customNotificationBench,
   updateGroupBench,
   fanOutBench,
+  notificationQueueBench,
+  hangingReceiverBench,
+  notificationLatencyBench,
   watcherMemoryBench,
   bootBench,
   statementsBench,
@@ -31,7 +39,10 @@ export const benches: Bench[] = [
   loginTimingBench,
   loginFloodBench,
   oauth2Bench,
+  oauth2GrowthBench,
   connectionLogsBench,
+  scimBench,
+  provisionerJobsBench,
   growthBench,
   planningBench,
 ];

@@ -4,6 +4,15 @@ import { type Case, schema } from "./case.js";
 /** Fields and operations without cases, and why. */
 const exempt: Readonly<Record<string, string>> = {
   "Query.applicationTarget": "for proxies and application hosts only",
+  "Query.agentManifest": "for agents only",
+  "Query.externalAgentCredentials": "one credential by the id of its agent",
+  "Query.externalAuth": "asks the provider",
+  "Query.externalAuthAccessToken": "for agents only, asks the provider",
+  "Query.notificationUnsubscription": "opens a token without a row",
+  "Query.oauth2AuthorizationRequest": "for the consent page, by the id of an application",
+  "Query.oauth2ClientConfiguration": "for clients that registered themselves",
+  "Query.oauth2DeviceRequest": "one code that lives for minutes",
+  "Query.oauth2Introspection": "see the bench oauth2-growth",
   "GET /api/v2/notifications/inbox/watch": "a stream; see the bench fan-out",
   "GET /api/v2/applications/auth-redirect": "makes a key",
 };
@@ -13,6 +22,10 @@ const exemptArguments = new Set([
   "Query.groups complete",
   "Query.organizationGroups complete",
   "Query.connectionLogs before",
+  // Rejected, as RFCs require.
+  "Query.scimResources cursor",
+  "Query.scimResourceTypes filter",
+  "Query.scimSchemas filter",
 ]);
 
 interface Description {

@@ -1,5 +1,6 @@
 import { insertSessions, sqlId } from "../data.js";
 import { known, sessionSeries, sideGroups, users } from "./known.js";
+import { protocols } from "./fill-protocols.js";
 import type { Size } from "./size.js";
 
 /** The time of the `n`th of `count` rows, spread evenly over some days before a fixed moment. */
@@ -16,7 +17,15 @@ const living = `n < ${ordinary} or n % 100 <> 97`;
 
 /** SQL that fills a database in which a server has created the tables, the default organization, and a key. */
 export function fillSql(size: Size): string {
-  return [people(size), groups(size), inboxes(size), logs(size), credentials(size), workspaces(size)].join("\n");
+  return [
+    people(size),
+    groups(size),
+    inboxes(size),
+    logs(size),
+    credentials(size),
+    workspaces(size),
+    protocols(size),
+  ].join("\n");
 }
 
 const people = (size: Size) => `
@@ -46,6 +55,11 @@ const people = (size: Size) => `
   select '${known.sideOrganization}', ${sqlId("1", "n")},
     case n when ${users.sideAdministrator} then array['organization-admin'] else '{}' end, now()
   from (select ${users.sideAdministrator} as n union all select generate_series(${ordinary}, ${ordinary + 38})) side;
+
+  insert into scim_user_links (source, user_id, external_id, user_name, attributes)
+  select 'default', id, 'ext-' || n, 'Linked-' || n || '@Example.com', scim_attributes(email, name, username, avatar_url)
+  from (select *, substring(username from 6)::int as n from users where username ~ '^user-\\d+$' and deleted_at is null) u
+  where n >= ${ordinary} and n % 2 = 0;
 
   insert into user_quiet_hours (user_id, schedule)
   select ${sqlId("1", "n")}, 'CRON_TZ=Europe/Berlin 30 2 * * *'
@@ -174,12 +188,34 @@ const credentials = (size: Size) => `
   from generate_series(0, ${size.secrets - 1}) n;`;
 
 const workspaces = ({ users: userCount, workspaces: count }: Size) => `
-  insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name)
+  insert into template_documents (id, organization_id, sha256, content, created_at)
+  values (${sqlId("a", "0")}, ${defaultOrganization}, '', '{"schema":"steward.template/1","provisioner":"echo"}', now());
+  insert into templates (id, created_at, updated_at, organization_id, name, creator_id, active_version_id, version_count)
+  values (${sqlId("a", "1")}, now(), now(), ${defaultOrganization}, 'box', ${sqlId("1", `${users.member}`)}, ${sqlId("a", "2")}, 1);
+  insert into template_versions (id, created_at, updated_at, template_id, name, document_id, creator_id, job_id, is_imported)
+  values (${sqlId("a", "2")}, now(), now(), ${sqlId("a", "1")}, 'v1', ${sqlId("a", "0")}, ${sqlId("1", `${users.member}`)},
+    ${sqlId("a", "3")}, true);
+  insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name, template_id, latest_build_id,
+    latest_transition, latest_status)
   select ${sqlId("5", "n")}, now(), now(), ${defaultOrganization},
-    ${sqlId("1", `case n when 0 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)}, 'box-' || n
+    ${sqlId("1", `case n when 0 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)}, 'box-' || n,
+    ${sqlId("a", "1")}, ${sqlId("b", "n")}, 'start', 'running'
   from generate_series(0, ${count - 1}) n;
-  insert into workspace_agents (id, created_at, updated_at, workspace_id, name, token_hash)
-  select ${sqlId("8", "n")}, now(), now(), ${sqlId("5", "n")}, 'main', decode(md5(n::text), 'hex')
+  insert into provisioner_jobs (id, created_at, organization_id, type, status, provisioner, tags, initiator_id, document_id,
+    workspace_build_id, started_at, completed_at)
+  select ${sqlId("c", "n")}, now(), organization_id, 'workspace_build', 'succeeded', 'echo', '{}', owner_id,
+    ${sqlId("a", "0")}, ${sqlId("b", "n")}, now(), now()
+  from generate_series(0, ${count - 1}) n join workspaces w on w.id = ${sqlId("5", "n")};
+  insert into workspace_builds (id, created_at, updated_at, workspace_id, build_number, version_id, transition, reason,
+    initiator_id, job_id, parameters)
+  select w.latest_build_id, now(), now(), w.id, 1, ${sqlId("a", "2")}, 'start', 'initiator', w.owner_id,
+    ${sqlId("c", "n")}, '{}'
+  from generate_series(0, ${count - 1}) n join workspaces w on w.id = ${sqlId("5", "n")};
+  insert into workspace_resources (id, created_at, job_id, transition, position, name, metadata)
+  select ${sqlId("d", "n")}, now(), ${sqlId("c", "n")}, 'start', 0, 'box', '[]' from generate_series(0, ${count - 1}) n;
+  insert into workspace_agents (id, created_at, updated_at, workspace_id, build_id, resource_id, name, token_hash)
+  select ${sqlId("8", "n")}, now(), now(), ${sqlId("5", "n")}, ${sqlId("b", "n")}, ${sqlId("d", "n")}, 'main',
+    decode(md5(n::text), 'hex')
   from generate_series(0, ${count - 1}) n;
   insert into workspace_apps (id, created_at, updated_at, agent_id, slug, url)
   select ${sqlId("f", "n")}, now(), now(), ${sqlId("8", "n")}, 'code', 'http://127.0.0.1:8080'

@@ -1,0 +1,28 @@
+import { sqlId } from "../data.js";
+import { known, users } from "./known.js";
+import type { Size } from "./size.js";
+
+/** The template of custom notifications, which every database has. */
+export const customTemplate = "d4a6271c-cced-4ed0-84ad-afd02a9c7799";
+
+const scopes = `array['user:read', 'group:read']`;
+
+/** The same applications everywhere, each with as many grants and messages of notifications as the size has tokens. */
+export const protocols = ({ users: userCount, apiKeys: count }: Size) => `
+  insert into oauth2_clients (id, created_at, updated_at, kind, type, name, redirect_uris, pkce_required, grant_types,
+    auth_method, scope_ceiling, metadata)
+  select ${sqlId("c", "n")}, now(), now(), 'admin', 'confidential', 'App ' || n, array['https://app.example.com/callback'],
+    true, array['authorization_code', 'refresh_token'], 'client_secret_basic', ${scopes}, '{}'
+  from generate_series(0, 59) n;
+
+  insert into oauth2_grants (id, user_id, client_id, scopes, audiences, created_at, last_used_at, expires_at)
+  select ${sqlId("d", "n")}, case when n < 100 then '${known.user(users.member)}' else ${sqlId("1", `${users.ordinary} + n % ${userCount - users.ordinary}`)} end,
+    ${sqlId("c", "case when n < 200 then n % 60 else 1 + n % 59 end")}, ${scopes}, '{}', now(), now(), now() + interval '365 days'
+  from generate_series(0, ${count - 1}) n;
+
+  insert into notification_messages (id, event_id, template_id, user_id, method, state, attempts_left, next_attempt_at,
+    expires_at, created_at, finished_at)
+  select ${sqlId("e", "n")}, ${sqlId("e", "n")}, '${customTemplate}', ${sqlId("1", `n % ${userCount}`)}, 'smtp', 'sent', 4,
+    now(), now() + interval '365 days', now() - n * interval '1 second', now()
+  from generate_series(0, ${count - 1}) n;
+`;
