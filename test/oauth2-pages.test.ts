@@ -113,6 +113,24 @@ describe("OAuth2 consent pages", () => {
     await page.waitForURL((url) => url.href.startsWith(`${callback}?code=`));
   });
 
+  it("lead to the program for a fault of its request, also directly after the sign-in", async () => {
+    const app = await helper();
+    const path = authorizePath(app, { ...pkce, redirect_uri: callback, response_type: "token" });
+    for (const isSignedIn of [true, false]) {
+      if (!isSignedIn) {
+        await visit.clearCookies();
+        await page.goto(home + path);
+        await page.getByLabel("Email").fill(ada.email);
+        await page.getByLabel("Password").fill(`${ada.username}-has-quite-a-long-password`);
+        await button("Sign in").click();
+      } else await page.goto(home + path);
+      await page.waitForURL((url) => url.href.startsWith(`${callback}?`));
+      expect(new URL(page.url()).searchParams.get("error")).to.equal("unsupported_response_type");
+      expect(conduct.complaints).to.deep.equal([]);
+      await page.goto("about:blank");
+    }
+  });
+
   it("warn of programs behind private schemes, and of full access", async () => {
     const app = await helper({ redirect_uris: ["com.example.helper:/callback"] });
     await page.goto(home + authorizePath(app, { ...pkce, scope: "user:read" }));
@@ -130,6 +148,7 @@ describe("OAuth2 consent pages", () => {
     await page.goto(`${home}/oauth2/device`);
     await picture("device");
     for (const text of ["wrong", code.toLowerCase()]) {
+      await page.locator("input:focus").waitFor();
       await page.keyboard.press("ControlOrMeta+A");
       await page.keyboard.insertText(text);
       await page.keyboard.press("Enter");

@@ -134,10 +134,16 @@ describe("sign-in pages", () => {
       "({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })",
     );
     expect(scrollWidth).to.equal(clientWidth);
-    for (const text of [ada.email, passwordOf(ada)]) {
+    // The browser focuses the first field when it paints, which may be after the page has loaded.
+    for (const [field, text] of [
+      ["email", ada.email],
+      ["password", passwordOf(ada)],
+    ] as const) {
+      await page.locator(`input[type=${field}]:focus`).waitFor();
       await page.keyboard.insertText(text);
       await page.keyboard.press("Tab");
     }
+    await page.locator("button:focus").waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(`${home}/docs`);
     await open("/");
@@ -172,6 +178,9 @@ describe("sign-in pages", () => {
     expect(
       await sql("select count(*)::int as count from organization_members where user_id = $1", nina.id),
     ).to.deep.equal([{ count: 1 }]);
+    const told = "select title from inbox_notifications where user_id = $1 and $2 = any(targets)";
+    expect(await sql(told, w.owner.id, nina.id)).to.deep.equal([{ title: "Account Nina Novák was created" }]);
+    expect(await sql(told, nina.id, nina.id)).to.deep.equal([]);
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await visit.clearCookies();
