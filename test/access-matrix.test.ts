@@ -15,7 +15,7 @@ import {
   verbOf,
   type Where,
 } from "./support/operations.js";
-import { enter, type Part, type Stage } from "./support/stage.js";
+import { enter, type Part, type Stage, startWorkspaces } from "./support/stage.js";
 import { type Client, type World, world } from "./support/world.js";
 
 const all = ["organization-admin", "organization-template-admin", "organization-user-admin", "organization-auditor"];
@@ -64,6 +64,16 @@ const table: Record<string, string> = {
   "group_ai_budget:read": "O U A o u a",
   "group_ai_budget:update": "O U o u",
   "group_ai_budget:delete": "O U o u",
+  "template:create": "O T o t",
+  "template:read": "O T A o t a",
+  "template:update": "O T o t",
+  "template:delete": "O T o t",
+  "workspace:read": "O T o t own",
+  "workspace:start": "O o own",
+  "workspace:stop": "O o own",
+  "workspace:update": "O o own",
+  "workspace:delete": "O o own",
+  "workspace:share": "own",
   "api_key:create": "own",
   "api_key:create for a service account": "O U",
   "api_key:read": "O U own",
@@ -88,6 +98,8 @@ const table: Record<string, string> = {
   "workspace_proxy:create": "O",
   "workspace_proxy:update": "O",
   "workspace_proxy:delete": "O",
+  "workspace_agent:read": "O T o t own",
+  "workspace_agent:read_credentials": "own",
   "user_secret:*": "own",
   "inbox_notification:*": "own",
   "notification_template:update": "O",
@@ -99,6 +111,10 @@ const table: Record<string, string> = {
   "scim_key:read": "O",
   "scim_key:create": "O",
   "scim_key:delete": "O",
+  "provisioner_key:create": "O T o t",
+  "provisioner_key:read": "O T A o t a",
+  "provisioner_key:delete": "O T o t",
+  "provisioner_daemon:read": "O T U A o t u a m",
 };
 
 function holds(permission: string, letter: string, where: Where, own: string): boolean {
@@ -119,6 +135,9 @@ function placeOf(where: Where, stage: Stage, away: Stage): Place {
       key: stage.ownKey,
       note: stage.ownNote,
       grant: stage.ownGrant,
+      workspace: stage.ownWorkspace,
+      agent: stage.ownAgent,
+      busyWorkspace: stage.ownBusyWorkspace,
     };
   return where === "other" ? { ...stage, user: stage.victim } : { ...away, user: away.victim };
 }
@@ -173,6 +192,7 @@ describe("the access matrix", () => {
       note: "n",
       app: "a",
       appSecret: "s",
+      template: "t",
     } as Place;
     const requests = [...operations.values()].flatMap(({ rest }) => (rest ? [rest(place)] : []));
     const untried = areas
@@ -194,10 +214,11 @@ describe("the access matrix", () => {
       const wrong = await Promise.all(
         attempts.flatMap(({ letter, where }) =>
           surfaces(tested).map(async ({ send }) => {
-            const wanted = takesUsers ? expected(tested, letter, where) : isOpen ? outcome : "FORBIDDEN";
+            const wanted = takesUsers ? expected(tested, letter, where) : isOpen ? outcome : tested.refusal;
             const changes = wanted === "done" && /^(POST|PUT|PATCH|DELETE)|mutation/.test(verbOf(tested));
             const { client, stage } = await stageOf(letter, changes);
             const { stage: away } = where === "away" ? await stageOf("away", changes) : { stage };
+            if (tested.workspaces) await Promise.all([stage, away].map((each) => startWorkspaces(the(), each)));
             const { code } = await send(client, placeOf(where, stage, away));
             const isRight = wanted ? code === wanted : ["FORBIDDEN", "NOT_FOUND"].includes(code);
             return isRight ? [] : [`${letter} ${where}: ${code} instead of ${wanted ?? "an error"}`];
@@ -212,7 +233,9 @@ describe("the access matrix", () => {
       const where = on[0]!;
       const wrong: string[] = [];
       for (const { send, scopes } of surfaces(tested)) {
-        const { stage } = await enter(w, parts.O!);
+        // Workspaces belong to members of their organization.
+        const { stage } = await enter(w, tested.workspaces ? { ...parts.O, roles: [] } : parts.O!);
+        if (tested.workspaces) await startWorkspaces(w, stage);
         const place = placeOf(where, stage, stage);
         const check = async (who: string, client: Client, wanted: string, missing?: string, headers?: Headers) => {
           const found = await send(client, place, headers);
@@ -244,14 +267,17 @@ describe("the access matrix", () => {
           isByKind("token") || narrowed ? "FORBIDDEN" : outcome,
           isByKind("token") ? undefined : missing,
         );
-        // An application key has one scope, and may run operations that need none.
+        // An application key has one scope, and may run operations that need no other.
+        const lacking = scopes.filter((scope) => scope !== "workspace:application_connect");
         const takesAny = kinds.includes("token") && kinds.includes("oauth");
-        const isApplicationRefused = narrowed || !(takesAny || kinds.includes("application"));
+        const isApplicationRefused = lacking.length > 0 || !(takesAny || kinds.includes("application"));
         await check(
           "an application key",
           await credential(w, stage.actor, "application", ["application_connect"]),
           isApplicationRefused ? "FORBIDDEN" : outcome,
-          isByKind("oauth") ? undefined : missing,
+          isByKind("oauth") || lacking.length === 0
+            ? undefined
+            : [...(tested.checkedFirst ?? lacking)].sort().join(" "),
         );
         if (title === "logout") continue;
         if (verbOf(tested).startsWith("mutation") || title.startsWith("delete")) {

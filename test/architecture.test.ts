@@ -56,12 +56,14 @@ describe("the layers", () => {
     metrics: ["domain"],
     health: ["domain", "http", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
+    // Clients of the public interface only.
+    provisioner: ["provisioner", "node-version"],
     log: ["config", "domain"],
     "compile-cache": ["program-files"],
     "node-version": [],
     "program-files": [],
   };
-  const wholes = ["app", "main", "cli"];
+  const wholes = ["app", "built-in-daemons", "main", "cli"];
   const layerOf = (path: string) => path.split("/")[1]!.replace(/\.[tj]s$/, "");
 
   const imported = (path: string) =>
@@ -328,6 +330,8 @@ describe("the GraphQL schema", () => {
       "registerOAuth2Client",
       "updateOAuth2Client",
       "deleteOAuth2Client",
+      "notificationUnsubscription",
+      "unsubscribeFromNotification",
     ]);
   });
 
@@ -354,6 +358,9 @@ describe("the GraphQL schema", () => {
       "registerOAuth2Client",
       "updateOAuth2Client",
       "deleteOAuth2Client",
+      // Links in mails.
+      "notificationUnsubscription",
+      "unsubscribeFromNotification",
     ]);
   });
 
@@ -398,8 +405,16 @@ describe("the GraphQL schema", () => {
       "NotificationSettings",
       "PrebuildsSettings",
       "ServerInfo",
+      // For those who may update the template.
+      "InvalidatedPreset",
+      "TemplateAcl",
+      "TemplateAclAvailable",
+      "TemplateGroupEntry",
+      "TemplateParameterValue",
+      "TemplateUserEntry",
       "OAuth2ServerMetadata",
       "OAuth2ProtectedResourceMetadata",
+      "NotificationUnsubscription",
       // For the holder of its registration access token.
       "OAuth2ClientConfiguration",
       // Reached only through the object that they are a part of.
@@ -411,11 +426,23 @@ describe("the GraphQL schema", () => {
       "InboxAction",
       "OAuth2AppEndpoints",
       "NotificationAttempt",
+      "SmtpTransport",
+      "WebhookTransport",
+      "NotificationTransportSecret",
       "WorkspaceProxyStatus",
       "WorkspaceProxyReport",
       "OAuth2RedirectTarget",
       "OAuth2RequestedScope",
       "OAuth2RequestingApp",
+      "MatchedProvisioners",
+      "ProvisionerDaemonJob",
+      "ProvisionerJobInput",
+      "ProvisionerJobMetadata",
+      "ProvisionerKeyDaemons",
+      "WorkspaceGroupEntry",
+      "WorkspaceParameter",
+      "WorkspaceResourceMetadata",
+      "WorkspaceUserEntry",
       // Requests for access, which any application can make to the caller.
       "OAuth2AuthorizationRequest",
       "OAuth2DeviceRequest",
@@ -423,6 +450,34 @@ describe("the GraphQL schema", () => {
       "InboxNotificationAdded",
       "InboxUnreadCountChanged",
       "InboxWatchRestarted",
+      // For provisioner daemons.
+      "ProvisionerJobAssigned",
+      "ProvisionerAssignment",
+      "AssignedValue",
+      "AssignedWorkspace",
+      "AssignedOwner",
+      "AssignedTask",
+      "ProvisionerJobCancelRequested",
+      "ProvisionerDrainRequested",
+      "ReportedAgent",
+      "WorkspaceAgentUsage",
+      "AgentVariable",
+      "WorkspaceAgentHealth",
+      "WorkspaceAgentLatency",
+      "WorkspaceApp",
+      "WorkspaceAppHealthcheck",
+      "WorkspaceAppStatus",
+      "WorkspaceScript",
+      "WorkspaceAgentLogSource",
+      // For agents.
+      "AgentManifest",
+      "AgentManifestApp",
+      "AgentManifestScript",
+      "AgentFile",
+      "AgentSecretError",
+      "AgentTask",
+      "AgentEvent",
+      // For provisioner daemons.
       // For workspace proxies.
       "AppConnectKey",
       "ApplicationTarget",
@@ -437,13 +492,25 @@ describe("the GraphQL schema", () => {
       return !open && needs.length === 0;
     });
     expect(unscoped.map(({ field }) => field.name)).to.have.members([
+      "acceptProvisionerJob",
+      "completeProvisionerJob",
+      "failProvisionerJob",
+      "provisionerWorkReceived",
+      "reportProvisionerResources",
+      "updateProvisionerJob",
       "me",
+      "uploadTaskLogSnapshot",
+      "agentEventReceived",
+      "agentHeartbeat",
+      "agentManifest",
+      "appendAgentLogs",
       "applicationTarget",
       "applicationsHost",
       "authCheck",
       "assignableRoles",
       "deregisterWorkspaceProxy",
       "appearance",
+      "disconnectAgent",
       "entitlements",
       "heartbeatWorkspaceProxy",
       "logout",
@@ -452,6 +519,13 @@ describe("the GraphQL schema", () => {
       "prebuildsSettings",
       "recordConnections",
       "registerWorkspaceProxy",
+      "reportAgentResourceAlert",
+      "reportAgentLifecycle",
+      "reportAgentResources",
+      "reportAgentStartup",
+      "reportAppHealth",
+      "reportAppStatus",
+      "reportScriptResult",
       "validatePassword",
     ]);
   });

@@ -384,6 +384,7 @@ describe("authorization", () => {
   it("grants machines what their kind may do, and users none of it", () => {
     const able = {
       "connection:record": [agent, proxy],
+      "resource_alert:report": [agent],
       "workspace_proxy:report": [proxy],
       "application:resolve": [proxy],
     };

@@ -261,14 +261,32 @@ describe("sessions that an agent reports", () => {
     expect(await events()).to.equal(before);
   });
 
+  it("move the deadline of the workspace", async () => {
+    const w = the();
+    const workspace = await w.workspace(w.owner);
+    const { pool } = w.app.services.database;
+    await pool.query("update workspaces set deadline = now() + interval '1 minute' where id = $1", [workspace.id]);
+    const minutes = async () =>
+      (
+        await pool.query<{ minutes: number }>(
+          "select round(extract(epoch from deadline - now()) / 60)::int as minutes from workspaces where id = $1",
+          [workspace.id],
+        )
+      ).rows[0]!.minutes;
+    await reported(w, workspace.agent);
+    expect(await minutes()).to.equal(1);
+    await reported(w, workspace.agent, connect(newId()));
+    expect(await minutes()).to.equal(60);
+  });
+
   it("take the same few statements, whether one or a hundred", async () => {
     const w = the();
     const workspace = await w.workspace(w.owner);
     const cost = (events: Report[]) => w.statements(() => reported(w, workspace.agent, ...events));
     const many = (make: typeof connect, count: number) => Array.from({ length: count }, () => make(newId()));
-    expect(await cost(many(connect, 1))).to.equal(2);
-    expect(await cost(many(connect, 100))).to.equal(2);
-    expect(await cost([...many(connect, 50), ...many(disconnect, 50)])).to.equal(3);
+    expect(await cost(many(connect, 1))).to.equal(3);
+    expect(await cost(many(connect, 100))).to.equal(3);
+    expect(await cost([...many(connect, 50), ...many(disconnect, 50)])).to.equal(4);
   });
 });
 

@@ -366,7 +366,10 @@ describe("encryption", function () {
         { table: "app_connect_keys", count: 0 },
         { table: "deployment", count: count === 1 ? 1 : 0 },
         { table: "notification_messages", count: 0 },
+        { table: "notification_transports", count: 0 },
         ...["links", "states", "devices"].map((kind) => ({ table: `external_auth_${kind}`, count: 0 })),
+        { table: "workspace_agents", count: 0 },
+        { table: "template_versions", count: 0 },
       ]);
       expect(encryptionStatus).to.deep.equal({
         activeKeyId: "k2",
@@ -375,7 +378,8 @@ describe("encryption", function () {
           { id: "k1", present: true, rows: three },
         ],
       });
-      const none = "notification_messages 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0";
+      const none =
+        "notification_messages 0, notification_transports 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0, workspace_agents 0, template_versions 0";
       const { status, stdout } = await run(k2, "status");
       expect({ status, stdout }).to.deep.equal({
         status: 0,

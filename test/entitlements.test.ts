@@ -93,6 +93,19 @@ const operations: Operation[] = [
       `mutation { setGroupAiBudget(input: { group: "${group}", spendLimitMicros: 7 }) { __typename } }`,
   },
   {
+    name: "updateTemplateAcl",
+    feature: "template_rbac",
+    rest: ({ template }) => ["PATCH", `/templates/${template}/acl`, {}],
+    graphql: ({ template }) => `mutation { updateTemplateAcl(input: { templateId: "${template}" }) { __typename } }`,
+  },
+  {
+    name: "invalidateTemplatePresets",
+    feature: "workspace_prebuilds",
+    rest: ({ template }) => ["POST", `/templates/${template}/prebuilds/invalidate`],
+    graphql: ({ template }) =>
+      `mutation { invalidateTemplatePresets(input: { templateId: "${template}" }) { invalidated { presetName } } }`,
+  },
+  {
     name: "setQuietHours",
     feature: "advanced_template_scheduling",
     rest: ({ victim }) => ["PUT", `/users/${victim}/quiet-hours`, { schedule: "0 3 * * *" }],

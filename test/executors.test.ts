@@ -11,6 +11,8 @@ import { areas } from "../src/rest/index.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { connect, reported } from "./support/connections.js";
 import { makeClient, makeCode, redeem, redirectUri } from "./support/oauth2-tokens.js";
+import { start } from "./support/agents.js";
+import { makeTemplate } from "./support/templates.js";
 import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
@@ -43,13 +45,25 @@ describe("compiled queries", () => {
     own.AuthorizationRequest = {
       input: { responseType: "code", clientId: client.id, redirectUri, state: "xyz" },
     };
+    const workspace = await start(w(), w().owner, { name: "main", external: true });
+    await w().app.services.database.pool.query(
+      `insert into tasks (id, created_at, updated_at, owner_id, organization_id, name, initial_prompt, version_id, workspace_id)
+       select $1, now(), now(), w.owner_id, w.organization_id, 'one', '', b.version_id, w.id
+       from workspaces w join workspace_builds b on b.id = w.latest_build_id where w.id = $1`,
+      [workspace.id],
+    );
+    own.ListTasks = { q: "owner:me" };
     present = {
       name: "one",
+      agent: "main",
+      task: "one",
+      workspace: workspace.id,
       app: client.id,
       externalauth: "lab",
       group: id,
       groupName: name,
       organization: "default",
+      template: (await makeTemplate(w())).id,
       user: w().owner.username,
       workspaceproxy: "primary",
       has_member: bob!.id,
@@ -92,7 +106,7 @@ describe("compiled queries", () => {
   for (const operation of queries) {
     it(`${operation.name} returns the same from both executors`, async () => {
       const interpreted = prepare(schema, operation.document, operation.name, false);
-      const ids = { group: newId(), organization: newId(), user: newId(), workspaceproxy: newId() };
+      const ids = { group: newId(), organization: newId(), user: newId(), workspaceproxy: newId(), template: newId() };
       const absent = { ...present, ...ids, groupName: "absent" };
       for (const variables of [
         pick(operation, present, false),

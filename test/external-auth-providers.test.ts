@@ -272,6 +272,50 @@ describe("providers", () => {
     });
   });
 
+  it("of the types bitbucket-server and jfrog show no account, and the former uses no PKCE", async () => {
+    const ways = (type: string, changes: object = {}) =>
+      lab.provider({ type, id: type, device_flow: false, display_name: "", scopes: undefined, ...changes });
+    const counted = `${lab.url}/rest/api/latest/inbox/pull-requests/count`;
+    const providers = [ways("bitbucket-server", { validate_url: counted }), ways("jfrog", { validate_url: "" })];
+    lab.handlers["/rest/api/latest/inbox/pull-requests/count"] = ({ headers }) =>
+      lab.valid.has((headers.authorization ?? "").replace("Bearer ", "")) ? { body: { count: 3 } } : { status: 401 };
+    await withProviders(providers, async (client) => {
+      await link(client, "bitbucket-server");
+      const { query } = lab.to("/authorize").at(-1)!;
+      expect(query.get("scope")).to.equal("PUBLIC_REPOS REPO_READ REPO_WRITE");
+      expect(query.has("code_challenge")).to.equal(false);
+      expect(lab.to("/token").at(-1)!.form.has("code_verifier")).to.equal(false);
+      const bitbucket = (await client.get(`${api}/bitbucket-server`)).body;
+      expect(bitbucket).to.include({ authenticated: true }).and.not.have.property("user");
+      expect(lab.to("/rest/api/latest/inbox/pull-requests/count")).to.have.length.above(0);
+
+      await link(client, "jfrog");
+      const exchange = lab.to("/token").at(-1)!;
+      expect(exchange.form.get("client_secret")).to.equal(clientSecret);
+      const jfrog = (await client.get(`${api}/jfrog`)).body;
+      expect(jfrog).to.include({ authenticated: true }).and.not.have.property("user");
+    });
+  });
+
+  it("that offer device codes only are linked by them on the page", async () => {
+    const deviceOnly = lab.provider({ id: "only", client_secret: "", device_flow: true });
+    await withProviders([deviceOnly], async (client) => {
+      const press = (action: string) =>
+        client.post("/external-auth/only", `action=${action}`, { "Content-Type": "application/x-www-form-urlencoded" });
+      const shown = await client.get("/external-auth/only");
+      expect(shown.body).to.contain("<button>Connect</button>").and.not.contain("/external-auth/only/callback");
+      const begun = await press("device");
+      expect(begun.body).to.contain("Enter this code at The lab").and.contain("<button>Check</button>");
+      lab.handlers["/token"] = () => ({ body: lab.tokens() });
+      const linked = await press("check");
+      expect([linked.status, linked.headers.get("location")]).to.deep.equal([
+        303,
+        "/external-auth/only?redirected=true",
+      ]);
+      expect((await client.get("/external-auth/only")).body).to.contain("<button>Connect again</button>");
+    });
+  });
+
   it("beyond the first need a license, which deleting does not", async () => {
     const w = await startWorld(externalAuth(lab.provider({ id: "first" }), lab.provider()));
     const unlicensed = await startServer(w.database.url, {

@@ -86,20 +86,20 @@ describe("the delivery of notifications", () => {
     });
     try {
       receiver.respond = (count) => (count % 3 === 0 ? 503 : 200);
-      const titles = Array.from({ length: 60 }, (_, index) => `message ${index}`);
+      const titles = Array.from({ length: 50 }, (_, index) => `message ${index}`);
       // Enqueued with the number of attempts of the second replica.
-      await deliver(second, ada.id, titles, { templateId: customTemplate });
-      const ids = await receiver.acceptedMessages(60);
+      for (let batch = 0; batch < 10; batch++) await deliver(second, ada.id, titles, { templateId: customTemplate });
+      const ids = await receiver.acceptedMessages(500);
       await drained();
-      expect(ids.size).to.equal(60);
+      expect(ids.size).to.equal(500);
       // The receiver accepted each message once: no lease expired.
-      expect(receiver.accepted).to.have.length(60);
+      expect(receiver.accepted).to.have.length(500);
       const [attempts] = await sql(
         `select count(distinct replica)::int as replicas, count(*) filter (where outcome = 'retryable')::int as failed
          from notification_attempts where message_id = any($1)`,
         [...ids],
       );
-      expect(attempts!.failed).to.be.greaterThan(10);
+      expect(attempts!.failed).to.be.greaterThan(100);
       expect(attempts!.replicas).to.equal(2);
     } finally {
       await second.close();
@@ -160,6 +160,21 @@ describe("the delivery of notifications", () => {
     expect(await sql("select count(*)::int as n from notification_messages")).to.deep.equal(before);
   });
 
+  it("does nothing for a change whose commit fails", async () => {
+    const count = () =>
+      sql(`select (select count(*) from notification_messages) as messages, (select count(*) from inbox_notifications)
+        as items, (select sum(last_seq) from inbox_cursors) as seqs, (select count(*) from audit_events) as events`);
+    const before = await count();
+    await sql("alter table audit_events add constraint rejected check (resource_label <> 'unheard') not valid");
+    const create = `mutation { createUser(input: { email: "unheard@example.com", username: "unheard", password: "plum-Harbor-kite-77" }) { user { id } } }`;
+    expect((await w.as(w.owner).failure(create)).code).to.equal("INTERNAL_SERVER_ERROR");
+    await sql("alter table audit_events drop constraint rejected");
+    expect(await count()).to.deep.equal(before);
+    await custom("The next one");
+    await drained();
+    expect(receiver.requests.map(({ body }) => body.title)).to.deep.equal(["The next one"]);
+  });
+
   it("waits while it is paused, except for inboxes", async () => {
     const owner = w.as(w.owner);
     const settings = "/api/v2/notifications/settings";
@@ -182,6 +197,9 @@ describe("the delivery of notifications", () => {
     const owner = w.as(w.owner);
     const path = `/api/v2/notifications/templates/${testTemplate}/method`;
     const put = async (method: unknown) => (await owner.put(path, { method })).status;
+    expect([await put("webhook"), await put("webhook"), await put(""), await put("")]).to.deep.equal([
+      200, 304, 200, 304,
+    ]);
     expect([await put("inbox"), await put("inbox"), await put("x")]).to.deep.equal([200, 304, 400]);
     expect((await w.as(ada).put(path, { method: "smtp" })).status).to.equal(403);
     expect((await owner.put(path, {})).body.validations).to.deep.equal([{ field: "method", detail: "Is required." }]);

@@ -111,7 +111,7 @@ describe("access tokens of OAuth2 applications", () => {
     expect(role.headers.get("www-authenticate")).to.equal(null);
   });
 
-  it("reach no password, email address, key, or session, whatever their scopes", async () => {
+  it("reach no password, email address, key, session, or role, whatever their scopes", async () => {
     const w = the();
     const client = w.as({ token: await makeAccess(w, w.owner, { scopes: ["all"] }) });
     const closed = [
@@ -127,6 +127,9 @@ describe("access tokens of OAuth2 applications", () => {
       `mutation { revokeApiKey(input: { id: "x" }) { __typename } }`,
       `mutation { revokeSessions { __typename } }`,
       `mutation { logout { __typename } }`,
+      `mutation { setUserRoles(input: { user: "${ada.id}", roles: [OWNER] }) { __typename } }`,
+      `mutation { setOrganizationMemberRoles(
+        input: { organization: "default", user: "${ada.id}", roles: [] }) { __typename } }`,
       `mutation { createWorkspaceProxy(input: { name: "x" }) { __typename } }`,
       `mutation { updateWorkspaceProxy(input: { workspaceProxy: "primary", regenerateToken: true }) { __typename } }`,
     ];

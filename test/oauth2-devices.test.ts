@@ -3,11 +3,13 @@ import { expect } from "chai";
 import { deviceCodePurge } from "../src/domain/oauth2/device-codes.js";
 import { grantPurge } from "../src/domain/oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "../src/domain/oauth2/tokens.js";
+import { inMs } from "./support/oauth2-rows.js";
 import {
   approveDevice,
   basic,
   credentials,
   deviceGrant,
+  forget,
   idOf,
   makeClient,
   makeCode,
@@ -125,6 +127,7 @@ describe("OAuth2 tokens and devices", () => {
       const query = `mutation($input: StartOAuth2DeviceInput!) { startOAuth2Device(input: $input) { userCode interval } }`;
       const input = { clientId: client.id, clientSecret: client.secret };
       expect((await w.nobody.graphql(query, { input })).startOAuth2Device).to.include({ interval: 5 });
+      forget(w, client);
       expect(await w.statements(() => w.nobody.graphql(query, { input }))).to.equal(2);
     });
   });
@@ -218,8 +221,10 @@ describe("OAuth2 tokens and devices", () => {
       for (const token of ["x", unknownSecret("refreshToken"), ada.token, `${held.access_token}x`])
         expect(await introspect(token), token).to.deep.equal({ active: false });
       await sql("update oauth2_clients set is_disabled = true where id = $1", client.id);
+      forget(w, client);
       failed(await sendForm(w, "introspect", { token: "x", ...credentials(client) }), "invalid_client", 401);
       await sql("update oauth2_clients set is_disabled = false where id = $1", client.id);
+      forget(w, client);
       await sendForm(w, "revoke", { client_id: client.id, token: next.body.refresh_token });
       expect(await introspect(held.access_token)).to.deep.equal({ active: false });
     });
@@ -250,8 +255,8 @@ describe("OAuth2 tokens and devices", () => {
     await sendForm(w, "revoke", { client_id: client.id, token: ended.refresh_token });
     const used = await makeCode(w, client, ada);
     await redeem(w, client, used.code);
-    const old = await makeCode(w, client, ada, { expiry: "now() - interval '25 hours'" });
-    const ancient = await makeCode(w, client, ada, { expiry: "now() - interval '8 days'" });
+    const old = await makeCode(w, client, ada, { expires: inMs(-25 * 3_600_000) });
+    const ancient = await makeCode(w, client, ada, { expires: inMs(-8 * 86_400_000) });
     const device = (await sendForm(w, "device_authorization", credentials(client))).body.device_code;
     await sql("update oauth2_device_codes set expires_at = now() - interval '2 hours' where id = $1", idOf(device));
     for (const job of [codePurge, deviceCodePurge, refreshTokenPurge, grantPurge]) await job.run(services);

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import type { ClientRow } from "../src/domain/oauth2/clients.js";
+import type { ClientRow } from "../src/domain/oauth2/client-rows.js";
 import { findClient } from "../src/domain/oauth2/documents.js";
 import { userActor } from "./support/actors.js";
 import { type App } from "../src/app.js";
@@ -76,7 +76,7 @@ describe("client metadata documents", () => {
   const reason = (url: string) => reasonFor(find(url));
   const expire = (url: string, column: "fresh" | "usable") =>
     the().app.services.database.pool.query(
-      `update oauth2_clients set document_${column}_until = now() where document_url = $1`,
+      `update oauth2_clients set document_${column}_until = now() - interval '1 second' where document_url = $1`,
       [url],
     );
 

@@ -3,6 +3,7 @@ import type { App } from "../src/app.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { startServer } from "./support/app.js";
 import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
+import { basic, sendForm } from "./support/oauth2-tokens.js";
 import { eventually, transports } from "./support/watchers.js";
 import { Client, type Person, type World, world } from "./support/world.js";
 
@@ -176,6 +177,10 @@ describe("OAuth2 grants", () => {
       "select from oauth2_refresh_tokens where grant_id not in (select id from oauth2_grants)",
     );
     expect(left.rowCount).to.equal(0);
+    const events = await pool.query("select diff from audit_events where action = 'delete' and resource_id = $1", [
+      app.id,
+    ]);
+    expect(events.rows).to.deep.equal([{ diff: { grants: { old: 1, new: 0 } } }]);
   });
 
   it("keep their refresh tokens while their application is disabled, but no access tokens", async () => {
@@ -207,8 +212,8 @@ describe("OAuth2 grants", () => {
     expect(await w.statements(() => w.as(ada).graphql(all))).to.equal(3);
     // Grant, its end, its tokens, payload, event.
     expect(await w.statements(() => w.as(ada).graphql(revoke, { id: first.id }))).to.equal(5);
-    // Application, grants, their end, their tokens, an event for each.
-    expect(await w.statements(() => w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`))).to.equal(6);
+    // Application, grants, their end, their tokens, their events.
+    expect(await w.statements(() => w.as(ada).delete(`/oauth2/tokens?client_id=${app.id}`))).to.equal(5);
   });
 });
 
@@ -222,6 +227,40 @@ describe("OAuth2 grants with the provider switched off", () => {
     expect((await w.as(w.owner).delete(`/oauth2/tokens?client_id=${app.id}`)).status).to.equal(404);
     await w.as(w.owner).graphql(revoke, { id: grant.id });
     expect(await w.as(w.owner).delete(app.path)).to.include({ status: 204 });
+  });
+});
+
+describe("the secret of an OAuth2 application", () => {
+  const the = world();
+  let other: App;
+  before(async () => {
+    other = await startServer(the().database.url);
+  });
+  after(() => other.close());
+
+  it("ends on the replica that deletes it with the response, and on others within a second", async () => {
+    const w = the();
+    const app = await makeApp(w);
+    const ask = async (url: string) => {
+      const header = basic(app.id, app.secret.client_secret_full);
+      const form = { "Content-Type": "application/x-www-form-urlencoded", ...header };
+      return (await new Client(url).post("/oauth2/introspect", "token=x", form)).status;
+    };
+    expect(await Promise.all([ask(w.app.url), ask(other.url)])).to.deep.equal([200, 200]);
+    await w.as(w.owner).delete(`${app.path}/secrets/${app.secret.id}`);
+    expect(await ask(w.app.url)).to.equal(401);
+    await eventually(async () => (await ask(other.url)) === 401, "the secret is rejected", 1_000);
+  });
+
+  it("is of no use from the response on that disables the application", async () => {
+    const w = the();
+    const app = await makeApp(w);
+    const header = basic(app.id, app.secret.client_secret_full);
+    expect(await sendForm(w, "introspect", { token: "x" }, header)).to.include({ status: 200 });
+    await w.as(w.owner).graphql(disable, { id: app.id, disabled: true });
+    expect(await sendForm(w, "introspect", { token: "x" }, header)).to.include({ status: 401 });
+    await w.as(w.owner).graphql(disable, { id: app.id, disabled: false });
+    expect(await sendForm(w, "introspect", { token: "x" }, header)).to.include({ status: 200 });
   });
 });
 

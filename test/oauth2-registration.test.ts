@@ -173,6 +173,7 @@ describe("registration of OAuth2 clients", () => {
     const faulty: Array<[Answer, number]> = [
       [await nobody.get(register), 405],
       [await nobody.get("/oauth2/unknown"), 404],
+      [await nobody.get("/oauth2/%zz"), 400],
       [await nobody.post(register, "{"), 400],
       [await nobody.post(register, "a=b", { "Content-Type": "application/x-www-form-urlencoded" }), 415],
       [await nobody.post(register, { client_name: "x".repeat(70_000) }), 413],

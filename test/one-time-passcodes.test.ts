@@ -87,6 +87,20 @@ describe("one-time passcodes", () => {
     ).to.equal(0);
   });
 
+  it("are sent even if their user turned them off, and their content is erased when they are sent", async () => {
+    const ada = await w.user("ada");
+    await sql(
+      `insert into notification_preferences (user_id, template_id, method, is_disabled, updated_at)
+       values ($1, '62f86a30-2330-4b61-a26d-311ff3b608cf', 'smtp', true, now())`,
+      ada.id,
+    );
+    await codeFor(ada);
+    const messages = () =>
+      sql("select method, state, payload, secret_ciphertext from notification_messages where user_id = $1", ada.id);
+    await eventually(async () => (await messages())[0].state === "sent", "the result is stored");
+    expect(await messages()).to.deep.equal([{ method: "smtp", state: "sent", payload: null, secret_ciphertext: null }]);
+  });
+
   it("stay valid when the new password is rejected as weak or unchanged", async () => {
     const ada = await w.user("ada");
     const token = await w.login(ada.email, passwordOf(ada));

@@ -3,11 +3,15 @@ import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { contract, validationsOf } from "./contract/contract.js";
 import { examples } from "./contract/examples.js";
+import { scimExamples } from "./contract/scim-examples.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
 import { Description, type Described, type Schema } from "./support/openapi.js";
 import { makeApp } from "./support/oauth2-grants.js";
 import { makeExample } from "./support/oauth2-tokens.js";
+import { AgentProgram } from "./support/agent-api.js";
 import { makeProxy } from "./support/proxies.js";
+import { TaskStage } from "./support/tasks.js";
+import { makeTemplate } from "./support/templates.js";
 import { type Answer, type World, world } from "./support/world.js";
 
 describe("the OpenAPI description tells the truth", () => {
@@ -18,7 +22,30 @@ describe("the OpenAPI description tells the truth", () => {
     described = await Description.of(w());
     withBody = described.operations.filter(({ operation }) => operation.requestBody);
     expect(withBody.length).to.be.greaterThan(10);
+    program = await AgentProgram.open();
+    stage = await TaskStage.open(w(), program, { provisioner: "truth" }, "truth");
   });
+  after(async () => {
+    stage.close();
+    await program.close();
+  });
+
+  /** What builds the workspaces of tasks, the program of all of them, and the task that operations name. */
+  let stage: TaskStage;
+  let program: AgentProgram;
+  let task: { id: string; token: string } | undefined;
+
+  /** Makes a task of the owner that is active. */
+  async function makeTask(): Promise<{ id: string; token: string }> {
+    const { task: made, token } = await stage.active(w().owner);
+    return (task = { id: made.id as string, token });
+  }
+
+  async function makePausedTask(): Promise<void> {
+    const { id } = await makeTask();
+    await w().as(w().owner).post(`/api/v2/tasks/me/${id}/pause`);
+    await stage.carryOut();
+  }
 
   /** Values of path parameters that name real objects of the owner. */
   const real: Record<string, (w: World) => string | Promise<string>> = {
@@ -27,8 +54,10 @@ describe("the OpenAPI description tells the truth", () => {
     user: () => "me",
     organization: () => "default",
     group: async (the) => (await the.group()).id,
+    template: async (the) => (await makeTemplate(the)).id,
     workspaceproxy: async (the) => (await makeProxy(the, `proxy-${newId().slice(-8)}`)).id,
     app: async (the) => (await makeApp(the)).id,
+    task: async () => (task ?? (await makeTask())).id,
     name: async (the) => {
       const name = `secret-${newId().slice(-8)}`;
       await the.as(the.owner).post("/api/v2/users/me/secrets", { name, value: "hush" });
@@ -43,11 +72,25 @@ describe("the OpenAPI description tells the truth", () => {
   /** Sends a body to an operation, with path parameters that name real objects. */
   async function send({ method, path, operation }: Described, body: unknown, caller = w().owner): Promise<Answer> {
     if (path === "/oauth2/clients/{client_id}") return sendAsClient(method, body);
+    if (path.startsWith("/scim/")) return sendAsProvider(method, path, body, caller);
     let target = path;
     for (const parameter of operation.parameters ?? [])
       if (parameter.in === "path")
         target = target.replace(`{${parameter.name}}`, encodeURIComponent(await real[parameter.name]!(w())));
+    // Uploads have a format, the only required parameter of a query that comes with a body.
+    if (path.endsWith("/log-snapshot")) target += "?format=agentapi";
     return w().as(caller).request(method, target, body);
+  }
+
+  /** The credential of an identity provider. */
+  const provider = ({ token }: World["owner"]) => ({ Authorizaiton: token });
+
+  /** Sends a request of an identity provider, about the user that it creates. */
+  async function sendAsProvider(method: string, path: string, body: unknown, caller: World["owner"]) {
+    const headers = provider(caller);
+    const create = described.operations.find(({ name }) => name === "POST /scim/v2/Users")!;
+    const made = await w().nobody.post("/scim/v2/Users", exampleOf(create), headers);
+    return w().nobody.request(method, path.replace("{id}", made.body.id), body, headers);
   }
 
   /** Sends a request of a public OAuth2 client about itself. */
@@ -75,6 +118,16 @@ describe("the OpenAPI description tells the truth", () => {
   const oauth2 = (example: Record<string, string>) => makeExample(w(), example);
 
   const prerequisites: Record<string, (example: Record<string, string>) => Promise<World["owner"] | void>> = {
+    CreateTask: async ({ template_version_id: id }) => {
+      await w().app.services.database.pool.query(
+        `insert into template_versions select (jsonb_populate_record(null::template_versions,
+           to_jsonb(v) || jsonb_build_object('id', $1::uuid, 'name', 'example'))).* from template_versions v where v.id = $2`,
+        [id, stage.versionId],
+      );
+    },
+    UpdateTaskInput: makePausedTask,
+    SendTaskInput: async () => void (await makeTask()),
+    UploadTaskLogSnapshot: async () => ({ ...w().owner, token: (await makeTask()).token }),
     Login: async ({ email, password }) => void (await account(email!, password!)),
     ConvertLogin: async ({ password }) => {
       const user = await account("converted@example.com", password!);
@@ -112,6 +165,7 @@ describe("the OpenAPI description tells the truth", () => {
         (await prerequisites[each.operation.operationId]?.(example as Record<string, string>)) ?? undefined;
       const { status, body } = await send(each, example, caller);
       expect(status, `${each.name}: ${JSON.stringify(body)}`).to.equal(contract.get(each.name)!.status);
+      if (each.operation.operationId === "CreateTask") await stage.carryOut();
     }
   });
 
@@ -211,17 +265,22 @@ describe("the OpenAPI description tells the truth", () => {
   });
 
   it("states limits of query parameters that the server enforces", async () => {
+    const { id: template } = await makeTemplate(w());
     for (const { path, name, operation } of described.operations) {
       for (const parameter of operation.parameters ?? []) {
         if (parameter.in !== "query" || operation.operationId === "WatchInbox") continue;
         for (const value of beyond(parameter.schema)) {
           const query = new URLSearchParams({ limit: "1", [parameter.name]: String(value) });
           const group = path.includes("{group") ? await w().group() : undefined;
-          const target = path.replace("{organization}", "default").replace(/\{group\w*\}/, group?.name ?? "");
-          const { status, body } = await w().as(w().owner).get(`${target}?${query.toString()}`);
+          const target = path
+            .replace("{organization}", "default")
+            .replace("{template}", template)
+            .replace(/\{group\w*\}/, group?.name ?? "");
+          const headers = path.startsWith("/scim/") ? provider(w().owner) : {};
+          const { status, body } = await w().as(w().owner).get(`${target}?${query.toString()}`, headers);
           expect(status, `${name} ${parameter.name}`).to.equal(400);
-          // The protocol of OAuth2 names no fields.
-          if (path.startsWith("/oauth2/")) continue;
+          // The protocols name no fields of queries.
+          if (/^\/(oauth2|scim)\//.test(path)) continue;
           expect(body.validations[0].field, name).to.equal(parameter.name);
         }
       }
@@ -230,7 +289,7 @@ describe("the OpenAPI description tells the truth", () => {
 
   it("describes every field and status of the responses", async () => {
     for (const { name, operation } of described.operations) {
-      const { status, headers, body } = await examples[name]!(w());
+      const { status, headers, body } = await (examples[name] ?? scimExamples[name]!)(w());
       const response = operation.responses[status];
       expect(response, `${name} ${status}`).to.be.an("object");
       if (!response?.content) continue;

@@ -1,6 +1,6 @@
 // The form of the OpenAPI description of the REST API, and the pages that present it.
 import { expect } from "chai";
-import { contract, modifying, mounted } from "./contract/contract.js";
+import { contract, modifying, mounted, protocols } from "./contract/contract.js";
 import { Description, type Schema } from "./support/openapi.js";
 import { world } from "./support/world.js";
 
@@ -23,7 +23,9 @@ describe("the OpenAPI description", () => {
   });
 
   it("covers every route exactly once", () => {
-    expect(described.operations.map(({ name }) => name)).to.have.members(mounted.map(({ name }) => name));
+    expect(described.operations.map(({ name }) => name)).to.have.members(
+      [...mounted, ...protocols].map(({ name }) => name),
+    );
     const ids = described.operations.map(({ operation }) => operation.operationId);
     expect(ids).to.have.length(new Set(ids).size);
   });

@@ -464,8 +464,8 @@ describe("members of organizations", () => {
     const organization = (await w.organization()).id;
     const cost = (document: string, variables: Record<string, unknown>) =>
       w.statements(() => w.as(w.owner).graphql(document, variables));
+    expect(await cost(addMember, { organization, user: bob!.id })).to.equal(5);
     // Each reads the user's roles once more after taking the lock.
-    expect(await cost(addMember, { organization, user: bob!.id })).to.equal(6);
     expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.equal(5);
     // Two more: memberships and groups are locked in one order.
     expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(6);

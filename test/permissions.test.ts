@@ -181,7 +181,9 @@ async function outcomeOfDocument(client: Client, document: string, shown: string
   try {
     return { isAllowed: JSON.stringify(await client.graphql(document)).includes(shown) };
   } catch (error) {
-    if (!(error instanceof GraphqlFailure) || !["FORBIDDEN", "NOT_FOUND"].includes(error.code)) throw error;
+    if (!(error instanceof GraphqlFailure) || !["FORBIDDEN", "NOT_FOUND", "CONFLICT"].includes(error.code)) throw error;
+    // The state of the object is looked at after the permission.
+    if (error.code === "CONFLICT") return { isAllowed: true };
     const missing = error.errors[0]!.extensions.requiredScopes as string[] | undefined;
     return { isAllowed: false, refusal: error.code as Outcome["refusal"], missing };
   }

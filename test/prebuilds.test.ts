@@ -1,5 +1,9 @@
 import { expect } from "chai";
-import { type World, world } from "./support/world.js";
+import { reconcilePrebuilds } from "../src/domain/prebuilds/reconciliation.js";
+import type { JobOutcome } from "../src/domain/provisioners/jobs.js";
+import { endBuild } from "./support/builds.js";
+import { echo, endImport, makeTemplate } from "./support/templates.js";
+import { type Anything, type Person, type World, world } from "./support/world.js";
 
 const path = "/api/v2/prebuilds/settings";
 const read = "{ prebuildsSettings { reconciliationPaused } }";
@@ -102,5 +106,190 @@ describe("prebuilds settings", () => {
     expect(failure.errors[0]!.extensions.validations).to.deep.equal([
       { field: "input.reconciliationPaused", detail: "Is required." },
     ]);
+  });
+});
+
+describe("prebuilt workspaces", () => {
+  const the = world();
+  const owner = () => the().as(the().owner);
+
+  interface Unclaimed {
+    id: string;
+    build: string;
+    name: string;
+    owner: string;
+    status: string;
+    transition: string;
+    preset: string | null;
+  }
+
+  /** The workspaces of a template that are not deleted, oldest first. */
+  const workspacesOf = async (template: string): Promise<Unclaimed[]> =>
+    (
+      await the().app.services.database.pool.query(
+        `select w.id, w.latest_build_id as build, w.name, u.username as owner, w.latest_status as status, w.latest_transition as transition,
+           w.prebuilt_preset_id as preset
+         from workspaces w join users u on u.id = w.owner_id
+         where w.template_id = $1 and w.deleted_at is null order by w.created_at, w.id`,
+        [template],
+      )
+    ).rows;
+  const reconcile = () => reconcilePrebuilds(the().app.services);
+  const summary = async (template: string) =>
+    (await workspacesOf(template)).map(({ transition, status }) => `${transition} ${status}`);
+  const finishAll = async (template: string, outcome: JobOutcome = "succeeded") => {
+    for (const { build, status } of await workspacesOf(template))
+      if (status === "pending") await endBuild(the(), build, outcome);
+  };
+  const documentWith = (prebuilds: object, size = 7) => ({
+    ...echo,
+    parameters: [
+      { name: "size", type: "number", default: 1 },
+      { name: "zone", default: "a" },
+    ],
+    presets: [{ name: "big", parameters: { size }, prebuilds }],
+  });
+  const presetOf = async (template: string): Promise<Anything> =>
+    (
+      await owner().graphql(
+        `{ template(id: "${template}") { activeVersion { presets { id prebuildStatus lastInvalidatedAt } } } }`,
+      )
+    ).template.activeVersion.presets[0];
+  const createFrom = async (person: Person, template: string, presetId: string, parameters: object[] = []) =>
+    (
+      await the()
+        .as(person)
+        .graphql(
+          `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id name } workspaceBuild { transition } } }`,
+          { input: { templateId: template, presetId, name: `w${Date.now()}`, parameters } },
+        )
+    ).createWorkspace.workspace as { id: string; name: string };
+
+  it("are made as a preset asks, claimed once each, and made again", async () => {
+    const [ada, bob, eve] = await the().users("ada", "bob", "eve");
+    const { id } = await makeTemplate(the(), { document: documentWith({ instances: 2 }) });
+    await Promise.all([reconcile(), reconcile(), reconcile()]);
+    const made = await workspacesOf(id);
+    expect(made.map(({ owner: by, status }) => `${by} ${status}`)).to.deep.equal([
+      "prebuilds pending",
+      "prebuilds pending",
+    ]);
+    for (const { name } of made) expect(name).to.match(/^prebuild-[0-9a-f]{12}$/);
+    const { pool } = the().app.services.database;
+    const { rows } = await pool.query(
+      "select b.parameters, j.priority from workspace_builds b join provisioner_jobs j on j.id = b.job_id where b.workspace_id = $1",
+      [made[0]!.id],
+    );
+    expect(rows).to.deep.equal([{ parameters: { size: "7", zone: "a" }, priority: 1 }]);
+
+    // None is ready: a claim makes a new workspace.
+    const { id: presetId } = await presetOf(id);
+    const early = await createFrom(ada!, id, presetId);
+    expect(made.map((each) => each.id)).to.not.include(early.id);
+    await finishAll(id);
+    await reconcile();
+    expect(await workspacesOf(id)).to.have.length(3);
+
+    const claimed = await Promise.all([bob!, eve!].map((person) => createFrom(person, id, presetId)));
+    expect(claimed.map((each) => each.id)).to.have.members(made.map((each) => each.id));
+    const after = await workspacesOf(id);
+    expect(after.map(({ owner: by }) => by)).to.have.members([ada!.username, bob!.username, eve!.username]);
+    expect(after.every(({ preset }) => preset === null)).to.equal(true);
+    await reconcile();
+    expect((await workspacesOf(id)).filter(({ owner: by }) => by === "prebuilds")).to.have.length(2);
+
+    // Other values than those of the preset do not claim.
+    await finishAll(id);
+    const other = await createFrom(ada!, id, presetId, [{ name: "zone", value: "b" }]);
+    expect(after.map((each) => each.id)).to.not.include(other.id);
+    expect((await workspacesOf(id)).filter(({ owner: by }) => by === "prebuilds")).to.have.length(2);
+  });
+
+  it("are deleted when they are outdated, invalidated, too old, surplus, or failed", async () => {
+    const { id } = await makeTemplate(the(), { document: documentWith({ instances: 2, ttl_seconds: 3600 }) });
+    const { pool } = the().app.services.database;
+    await reconcile();
+    await finishAll(id);
+    const [oldest, newest] = await workspacesOf(id);
+
+    await pool.query("update workspaces set created_at = created_at - interval '2 hours' where id = $1", [oldest!.id]);
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["delete pending", "start running", "start pending"]);
+    await finishAll(id);
+    expect(await summary(id)).to.deep.equal(["start running", "start running"]);
+
+    await owner().post(`/api/v2/templates/${id}/prebuilds/invalidate`);
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["delete pending", "delete pending", "start pending", "start pending"]);
+    expect((await workspacesOf(id))[0]!.id).to.equal(newest!.id);
+    await finishAll(id);
+
+    const { id: presetId } = await presetOf(id);
+    await pool.query("update template_presets set instances = 1 where id = $1", [presetId]);
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["start running", "delete pending"]);
+    await finishAll(id);
+
+    // A new version replaces them when it is active.
+    const { createTemplateVersion } = await owner().graphql(
+      `mutation($input: CreateTemplateVersionInput!) { createTemplateVersion(input: $input) { templateVersion { id } } }`,
+      { input: { templateId: id, document: documentWith({ instances: 1 }, 8), activate: true } },
+    );
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["start running"]);
+    await endImport(the(), createTemplateVersion.templateVersion.id);
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["delete pending", "start pending"]);
+    await finishAll(id);
+
+    // A deletion that fails is not repeated immediately.
+    await owner().post(`/api/v2/templates/${id}/prebuilds/invalidate`);
+    await reconcile();
+    await finishAll(id, "failed");
+    await reconcile();
+    expect((await summary(id))[0]).to.equal("delete failed");
+  });
+
+  it("are not made while the setting pauses them, nor deleted", async () => {
+    const { id } = await makeTemplate(the(), { document: documentWith({ instances: 1 }) });
+    await owner().put(path, { reconciliation_paused: true });
+    await reconcile();
+    expect(await summary(id)).to.deep.equal([]);
+    await owner().put(path, { reconciliation_paused: false });
+    await reconcile();
+    expect(await summary(id)).to.deep.equal(["start pending"]);
+  });
+
+  it("are no longer made for a preset after three failures in a row, until the template has a new version", async () => {
+    const admin = await the().user("admin");
+    await the().grant(admin, "template-admin");
+    const { id, name } = await makeTemplate(the(), { document: documentWith({ instances: 1 }) });
+    const fail = async () => {
+      await reconcile();
+      const starting = (await workspacesOf(id)).find(
+        ({ transition, status }) => `${transition} ${status}` === "start pending",
+      );
+      if (starting) await endBuild(the(), starting.build, "failed");
+      return starting !== undefined;
+    };
+    expect([await fail(), await fail()]).to.deep.equal([true, true]);
+    await reconcile();
+    await finishAll(id);
+    expect((await presetOf(id)).prebuildStatus).to.equal("HEALTHY");
+    await owner().post(`/api/v2/templates/${id}/prebuilds/invalidate`);
+    expect([await fail(), await fail(), await fail()]).to.deep.equal([true, true, true]);
+    expect((await presetOf(id)).prebuildStatus).to.equal("HARD_LIMITED");
+    expect(await fail()).to.equal(false);
+    const { inboxNotifications } = await the().as(admin).graphql("{ inboxNotifications { nodes { title } } }");
+    const titles = inboxNotifications.nodes.map(({ title }: Anything) => title);
+    expect(titles.filter((title: string) => title === `Prebuilding big of ${name} stopped`)).to.have.length(1);
+
+    const { createTemplateVersion } = await owner().graphql(
+      `mutation($input: CreateTemplateVersionInput!) { createTemplateVersion(input: $input) { templateVersion { id } } }`,
+      { input: { templateId: id, document: documentWith({ instances: 1 }, 9), activate: true } },
+    );
+    await endImport(the(), createTemplateVersion.templateVersion.id);
+    await reconcile();
+    expect(await summary(id)).to.include("start pending");
   });
 });

@@ -24,6 +24,7 @@ const fullUsers: Record<string, string> = {
   "PublicUser.account": "readableAccount: user:read on the user (lists.test.ts)",
   "GroupMember.account": "group_member:read, which shows no member whom the caller may not read (lists.test.ts)",
   "OrganizationMember.user": "asSeen: user:read on the members of the organization (lists.test.ts)",
+  "TemplateUserEntry.user": "templateAcl: template:update, with the scope user:read (template-acl.test.ts)",
   "ScimResource.user": "forProvisioning: scim:provision, which only SCIM keys hold (scim.test.ts)",
 };
 
@@ -62,7 +63,7 @@ describe("full users", () => {
     expect(fieldsReturning("UserStatus")).to.deep.equal(["User.status"]);
     expect(fieldsReturning("UserRole")).to.have.members(["User.roles", "OrganizationMember.roles"]);
     const lastUses = objects.filter((type) => isObjectType(type) && type.getFields().lastSeenAt);
-    expect(lastUses.map(({ name }) => name)).to.have.members(["User", "WorkspaceProxyReplica"]);
+    expect(lastUses.map(({ name }) => name)).to.have.members(["User", "ProvisionerDaemon", "WorkspaceProxyReplica"]);
   });
 
   it("are replaced by public users where records refer to them", () => {
@@ -76,7 +77,15 @@ describe("full users", () => {
       "OAuth2App.createdBy",
       "OAuth2App.serviceUser",
       "OAuth2Grant.user",
+      "ProvisionerJob.initiator",
       "ScimKey.createdBy",
+      "Task.owner",
+      "TaskInput.sender",
+      "Template.creator",
+      "TemplateVersion.creator",
+      "Workspace.owner",
+      "WorkspaceBuild.initiator",
+      "WorkspaceUserEntry.user",
     ]);
     const { id, username, name, avatarUrl, account, ...more } = (
       schema.getType("PublicUser") as unknown as { getFields: () => Record<string, object> }

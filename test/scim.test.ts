@@ -226,6 +226,33 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(after.members.map(({ value }: { value: string }) => value)).to.deep.equal([id]);
   });
 
+  it("never gives two users one userName, be it a username or that of a link", async () => {
+    const owner = w().as(w().owner);
+    const createUser = async (username: string) => {
+      const input = { email: `${username}@names.example`, username, name: "", loginType: "NONE" };
+      const mutation = "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }";
+      const { body } = await owner.post("/graphql", { query: mutation, variables: { input } });
+      return body.errors?.[0].extensions.code as string | undefined;
+    };
+    const { id } = await create({ userName: "collision" });
+    // An administrator changes the username: the userName stays.
+    await w().app.services.database.pool.query("update users set username = 'elsewhere' where id = $1", [id]);
+    expect((await scim.get(`/Users/${id}`)).body.userName).to.equal("collision");
+    expect(await createUser("Collision")).to.equal("CONFLICT");
+    const races = await Promise.all(
+      Array.from({ length: 10 }, async (_, nr) => {
+        const name = `raced-${nr}`;
+        const user = await create();
+        const [renamed, made] = await Promise.all([
+          scim.change(`/Users/${user.id}`, { op: "replace", path: "userName", value: name }),
+          createUser(name),
+        ]);
+        return [renamed.status === 200, made === undefined].filter(Boolean).length;
+      }),
+    );
+    expect(races).to.deep.equal(Array<number>(10).fill(1));
+  });
+
   it("derives usernames from userNames, and follows changes", async () => {
     await w()
       .as(w().owner)
@@ -519,6 +546,34 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(JSON.stringify([events, body])).to.not.include("hush");
   });
 
+  it("responds to each write with what a read returns", async () => {
+    const member = await create();
+    const user = await create();
+    const { body: group } = await scim.post("/Groups", { displayName: "Shown" });
+    const people = `/Groups/${group.id}`;
+    const writes = [
+      () =>
+        scim.post(
+          "/Users",
+          newScimUser({ title: "Dr", photos: [{ value: "https://x.example/a.png" }], active: false }),
+        ),
+      () => scim.put(`/Users/${user.id}`, { userName: "shown@x.example", name: { formatted: "S. Hown" } }),
+      () => scim.change(`/Users/${user.id}`, { op: "add", value: { displayName: "Other", active: false } }),
+      () => scim.change(`/Users/${user.id}`, { op: "replace", path: "userName", value: "shown-2@x.example" }),
+      () => scim.post("/Groups", { displayName: "Shown, too", externalId: "x", members: [{ value: member.id }] }),
+      () => scim.put(people, { displayName: "Shown again", members: [{ value: member.id }] }),
+      () => scim.put(people, { displayName: "Shown again", members: [{ value: user.id }] }),
+      () => scim.change(`${people}?excludedAttributes=x`, { op: "remove", path: "members" }),
+    ];
+    for (const [nr, write] of writes.entries()) {
+      const { status, body, headers } = await write();
+      expect(status, `write ${nr}`).to.be.oneOf([200, 201]);
+      const read = await scim.get(new URL(body.meta.location).pathname.replace("/scim/v2", ""));
+      expect(read.headers.get("etag"), `version of write ${nr}`).to.equal(headers.get("etag"));
+      expect(body, `body of write ${nr}`).to.deep.equal({ ...read.body });
+    }
+  });
+
   it("takes a fixed, small number of statements", async () => {
     const { id } = await create();
     const { body: group } = await scim.post("/Groups", { displayName: "Counted" });
@@ -541,15 +596,49 @@ describe("SCIM in the dialect of RFC 7644", () => {
     await count("member", () =>
       scim.change(`/Groups/${group.id}`, { op: "add", path: "members", value: [{ value: id }] }),
     );
+    let round = 0;
+    const title = () => ({ op: "replace", path: "title", value: `Dr. ${++round}` });
+    await count("attribute", () => scim.change(`/Users/${id}`, title()));
+    await count("replace", () =>
+      scim.put(`/Users/${id}`, { userName: "counted@x.example", displayName: `C ${++round}` }),
+    );
+    const gone = [(await create()).id, (await create()).id];
+    await count("delete", () => scim.delete(`/Users/${gone.pop()}`));
+    const others = [(await create()).id, (await create()).id];
+    await count("new member", () =>
+      scim.change(`/Groups/${group.id}`, { op: "add", path: "members", value: [{ value: others.pop() }] }),
+    );
+    await count("no members", () => scim.change(`/Groups/${group.id}`, { op: "remove", path: "members" }));
+    const groups = await Promise.all(
+      ["Gone", "Gone, too"].map(async (displayName) => (await scim.post("/Groups", { displayName })).body.id as string),
+    );
+    await count("delete group", () => scim.delete(`/Groups/${groups.pop()}`));
+    // One more: names are chosen under the lock of the organization or the group.
+    await count("create group", () => scim.post("/Groups", { displayName: `Counted ${++round}` }));
+    await count("rename group", () =>
+      scim.change(`/Groups/${group.id}`, { op: "replace", path: "displayName", value: `Counted ${++round}` }),
+    );
+    await count("rename", () =>
+      scim.change(`/Users/${id}`, { op: "replace", path: "userName", value: `counted-${++round}@x.example` }),
+    );
     expect(counts).to.deep.equal({
       read: 1,
       list: 2,
       find: 1,
       group: 2,
-      unchanged: 4,
-      status: 10,
-      create: 9,
-      member: 4,
+      unchanged: 1,
+      status: 3,
+      create: 3,
+      member: 2,
+      attribute: 3,
+      replace: 3,
+      delete: 3,
+      "new member": 3,
+      "no members": 2,
+      "delete group": 3,
+      "create group": 4,
+      "rename group": 4,
+      rename: 4,
     });
   });
 });

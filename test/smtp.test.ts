@@ -26,8 +26,8 @@ describe("mail", () => {
       ...options,
     });
   };
-  const send = (settings: NodeJS.ProcessEnv = {}) =>
-    createMailer(readConfig({ ...mailbox.settings, ...settings }))!.send(mail);
+  const send = (settings: NodeJS.ProcessEnv = {}, signal = new AbortController().signal) =>
+    createMailer(readConfig({ ...mailbox.settings, ...settings }))!.send(mail, signal);
   const failure = (settings: NodeJS.ProcessEnv = {}): Promise<Error> =>
     send(settings).then(
       () => expect.fail("The message was sent."),
@@ -38,6 +38,16 @@ describe("mail", () => {
   it("is not sent without a configured server", async () => {
     await open({});
     expect(createMailer(readConfig({}))).to.equal(undefined);
+  });
+
+  it("is given up when the caller does not wait any longer", async () => {
+    await open({ disabledCommands: ["STARTTLS"] });
+    mailbox.hangs = () => true;
+    const aborting = new AbortController();
+    const failed = send({}, aborting.signal).catch((error: Error) => error.message);
+    await mailbox.letter(mail.to);
+    aborting.abort(new Error("too late"));
+    expect(await failed).to.equal("too late");
   });
 
   it("is sent unencrypted if TLS is not required, but never with a password", async () => {

@@ -218,19 +218,18 @@ describe("administration of users", () => {
     const [bob] = await w.users("bob");
     const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
     const user = bob!.id;
-    // The recipients of the notification are read, and their messages stored.
+    // Insert, payload, and the event with the notifications.
     expect(
       await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
-    ).to.equal(5);
-    // Each reads the user's roles once more after taking the lock.
-    expect(await cost(updateUser, { user, name: "Bob" })).to.equal(5);
-    // Four more: the grants of the user end with its keys, and owners and the user are notified.
-    expect(await cost(suspendUser, { user })).to.equal(9);
-    expect(await cost(activateUser, { user })).to.equal(9);
-    expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.equal(5);
+    ).to.equal(3);
+    // Lock, change, payload, and the event; grants end and others are notified in the same statements.
+    expect(await cost(updateUser, { user, name: "Bob" })).to.equal(4);
+    expect(await cost(suspendUser, { user })).to.equal(4);
+    expect(await cost(activateUser, { user })).to.equal(4);
+    expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.equal(4);
     // Two more: grants end, and the user is read before hashing, which happens outside the transaction.
-    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(7);
-    // Four more: grants end, memberships and groups are locked in one order, and owners are notified.
-    expect(await cost(deleteUser, { user })).to.equal(9);
+    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(6);
+    // Lock, memberships and groups in one order, change, the end of grants, and the event.
+    expect(await cost(deleteUser, { user })).to.equal(6);
   });
 });

@@ -16,6 +16,19 @@ describe("the contract", () => {
     expect(Object.keys(examples)).to.have.members(mounted.map(({ name }) => name));
   });
 
+  it("serves every operation of the contract", async () => {
+    const missing: string[] = [];
+    for (const { method, path } of contract.values()) {
+      const { status, body } = await w().nobody.request(
+        method,
+        path.replace(/\{\w+\}/g, () => newId()),
+      );
+      if (status === 405 || JSON.stringify(body).includes("Route not found.")) missing.push(`${method} ${path}`);
+    }
+    expect(missing).to.deep.equal([]);
+    expect(contract.size).to.be.at.least(108);
+  });
+
   for (const { name, status, dialect } of mounted) {
     describe(name, () => {
       const operation = contract.get(name);
@@ -76,6 +89,13 @@ describe("the contract", () => {
             /^Bearer realm="steward", .*error="invalid_token", error_description="The token is not valid\."$/,
           );
         });
+      }
+
+      if (pattern.startsWith("/api/v2/workspaceagents/me/")) {
+        it("counts the credential of a user as none", async () => {
+          expect(await send(w().owner.token, {})).to.include({ status: 401 });
+        });
+        return;
       }
 
       if (!operation?.request) return;

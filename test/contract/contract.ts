@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
 import { expect } from "chai";
-import { areas } from "../../src/rest/index.js";
+import { areas, describedProtocols } from "../../src/rest/index.js";
 import type { Answer } from "../support/world.js";
 
 export interface JsonSchema {
@@ -53,6 +53,9 @@ const requests: Record<string, JsonSchema> = {
   "POST /oauth2/revoke": { properties: { ...client, ...texts("token", "token_type_hint") } },
   "PUT /api/v2/notifications/inbox/{id}/read-status": { properties: { is_read: { type: "boolean" } } },
   "PUT /api/v2/notifications/templates/{notification_template}/method": { properties: { method: { type: "string" } } },
+  "POST /api/v2/organizations/{organization}/provisionerkeys": {
+    properties: { name: { type: "string" }, tags: { type: "object" } },
+  },
   "POST /api/v2/external-auth/{externalauth}/device": { properties: { device_code: { type: "string" } } },
 };
 
@@ -63,14 +66,32 @@ export const modifying = new Set([
   "PUT /api/v2/notifications/templates/{notification_template}/method",
 ]);
 
-/** Operations beyond the contract, as specified by their RFC. */
+/** An array of objects of the contract, each with the role of an entry of an access list. */
+const withRole = (name: string) => ({
+  type: "array",
+  items: { properties: { ...definitions[name]!.properties, role: { type: "string", enum: ["use", "admin"] } } },
+});
+
+/** Operations beyond the contract, as specified by their RFC or area. */
 const beyond: ContractOperation[] = [
+  {
+    method: "GET",
+    path: "/api/v2/templates/{template}/acl",
+    status: 200,
+    schema: { properties: { users: withRole("User"), group: withRole("Group") }, required: ["users", "group"] },
+  },
   ...["/api/v2", "/graphql"].map((resource) => ({
     method: "GET",
     path: `/.well-known/oauth-protected-resource${resource}`,
     status: 200,
     open: true,
     schema: { $ref: "#/components/schemas/OAuth2ProtectedResourceMetadata" },
+  })),
+  ...["Schemas", "Schemas/{urn}", "ResourceTypes", "ResourceTypes/{name}"].map((path) => ({
+    method: "GET",
+    path: `/scim/v2/${path}`,
+    status: 200,
+    open: true,
   })),
   {
     method: "POST",
@@ -120,10 +141,16 @@ export const contract = new Map(
   ]),
 );
 
+const rowsOf = (of: typeof areas) =>
+  of.flatMap(({ rows, dialect }) =>
+    rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status, dialect })),
+  );
+
 /** The mounted rows, spelled as in the contract. */
-export const mounted = areas.flatMap(({ rows, dialect }) =>
-  rows.map(([method, path, , status]) => ({ name: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`, status, dialect })),
-);
+export const mounted = rowsOf(areas);
+
+/** Those of protocols with credentials and failures of their own. */
+export const protocols = rowsOf(describedProtocols);
 
 /** Fields of responses beyond the contract, as specified by the area. */
 const additions: Record<string, Record<string, JsonSchema>> = {

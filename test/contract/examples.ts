@@ -2,20 +2,25 @@
 import { expect } from "chai";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { ownerPassword, startServer } from "../support/app.js";
+import { start } from "../support/agents.js";
 import { externalAuth, ExternalService, link } from "../support/external-services.js";
 import { connect, disconnect, logPath, reported, visit } from "../support/connections.js";
 import { madeUp } from "../support/licensing.js";
 import { authorizePath, oauthApp } from "../support/oauth2.js";
 import { appsPath, makeApp, makeGrant } from "../support/oauth2-grants.js";
 import { credentials, makeClient, makeCode, redeem, refresh, sendForm } from "../support/oauth2-tokens.js";
+import { carryOut, newKey, queueImports, serve } from "../support/provisioners.js";
 import { makeProxy, proxiesPath } from "../support/proxies.js";
+import { echo, makeTemplate } from "../support/templates.js";
 import { eventually } from "../support/watchers.js";
 import { type Answer, Client, type World } from "../support/world.js";
+import { taskExamples } from "./task-examples.js";
 
 type Example = (w: World) => Promise<Answer>;
 
 const groups = "/api/v2/groups";
 const inbox = "/api/v2/notifications/inbox";
+const provisionerKeys = "/api/v2/organizations/default/provisionerkeys";
 const owner = (w: World) => w.as(w.owner);
 
 const passcodesOf = async (w: World, { id }: { id: string }) =>
@@ -111,6 +116,8 @@ async function withExternalAccount(
 }
 
 export const examples: Record<string, Example> = {
+  ...taskExamples,
+
   "GET /api/v2/external-auth": (w) =>
     withExternalAccount(w, async (ada) => {
       const answer = await ada.get(external);
@@ -245,6 +252,41 @@ export const examples: Record<string, Example> = {
     return answer;
   },
 
+  "GET /api/v2/organizations/{organization}/provisionerkeys": async (w) => {
+    await newKey(w, { region: "eu" });
+    const answer = await owner(w).get(provisionerKeys);
+    expect(answer.body.at(-1)).to.deep.include({ organization: w.defaultOrganization, tags: { region: "eu" } });
+    return answer;
+  },
+
+  "POST /api/v2/organizations/{organization}/provisionerkeys": async (w) => {
+    const answer = await owner(w).post(provisionerKeys);
+    expect(answer.body.key).to.match(/^stwk_[0-9A-Za-z]{43}$/);
+    return answer;
+  },
+
+  "GET /api/v2/organizations/{organization}/provisionerkeys/daemons": async (w) => {
+    const daemon = (await serve(w.app, { key: await newKey(w) })).work(2);
+    await queueImports(w, 2);
+    await carryOut(daemon, await daemon.job());
+    await daemon.call("acceptProvisionerJob", await daemon.job(1));
+    const answer = await owner(w).get(`${provisionerKeys}/daemons`);
+    const all = answer.body.flatMap(({ daemons }: { daemons: Array<{ status: string }> }) => daemons);
+    const busy = all.find(({ status }: { status: string }) => status === "busy");
+    expect(busy).to.deep.include({ status: "busy", provisioners: ["echo"] });
+    expect(busy.current_job.status).to.equal("running");
+    expect(busy.previous_job.status).to.equal("succeeded");
+    daemon.close();
+    return answer;
+  },
+
+  "DELETE /api/v2/organizations/{organization}/provisionerkeys/{provisionerkey}": async (w) => {
+    await owner(w).post(provisionerKeys, { name: "gone" });
+    const answer = await owner(w).delete(`${provisionerKeys}/GONE`);
+    expect((await owner(w).delete(`${provisionerKeys}/gone`)).status).to.equal(404);
+    return answer;
+  },
+
   "GET /api/v2/licenses": async (w) => {
     const { id, claims } = await withLicense(w);
     const answer = await owner(w).get("/api/v2/licenses");
@@ -307,6 +349,15 @@ export const examples: Record<string, Example> = {
     return answer;
   },
 
+  "GET /api/v2/workspaces/{workspace}/external-agent/{agent}/credentials": async (w) => {
+    const ada = await w.user("ada");
+    const { id } = await start(w, ada, { name: "main", external: true });
+    const answer = await w.as(ada).get(`/api/v2/workspaces/${id}/external-agent/main/credentials`);
+    const agent = new Client(w.url, answer.body.agent_token);
+    expect((await agent.graphql("{ agentManifest { workspaceId } }")).agentManifest.workspaceId).to.equal(id);
+    return answer;
+  },
+
   "GET /api/v2/prebuilds/settings": async (w) => {
     const answer = await w.as(await w.user("ada")).get("/api/v2/prebuilds/settings");
     expect(answer.body.reconciliation_paused).to.be.a("boolean");
@@ -319,6 +370,41 @@ export const examples: Record<string, Example> = {
     const answer = await owner(w).put(path, { reconciliation_paused: !now });
     expect((await owner(w).get(path)).body).to.deep.equal({ reconciliation_paused: !now });
     expect(await owner(w).put(path, { reconciliation_paused: !now })).to.include({ status: 304, body: "" });
+    return answer;
+  },
+
+  "PATCH /api/v2/templates/{template}/acl": async (w) => {
+    const [ada, template] = [await w.user("ada"), await makeTemplate(w, { everyoneCanUse: false })];
+    const path = `/api/v2/templates/${template.id}/acl`;
+    const answer = await owner(w).patch(path, { user_perms: { [ada.id]: "use" } });
+    expect((await owner(w).get(path)).body.users[0]).to.include({ id: ada.id, role: "use" });
+    return answer;
+  },
+
+  "GET /api/v2/templates/{template}/acl": async (w) => {
+    const [ada, template] = [await w.user("ada"), await makeTemplate(w)];
+    const path = `/api/v2/templates/${template.id}/acl`;
+    expect(await owner(w).patch(path, { user_perms: { [ada.id]: "admin" } })).to.include({ status: 200 });
+    const answer = await owner(w).get(path);
+    expect(answer.body.users[0]).to.include({ id: ada.id, role: "admin" });
+    expect(answer.body.group[0]).to.include({ id: w.defaultOrganization, role: "use" });
+    return answer;
+  },
+
+  "GET /api/v2/templates/{template}/acl/available": async (w) => {
+    const [ada, template] = [await w.user("ada"), await makeTemplate(w)];
+    const answer = await owner(w).get(`/api/v2/templates/${template.id}/acl/available?q=${ada.username}`);
+    expect(answer.body).to.have.length(1);
+    expect(answer.body[0].users[0]).to.include({ id: ada.id });
+    return answer;
+  },
+
+  "POST /api/v2/templates/{template}/prebuilds/invalidate": async (w) => {
+    const template = await makeTemplate(w, { document: { ...echo, presets: [{ name: "small" }] } });
+    const answer = await owner(w).post(`/api/v2/templates/${template.id}/prebuilds/invalidate`);
+    expect(answer.body.invalidated).to.deep.equal([
+      { preset_name: "small", template_name: template.name, template_version_name: "v1" },
+    ]);
     return answer;
   },
 

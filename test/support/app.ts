@@ -17,6 +17,8 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   STEWARD_ADMIN_USERNAME: "owner",
   STEWARD_ADMIN_PASSWORD: ownerPassword,
   STEWARD_ENCRYPTION_KEYS: encryptionKeys,
+  // Tests that want jobs done run daemons of their own.
+  STEWARD_BUILTIN_DAEMON: "false",
   STEWARD_LOG_LEVEL: "error",
   // All requests of a test come from one address.
   STEWARD_RATE_LIMIT_CREDENTIAL: "0",

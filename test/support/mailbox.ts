@@ -14,6 +14,10 @@ export class Mailbox {
   readonly letters: Letter[] = [];
   /** While set, the server rejects every message. */
   refusal: { responseCode: number; message: string } | undefined;
+  /** Milliseconds before each message is accepted. */
+  delay = 0;
+  /** Whether a message to an address is never responded to. */
+  hangs: (to: string[]) => boolean = () => false;
 
   private constructor(private readonly server: SMTPServer) {}
 
@@ -21,6 +25,7 @@ export class Mailbox {
   static async open(options: SMTPServerOptions = {}): Promise<Mailbox> {
     const server = new SMTPServer({
       authOptional: true,
+      closeTimeout: 100,
       disabledCommands: ["STARTTLS"],
       ...options,
       onData: (stream, { envelope }, done) => {
@@ -32,11 +37,13 @@ export class Mailbox {
           const from = envelope.mailFrom ? envelope.mailFrom.address : "";
           const to = envelope.rcptTo.map(({ address }) => address);
           mailbox.letters.push({ from, to, text: Buffer.concat(chunks).toString() });
-          done();
+          if (!mailbox.hangs(to)) setTimeout(done, mailbox.delay);
         });
       },
     });
     const mailbox = new Mailbox(server);
+    // Clients may break a connection off, for example because they are killed.
+    server.on("error", () => {});
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     return mailbox;
   }

@@ -1,8 +1,8 @@
 // OAuth2 applications, and what the protocol leaves in the tables: grants with their tokens.
 import { newId } from "../../src/domain/kernel/ids.js";
-import { newToken, randomText } from "../../src/domain/tokens/text.js";
+import { randomText } from "../../src/domain/tokens/text.js";
 import { type Person, type World } from "./world.js";
-import { insert } from "./stage.js";
+import { insertAccessToken, insertClient, insertGrant, insertRefreshToken } from "./oauth2-rows.js";
 
 export const appsPath = "/api/v2/oauth2-provider/apps";
 
@@ -18,24 +18,17 @@ export async function makeApp(w: World, name = `app-${randomText(6)}`) {
 /** Inserts an application of a kind that no administrator creates. */
 export async function insertApp(w: World, kind: "dynamic" | "document", name = `${kind}-${randomText(6)}`) {
   const id = newId();
-  const times = { created_at: "now", updated_at: "now" };
-  const documentUrl = `https://clients.example.com/${id}`;
-  const app = {
-    ...times,
+  const documentUrl = kind === "document" ? `https://clients.example.com/${id}` : undefined;
+  await insertClient(w, {
     id,
     kind,
     name,
     type: "public",
     redirect_uris: ["http://127.0.0.1/callback"],
     pkce_required: true,
-    grant_types: ["authorization_code", "refresh_token"],
-    metadata: {},
-    icon: "",
-    is_disabled: false,
-    ...(kind === "document" && { document_url: documentUrl }),
-  };
-  await insert(w, { oauth2_clients: [app] });
-  return { id, name, path: `${appsPath}/${id}`, clientId: kind === "document" ? documentUrl : id };
+    ...(documentUrl && { document_url: documentUrl }),
+  });
+  return { id, name, path: `${appsPath}/${id}`, clientId: documentUrl ?? id };
 }
 
 interface Granted {
@@ -53,45 +46,8 @@ export async function makeGrant(
   { id: userId }: Pick<Person, "id">,
   { secret, scopes = ["all"], expires = "tomorrow" }: Granted = {},
 ) {
-  const [id, token, refreshId] = [newId(), newToken("oauth"), randomText(10)];
-  await insert(w, {
-    oauth2_grants: [
-      {
-        id,
-        user_id: userId,
-        client_id: app.id,
-        secret_id: secret?.id ?? null,
-        scopes,
-        audiences: [],
-        created_at: "now",
-        last_used_at: "now",
-        expires_at: expires,
-      },
-    ],
-    oauth2_refresh_tokens: [
-      {
-        id: refreshId,
-        secret_hash: `\\x${"00".repeat(32)}`,
-        grant_id: id,
-        created_at: "now",
-        expires_at: expires,
-        repeats: 0,
-      },
-    ],
-    api_keys: [
-      {
-        id: token.id,
-        secret_hash: `\\x${token.secretHash.toString("hex")}`,
-        user_id: userId,
-        kind: "oauth",
-        name: "",
-        scopes,
-        grant_id: id,
-        audiences: [],
-        created_at: "now",
-        expires_at: "tomorrow",
-      },
-    ],
-  });
-  return { id, token: token.text, tokenId: token.id, refreshId };
+  const grant = await insertGrant(w, userId, app.id, { secret_id: secret?.id ?? null, scopes, expires_at: expires });
+  const refresh = await insertRefreshToken(w, grant.id, undefined, expires);
+  const access = await insertAccessToken(w, grant);
+  return { id: grant.id, token: access.text, tokenId: access.id, refreshId: refresh.id };
 }

@@ -1,7 +1,9 @@
 // OAuth2 applications, grants and codes, inserted as the parts of the server that create them do.
-import { newId } from "../../src/domain/kernel/ids.js";
 import { newSecret, type SecretKind } from "../../src/domain/oauth2/secrets.js";
+import { clientHint } from "../../src/domain/tokens/credentials.js";
 import { hash } from "node:crypto";
+import { bytes, inMs, insertClient, insertGrant, insertRefreshToken, insertSecret } from "./oauth2-rows.js";
+import { insert } from "./stage.js";
 import type { Answer, Person, World } from "./world.js";
 
 export const redirectUri = "https://client.example/callback";
@@ -25,53 +27,38 @@ interface ClientColumns {
   service_user_id: string | null;
   redirect_uris: string[];
   is_disabled: boolean;
+  pkce_required: boolean;
 }
 
 const run = (w: World, text: string, values: unknown[]) => w.app.services.database.pool.query(text, values);
 
 /** Creates an application that may use all grant types, with a secret unless it is public. */
 export async function makeClient(w: World, changes: Partial<ClientColumns> = {}): Promise<OAuthClient> {
-  const columns = {
-    id: newId(),
-    created_at: new Date(),
-    updated_at: new Date(),
-    kind: "admin",
-    type: "confidential",
-    name: "Client",
+  const { id, type } = await insertClient(w, {
     redirect_uris: [redirectUri],
-    pkce_required: false,
     grant_types: ["authorization_code", "refresh_token", "client_credentials", deviceGrant],
-    metadata: {},
     ...changes,
-  };
-  const { id } = columns;
-  const names = Object.keys(columns);
-  const places = names.map((_, index) => `$${index + 1}`);
-  await run(w, `insert into oauth2_clients (${names.join()}) values (${places.join()})`, Object.values(columns));
-  if (columns.type === "public") return { id, secret: undefined, secretId: undefined };
+  });
+  if (type === "public") return { id, secret: undefined, secretId: undefined };
   return { id, ...(await makeSecret(w, id)) };
 }
 
-/** Adds a secret to an application. `expiry` is an expression of SQL. */
-export async function makeSecret(w: World, clientId: string, expiry = "null") {
-  const secret = newSecret("clientSecret");
-  const secretId = newId();
-  await run(
-    w,
-    `insert into oauth2_client_secrets (id, created_at, updated_at, client_id, key, secret_hash, suffix, expires_at)
-     values ($1, now(), now(), $2, $3, $4, $5, ${expiry})`,
-    [secretId, clientId, secret.id, secret.secretHash, secret.text.slice(-6)],
-  );
-  return { secret: secret.text, secretId };
+/** Adds a secret to an application. */
+export async function makeSecret(w: World, clientId: string, expires?: string) {
+  const { id, text } = await insertSecret(w, clientId, expires);
+  return { secret: text, secretId: id };
 }
+
+/** Makes the server read an application again, which it caches for a second. */
+export const forget = ({ app }: World, { id }: OAuthClient) => app.services.events.publish(clientHint(id));
 
 interface GrantColumns {
   scopes: string[];
   audiences: string[];
   codeChallenge: string | null;
   redirectUri: string;
-  /** Expressions of SQL. */
-  expiry: string;
+  /** When it expires, as Postgres reads it. */
+  expires: string;
 }
 
 /** Creates a grant of a user, as the consent page does. */
@@ -79,20 +66,9 @@ export async function makeGrant(
   w: World,
   client: OAuthClient,
   user: Pick<Person, "id">,
-  {
-    scopes = ["user:read", "workspace:read"],
-    audiences = [],
-    expiry = "now() + interval '10 minutes'",
-  }: Partial<GrantColumns> = {},
+  { scopes = ["user:read", "workspace:read"], audiences = [], expires = inMs(600_000) }: Partial<GrantColumns> = {},
 ): Promise<string> {
-  const id = newId();
-  await run(
-    w,
-    `insert into oauth2_grants (id, user_id, client_id, scopes, audiences, created_at, last_used_at, expires_at)
-     values ($1, $2, $3, $4, $5, now(), now(), ${expiry})`,
-    [id, user.id, client.id, scopes, audiences],
-  );
-  return id;
+  return (await insertGrant(w, user.id, client.id, { scopes, audiences, expires_at: expires })).id;
 }
 
 /** Creates a grant with an authorization code. */
@@ -104,12 +80,16 @@ export async function makeCode(
 ): Promise<{ code: string; grantId: string }> {
   const grantId = await makeGrant(w, client, user, changes);
   const code = newSecret("code");
-  await run(
-    w,
-    `insert into oauth2_codes (id, secret_hash, grant_id, redirect_uri, code_challenge, state, expires_at)
-     values ($1, $2, $3, $4, $5, 'issued', ${changes.expiry ?? "now() + interval '10 minutes'"})`,
-    [code.id, code.secretHash, grantId, changes.redirectUri ?? redirectUri, changes.codeChallenge ?? null],
-  );
+  const row = {
+    id: code.id,
+    secret_hash: bytes(code.secretHash),
+    grant_id: grantId,
+    redirect_uri: changes.redirectUri ?? redirectUri,
+    code_challenge: changes.codeChallenge ?? null,
+    state: "issued",
+    expires_at: changes.expires ?? inMs(600_000),
+  };
+  await insert(w, { oauth2_codes: [row] });
   return { code: code.text, grantId };
 }
 
@@ -172,12 +152,8 @@ export async function makeExample(w: World, example: Record<string, string>): Pr
   }
   if (token === undefined) return;
   const grantId = await makeGrant(w, { id, secret, secretId: undefined }, w.owner);
-  await run(
-    w,
-    `insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
-     values ($2, $3, $1, now(), now() + interval '1 minute')`,
-    [grantId, ...stored(token)],
-  );
+  const secretHash = hash("sha256", token.split("_")[2]!, "buffer");
+  await insertRefreshToken(w, grantId, { id: idOf(token), text: token, secretHash });
 }
 
 const stored = (text: string) => [idOf(text), hash("sha256", text.split("_")[2]!, "buffer")];

@@ -1,8 +1,8 @@
 // OAuth2 applications, their requests, and device codes, inserted directly into the tables.
 import { createHash } from "node:crypto";
-import { newId } from "../../src/domain/kernel/ids.js";
 import { newSecret } from "../../src/domain/oauth2/secrets.js";
 import { randomText } from "../../src/domain/tokens/text.js";
+import { bytes, insertClient } from "./oauth2-rows.js";
 import { insert } from "./stage.js";
 import type { World } from "./world.js";
 
@@ -14,22 +14,8 @@ export interface OAuthApp {
 
 /** Adds an application: by default, one that an administrator made. `columns` are those of `oauth2_clients`. */
 export async function oauthApp(w: World, columns: Record<string, unknown> = {}): Promise<OAuthApp> {
-  const row = {
-    id: newId(),
-    created_at: "now",
-    updated_at: "now",
-    kind: "admin",
-    type: "confidential",
-    name: "Deploy Bot",
-    icon: "",
-    redirect_uris: ["https://bot.example.com/callback"],
-    pkce_required: false,
-    grant_types: ["authorization_code", "refresh_token"],
-    metadata: {},
-    is_disabled: false,
-    ...columns,
-  };
-  await insert(w, { oauth2_clients: [row] });
+  const redirect_uris = ["https://bot.example.com/callback"];
+  const row = await insertClient(w, { name: "Deploy Bot", redirect_uris, ...columns });
   return { id: row.id, name: row.name, redirectUri: row.redirect_uris[0]! };
 }
 
@@ -44,7 +30,7 @@ export async function deviceCode(w: World, app: Pick<OAuthApp, "id">, columns: R
   const userCode = randomText(8, "BCDFGHJKLMNPQRSTVWXZ");
   const row = {
     id,
-    secret_hash: `\\x${secretHash.toString("hex")}`,
+    secret_hash: bytes(secretHash),
     user_code: userCode,
     client_id: app.id,
     scopes: ["user:read", "workspace:*"],

@@ -21,12 +21,16 @@ export interface Operation {
   own: string;
   /** The expected result when the operation is allowed, if that is not success. */
   outcome: string;
+  /** The failure for users of an operation for machines. */
+  refusal: string;
   scopes: string[];
   /** Scopes of the REST row, which may show more than the document selects. */
   restScopes: string[];
   /** The scopes that are checked first, if the arguments demand others. */
   checkedFirst?: string[];
   kinds: string[];
+  /** Whether it uses the workspaces of the stage. */
+  workspaces?: true;
   /** Whether the accepted kinds depend on the arguments, which are checked after the scopes. */
   byArguments?: true;
   document?: (place: Place) => string;
@@ -51,6 +55,7 @@ function operation(
     on: ["own"],
     own: "OTUAotuamxn",
     outcome: "done",
+    refusal: "FORBIDDEN",
     scopes: named(graphql),
     restScopes: named(row),
     kinds: ["session", "token", "oauth"],
@@ -73,6 +78,13 @@ const everywhere: Where[] = ["own", "other", "away"];
 const onUser = { on: others, seen: ["user:read"] };
 const inOrganization = { on: others, seen: ["organization:read"] };
 const onGroup = { on: everywhere, own: "otuam", seen: ["group:read"] };
+const onTemplate = { on: others, seen: ["template:read"] };
+const onWorkspace = (): Partial<Operation> => ({
+  on: everywhere,
+  own: "otuam",
+  seen: ["workspace_agent:read"],
+  workspaces: true,
+});
 const onSession = { kinds: ["session"] };
 /** What creates, shows, or ends keys is closed to OAuth2 access tokens. */
 const onKeys = { kinds: ["session", "token"] };
@@ -92,7 +104,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("updateProfile", "signed in", "user:update_personal", change("updateProfile", () => `name: "x"`));
   for (const verb of ["suspendUser", "activateUser"]) operation(verb, "user:update", "user:update", change(verb, ({ user }) => `user: "${user}"`), undefined, onUser);
   operation("deleteUser", "user:delete", "user:delete", change("deleteUser", ({ user }) => `user: "${user}"`), undefined, onUser);
-  operation("setUserRoles", "assign_role:assign", "user:*", change("setUserRoles", ({ user }) => `user: "${user}", roles: [AUDITOR]`), undefined, onUser);
+  operation("setUserRoles", "assign_role:assign", "user:*", change("setUserRoles", ({ user }) => `user: "${user}", roles: [AUDITOR]`), undefined, { ...onUser, kinds: ["session", "token"] });
   operation("resetUserPassword", "user:update", "user:update", change("resetUserPassword", ({ user }) => `user: "${user}", password: "${rule}"`), undefined, { ...onUser, ...onSession });
   operation("changePassword", "signed in", "user:update_personal", change("changePassword", () => `currentPassword: "x", newPassword: "x"`), undefined, { ...onSession, outcome: "BAD_USER_INPUT" });
   operation("convertLogin", "signed in", "user:update_personal", change("convertLogin", () => `user: "me", toType: GITHUB, password: ""`), fixed("POST", "/users/me/convert-login", { to_type: "github", password: "" }), { ...onSession, outcome: "BAD_USER_INPUT" });
@@ -107,10 +119,10 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("assignableRoles of an organization", "assign_org_role:read", "organization_member:read", ({ organization }) => `{ assignableRoles(organization: "${organization}") { name } }`, undefined, inOrganization);
   operation("createOrganization", "organization:create", "organization:create", change("createOrganization", () => `name: "${name()}"`));
   operation("updateOrganization", "organization:update", "organization:update", change("updateOrganization", ({ organization }) => `organization: "${organization}", description: "x"`), undefined, inOrganization);
-  operation("deleteOrganization", "organization:delete", "organization:delete", change("deleteOrganization", ({ organization }) => `organization: "${organization}"`), undefined, inOrganization);
+  operation("deleteOrganization", "organization:delete", "organization:delete", change("deleteOrganization", ({ organization }) => `organization: "${organization}"`), undefined, { ...inOrganization, outcome: "CONFLICT" });
   operation("addOrganizationMember", "organization_member:create", "organization_member:create", change("addOrganizationMember", ({ organization, newcomer }) => `organization: "${organization}", user: "${newcomer}"`), undefined, inOrganization);
   operation("removeOrganizationMember", "organization_member:delete", "organization_member:delete", change("removeOrganizationMember", ({ organization, user }) => `organization: "${organization}", user: "${user}"`), undefined, inOrganization);
-  operation("setOrganizationMemberRoles", "assign_org_role:assign", "organization_member:*", change("setOrganizationMemberRoles", ({ organization, user }) => `organization: "${organization}", user: "${user}", roles: []`), undefined, inOrganization);
+  operation("setOrganizationMemberRoles", "assign_org_role:assign", "organization_member:*", change("setOrganizationMemberRoles", ({ organization, user }) => `organization: "${organization}", user: "${user}", roles: []`), undefined, { ...inOrganization, kinds: ["session", "token"] });
 
   operation("apiKeys", "api_key:read", "api_key:read", ({ user }) => `{ apiKeys(user: "${user}") { id ip } }`, undefined, { ...onKeys, on: everywhere, seen: ["user:read"] });
   operation("createApiKey", "api_key:create", "api_key:create", change("createApiKey", () => `name: "${name()}"`), undefined, { kinds: ["session", "token"] });
@@ -150,6 +162,75 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("inboxEvents", "signed in", "inbox_notification:read", undefined, fixed("HEAD", "/notifications/inbox/watch"));
   operation("markInboxNotification", "inbox_notification:*", "inbox_notification:update/inbox_notification:read inbox_notification:update", change("markInboxNotification", ({ note }) => `id: "${note}", isRead: true`), api("PUT", ({ note }) => `/notifications/inbox/${note}/read-status`, { is_read: true }), secret);
   operation("markAllInboxNotificationsRead", "signed in", "inbox_notification:update", "mutation { markAllInboxNotificationsRead { __typename } }", fixed("PUT", "/notifications/inbox/mark-all-as-read"));
+
+  const onBusy = { on: everywhere, own: "otuam", seen: ["workspace:read"] };
+  const busy = { ...onBusy, outcome: "CONFLICT" };
+  operation("workspace", "workspace:read", "workspace:read", ({ busyWorkspace }) => `{ workspace(id: "${busyWorkspace}") { name status } }`, undefined, onBusy);
+  operation("workspaceByName", "signed in", "workspace:read", `{ workspaceByName(owner: "me", name: "unknown") { id } }`, undefined, { outcome: "NOT_FOUND" });
+  operation("workspaces", "signed in", "workspace:read", "{ workspaces(first: 1) { nodes { id } } }");
+  operation("workspaceBuild", "signed in", "workspace:read", `{ workspaceBuild(id: "${newId()}") { id } }`, undefined, { outcome: "NOT_FOUND" });
+  operation("workspaceBuildUpdated", "signed in", "workspace:read", `subscription { workspaceBuildUpdated(workspaceId: "${newId()}") { id } }`, undefined, { outcome: "BAD_USER_INPUT" });
+  operation("createWorkspace", "signed in", "template:use workspace:create", change("createWorkspace", () => `templateId: "${newId()}", name: "x"`), undefined, { outcome: "NOT_FOUND" });
+  operation("startWorkspace", "workspace:start", "workspace:start", change("startWorkspace", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`), undefined, busy);
+  operation("stopWorkspace", "workspace:stop", "workspace:stop", change("stopWorkspace", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`), undefined, busy);
+  operation("deleteWorkspace", "workspace:delete", "workspace:delete", change("deleteWorkspace", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`), undefined, busy);
+  operation("updateWorkspace", "workspace:update", "workspace:update", change("updateWorkspace", ({ busyWorkspace }) => `workspace: "${busyWorkspace}", ttlSeconds: 60`), undefined, onBusy);
+  operation("extendWorkspaceDeadline", "workspace:update", "workspace:update", change("extendWorkspaceDeadline", ({ busyWorkspace }) => `workspace: "${busyWorkspace}", deadline: "2030-01-01T00:00:00Z"`), undefined, busy);
+  operation("activateWorkspace", "workspace:update", "workspace:update", change("activateWorkspace", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`), undefined, onBusy);
+  operation("updateWorkspaceAcl", "workspace:share", "workspace:share", change("updateWorkspaceAcl", ({ busyWorkspace }) => `workspace: "${busyWorkspace}"`), undefined, { ...onBusy, on: others, outcome: "FORBIDDEN" });
+  operation("setWorkspaceSecretInjection", "workspace:share", "user_secret:update", change("setWorkspaceSecretInjection", ({ busyWorkspace }) => `workspaceId: "${busyWorkspace}", enabled: true`), undefined, { ...onBusy, on: others, outcome: "FORBIDDEN" });
+
+  const content = `{ schema: "steward.template/1", provisioner: "echo" }`;
+  operation("template", "template:read", "template:read", ({ template }) => `{ template(id: "${template}") { id createdAt } }`, undefined, onTemplate);
+  operation("templateByName", "organization:read", "template:read", ({ organization }) => `{ templateByName(organization: "${organization}", name: "unknown") { id } }`, undefined, { ...inOrganization, outcome: "NOT_FOUND" });
+  operation("templates", "signed in", "template:read", "{ templates(first: 1) { nodes { id } } }");
+  operation("templateVersion", "template:read", "template:read", ({ templateVersion }) => `{ templateVersion(id: "${templateVersion}") { id isImported } }`, undefined, onTemplate);
+  operation("createTemplate", "template:create", "template:create", change("createTemplate", ({ organization }) => `organization: "${organization}", name: "${name()}", document: ${content}`), undefined, inOrganization);
+  operation("updateTemplate", "template:update", "template:update", change("updateTemplate", ({ template }) => `templateId: "${template}", description: "x"`), undefined, onTemplate);
+  operation("deleteTemplate", "template:delete", "template:delete", change("deleteTemplate", ({ template }) => `templateId: "${template}"`), undefined, onTemplate);
+  operation("createTemplateVersion", "template:update", "template:update", change("createTemplateVersion", ({ template }) => `templateId: "${template}", document: ${content}`), undefined, onTemplate);
+  operation("setActiveTemplateVersion", "template:update", "template:update", change("setActiveTemplateVersion", ({ templateVersion }) => `templateVersionId: "${templateVersion}"`), undefined, onTemplate);
+  operation("archiveTemplateVersion", "template:update", "template:update", change("archiveTemplateVersion", ({ templateVersion }) => `templateVersionId: "${templateVersion}"`), undefined, { ...onTemplate, outcome: "CONFLICT" });
+  operation("dryRunTemplateVersion", "template:update", "template:update", change("dryRunTemplateVersion", ({ templateVersion }) => `templateVersionId: "${templateVersion}"`), undefined, onTemplate);
+  operation("templateAcl", "template:update", "template:update/group:read template:update", ({ template }) => `{ templateAcl(templateId: "${template}") { users { role } } }`, api("GET", ({ template }) => `/templates/${template}/acl`), onTemplate);
+  operation("templateAclAvailable", "template:update", "template:update/group:read template:update user:read", ({ template }) => `{ templateAclAvailable(templateId: "${template}") { groups { id } } }`, api("GET", ({ template }) => `/templates/${template}/acl/available`), onTemplate);
+  operation("updateTemplateAcl", "template:update", "template:update", change("updateTemplateAcl", ({ template }) => `templateId: "${template}"`), api("PATCH", ({ template }) => `/templates/${template}/acl`, {}), onTemplate);
+  operation("invalidateTemplatePresets", "template:update", "template:update", change("invalidateTemplatePresets", ({ template }) => `templateId: "${template}"`), api("POST", ({ template }) => `/templates/${template}/prebuilds/invalidate`), onTemplate);
+
+  const ofAgent = { kinds: ["agent"] };
+  operation("workspaceAgent", "workspace_agent:read", "workspace:read", ({ agent }) => `{ workspaceAgent(id: "${agent}") { status } }`, undefined, onWorkspace());
+  operation("workspaceAgentLogAppended", "signed in", "workspace:read", ({ agent }) => `subscription { workspaceAgentLogAppended(agentId: "${agent}") { output } }`, undefined, { outcome: "BAD_USER_INPUT" });
+  operation("externalAgentCredentials", "workspace_agent:read_credentials", "workspace:*", ({ workspace }) => `{ externalAgentCredentials(workspaceId: "${workspace}", agentName: "main") { command } }`, api("GET", ({ workspace }) => `/workspaces/${workspace}/external-agent/main/credentials`), { ...onWorkspace(), outcome: "CONFLICT" });
+  operation("agentManifest", "signed in", "", "{ agentManifest { agentId } }", undefined, { ...ofAgent, refusal: "UNAUTHENTICATED" });
+  operation("agentHeartbeat", "signed in", "", "mutation { agentHeartbeat { shutdown } }", undefined, ofAgent);
+  operation("disconnectAgent", "signed in", "", "mutation { disconnectAgent { agent { status } } }", undefined, ofAgent);
+  operation("uploadTaskLogSnapshot", "signed in", "", change("uploadTaskLogSnapshot", () => `taskId: "${newId()}", format: "agentapi", content: {}`), fixed("POST", `/workspaceagents/me/tasks/${newId()}/log-snapshot?format=agentapi`, {}), { ...ofAgent, refusal: "UNAUTHENTICATED", outcome: "NOT_FOUND" });
+
+  const unknown = newId();
+  const noTask = { outcome: "NOT_FOUND" };
+  const onTask = (path: string) => fixed("POST", `/tasks/me/${unknown}/${path}`, path === "send" ? { input: "x" } : undefined);
+  operation("task", "signed in", "task:read", `{ task(task: "${unknown}") { id name status } }`, fixed("GET", `/tasks/me/${unknown}`), noTask);
+  operation("task with its logs", "signed in", "task:read", `{ task(task: "${unknown}") { logs { snapshot } } }`, fixed("GET", `/tasks/me/${unknown}/logs`), noTask);
+  operation("tasks", "signed in", "task:read", "{ tasks(first: 1) { nodes { id } } }", fixed("GET", "/tasks?limit=1"));
+  operation("createTask", "signed in", "task:create template:use/task:create task:read template:use", change("createTask", () => `user: "${unknown}", templateVersionId: "${unknown}"`), fixed("POST", `/tasks/${unknown}`, { template_version_id: unknown }), noTask);
+  operation("deleteTask", "signed in", "task:delete", change("deleteTask", () => `task: "${unknown}"`), fixed("DELETE", `/tasks/me/${unknown}`), noTask);
+  operation("updateTaskInput", "signed in", "task:update", change("updateTaskInput", () => `task: "${unknown}", input: "x"`), fixed("PATCH", `/tasks/me/${unknown}/input`, { input: "x" }), noTask);
+  operation("pauseTask", "signed in", "workspace:stop/provisioner_job:read workspace:read workspace:stop", change("pauseTask", () => `task: "${unknown}"`), onTask("pause"), noTask);
+  operation("resumeTask", "signed in", "workspace:start/provisioner_job:read workspace:read workspace:start", change("resumeTask", () => `task: "${unknown}"`), onTask("resume"), noTask);
+  operation("sendTaskInput", "signed in", "workspace:application_connect", change("sendTaskInput", () => `task: "${unknown}", input: "x"`), onTask("send"), noTask);
+  operation("cancelTaskInput", "signed in", "task:update", change("cancelTaskInput", () => `id: "${unknown}"`), undefined, noTask);
+  operation("taskChanged", "signed in", "task:read", `subscription { taskChanged(id: "${unknown}") { id } }`, undefined, { outcome: "BAD_USER_INPUT" });
+  operation("taskMessages", "signed in", "task:read workspace:application_connect", `subscription { taskMessages(id: "${unknown}") { id } }`, undefined, { outcome: "BAD_USER_INPUT" });
+
+  operation("reportAgentStartup", "signed in", "", change("reportAgentStartup", () => `version: "1", expandedDirectory: "/"`), undefined, ofAgent);
+  operation("reportAgentLifecycle", "signed in", "", change("reportAgentLifecycle", () => "state: STARTING"), undefined, ofAgent);
+  operation("reportAgentResources", "signed in", "", change("reportAgentResources", () => "memoryUsedBytes: 1"), undefined, ofAgent);
+  operation("reportAppHealth", "signed in", "", change("reportAppHealth", () => "apps: []"), undefined, ofAgent);
+  operation("reportAppStatus", "signed in", "", change("reportAppStatus", () => `appSlug: "x", state: IDLE, message: ""`), undefined, { ...ofAgent, outcome: "BAD_USER_INPUT" });
+  operation("reportScriptResult", "signed in", "", change("reportScriptResult", () => `scriptId: "${newId()}", exitCode: 0, status: OK`), undefined, { ...ofAgent, outcome: "BAD_USER_INPUT" });
+  operation("appendAgentLogs", "signed in", "", change("appendAgentLogs", () => "logs: []"), undefined, ofAgent);
+  operation("agentEventReceived", "signed in", "", "subscription { agentEventReceived { shutdown } }", undefined, { ...ofAgent, outcome: "BAD_USER_INPUT" });
+
   operation("sendCustomNotification", "signed in", "notification_template:*", change("sendCustomNotification", () => `content: { title: "x" }`), fixed("POST", "/notifications/custom", { content: { title: "x" } }));
 
   const template = "c425f63e-716a-4bf4-ae24-78348f706c3f";
@@ -164,6 +245,11 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("notificationMessages", "notification_message:read", "notification_template:read", "{ notificationMessages(first: 1) { nodes { state } } }");
   operation("notificationMessage", "notification_message:read", "notification_template:read", `{ notificationMessage(id: "${newId()}") { state } }`, undefined, { outcome: "NOT_FOUND" });
   operation("sendTestNotification", "notification_message:create for a test", "notification_template:*", "mutation { sendTestNotification { messageIds } }", fixed("POST", "/notifications/test"));
+  operation("notificationTransports", "deployment_config:update", "deployment_config:update", "{ notificationTransports { webhook { url } } }");
+  operation("updateNotificationTransports", "deployment_config:update", "deployment_config:update", change("updateNotificationTransports", () => "smtp: {}"));
+  operation("reportAgentResourceAlert", "signed in", "", change("reportAgentResourceAlert", () => "resource: MEMORY, threshold: 90"), undefined, { kinds: ["agent"] });
+  operation("notificationUnsubscription", "signed in", "", `{ notificationUnsubscription(token: "x") { templateName } }`, undefined, { ...open, outcome: "NOT_FOUND" });
+  operation("unsubscribeFromNotification", "signed in", "", change("unsubscribeFromNotification", () => `token: "x"`), undefined, { ...open, outcome: "NOT_FOUND" });
   for (const verb of ["retryNotificationMessages", "discardNotificationMessages"]) operation(verb, "notification_message:update", "notification_template:update", change(verb, () => "ids: []"));
   const atUnknown = { outcome: "NOT_FOUND" };
   operation("externalAuthProviders", "signed in", "external_auth_link:read", "{ externalAuthProviders { id } }");
@@ -257,6 +343,24 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("applicationTarget", "signed in", "", `{ applicationTarget(owner: "x", workspace: "x", agent: "x", slug: "x") { allowed } }`, undefined, proxy);
   operation("recordConnections", "signed in", "", change("recordConnections", () => "events: []"), undefined, { kinds: ["agent", "proxy"] });
 
+  const keysPath = ({ organization }: Place) => `/organizations/${organization}/provisionerkeys`;
+  operation("provisionerKeys", "provisioner_key:read", "provisioner_key:read", ({ organization }) => `{ provisionerKeys(organization: "${organization}") { id tags } }`, api("GET", keysPath), inOrganization);
+  operation("provisionerKeyDaemons", "provisioner_key:read", "provisioner_daemon:read provisioner_key:read", ({ organization }) => `{ provisionerKeyDaemons(organization: "${organization}") { key { tags } daemons { status } } }`, api("GET", (place) => `${keysPath(place)}/daemons`), inOrganization);
+  operation("createProvisionerKey", "provisioner_key:create", "provisioner_key:create", change("createProvisionerKey", ({ organization }) => `organization: "${organization}"`), api("POST", keysPath), inOrganization);
+  operation("deleteProvisionerKey", "provisioner_key:delete", "provisioner_key:delete", change("deleteProvisionerKey", ({ organization }) => `organization: "${organization}", name: "unknown"`), api("DELETE", (place) => `${keysPath(place)}/unknown`), { ...inOrganization, outcome: "NOT_FOUND" });
+  operation("provisionerDaemons", "provisioner_daemon:read", "provisioner_daemon:read", ({ organization }) => `{ provisionerDaemons(organization: "${organization}") { id status } }`, undefined, inOrganization);
+  operation("deleteProvisionerDaemon", "signed in", "provisioner_key:delete", change("deleteProvisionerDaemon", () => `id: "${newId()}"`), undefined, atUnknown);
+  operation("provisionerJob", "signed in", "provisioner_job:read", `{ provisionerJob(id: "${newId()}") { status } }`, undefined, atUnknown);
+  operation("provisionerJobs", "organization:read", "provisioner_job:read", ({ organization }) => `{ provisionerJobs(organization: "${organization}") { nodes { status } } }`, undefined, inOrganization);
+  operation("cancelProvisionerJob", "signed in", "provisioner_job:update", change("cancelProvisionerJob", () => `job: "${newId()}"`), undefined, atUnknown);
+  operation("provisionerJobLogAppended", "signed in", "provisioner_job:read", `subscription { provisionerJobLogAppended(jobId: "${newId()}") { output } }`, undefined, { outcome: "BAD_USER_INPUT" });
+  const daemon = { kinds: ["provisioner"] };
+  const leased = () => `jobId: "${newId()}", lease: "x"`;
+  operation("provisionerWorkReceived", "signed in", "", "subscription { provisionerWorkReceived(slots: 1) { __typename } }", undefined, daemon);
+  for (const verb of ["acceptProvisionerJob", "updateProvisionerJob", "completeProvisionerJob"]) operation(verb, "signed in", "", change(verb, leased), undefined, daemon);
+  operation("failProvisionerJob", "signed in", "", change("failProvisionerJob", () => `${leased()}, error: "x"`), undefined, daemon);
+  operation("reportProvisionerResources", "signed in", "", change("reportProvisionerResources", () => `${leased()}, resources: []`), undefined, daemon);
+
   operation("authScopes", "signed in", "", "{ authScopes { external } }", fixed("GET", "/auth/scopes"), open);
   operation("serverInfo", "signed in", "", "{ serverInfo { version } }", undefined, open);
   operation("oauth2ServerMetadata", "signed in", "", "{ oauth2ServerMetadata { issuer } }", exactly("GET", "/.well-known/oauth-authorization-server"), open);
@@ -289,6 +393,7 @@ const codes: Record<number, string> = {
   401: "UNAUTHENTICATED",
   403: "FORBIDDEN",
   404: "NOT_FOUND",
+  409: "CONFLICT",
 };
 
 export type Headers = Record<string, string>;

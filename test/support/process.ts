@@ -52,7 +52,8 @@ export async function command(settings: NodeJS.ProcessEnv, ...words: string[]) {
 export const spawnCommand = (settings: NodeJS.ProcessEnv, ...words: string[]): Program =>
   spawnProgram("dist/cli/main.js", words, settings);
 
-function spawnProgram(
+/** Starts a compiled program. */
+export function spawnProgram(
   script: string,
   words: string[],
   settings: NodeJS.ProcessEnv,

@@ -1,7 +1,8 @@
 // A user with given roles in a small organization of their own, inserted directly into the tables: hundreds of them
 // cost no password hashing, and stages do not affect each other.
 import { newId } from "../../src/domain/kernel/ids.js";
-import { newToken, randomText } from "../../src/domain/tokens/text.js";
+import { hashSecret, newToken, randomText } from "../../src/domain/tokens/text.js";
+import { insertAgent, insertWorkspace } from "./workspaces.js";
 import type { Client, World } from "./world.js";
 
 /** Ids of the objects on a stage. */
@@ -28,6 +29,17 @@ export interface Stage {
   appSecret: string;
   grant: string;
   ownGrant: string;
+  /** A template without an access list, and its active version. */
+  template: string;
+  templateVersion: string;
+  /** Workspaces of the victim and of the actor, each with an external agent called `main`, from `startWorkspaces` on. */
+  workspace: string;
+  ownWorkspace: string;
+  agent: string;
+  ownAgent: string;
+  /** Workspaces of the service account and of the actor, each with a build that has not ended. */
+  busyWorkspace: string;
+  ownBusyWorkspace: string;
 }
 
 export interface Part {
@@ -60,6 +72,14 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
     appSecret: newId(),
     grant: newId(),
     ownGrant: newId(),
+    template: newId(),
+    templateVersion: newId(),
+    workspace: newId(),
+    ownWorkspace: newId(),
+    agent: newId(),
+    ownAgent: newId(),
+    busyWorkspace: newId(),
+    ownBusyWorkspace: newId(),
   };
   const session = newToken("session");
   const { actor, organization, victim, holder, newcomer, bot, group, team } = stage;
@@ -190,6 +210,7 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
         request_id: "stage",
       },
     ],
+    ...rowsTogether(templateOf(stage), workspacesOf(stage)),
     connection_logs: [
       {
         id: newId(),
@@ -207,6 +228,109 @@ export async function enter(w: World, part: Part): Promise<{ client: Client; sta
   });
   return { client: w.as({ token: session.text }), stage };
 }
+
+const started = new WeakMap<Stage, Promise<void>>();
+
+/** Starts the workspaces of a stage, once: what owns workspaces cannot be deleted. */
+export function startWorkspaces(w: World, stage: Stage): Promise<void> {
+  const starting = started.get(stage) ?? insertWorkspaces(w, stage);
+  started.set(stage, starting);
+  return starting;
+}
+
+/** Inserts workspaces with agents, whose tokens cannot be decrypted. */
+async function insertWorkspaces({ app }: World, stage: Stage): Promise<void> {
+  const { pool } = app.services.database;
+  const { victim, actor, workspace, ownWorkspace, agent, ownAgent, templateVersion } = stage;
+  await Promise.all([
+    insertWorkspace(pool, workspace, victim, nameOf(workspace), templateVersion),
+    insertWorkspace(pool, ownWorkspace, actor, nameOf(ownWorkspace), templateVersion),
+  ]);
+  await Promise.all([
+    insertAgent(pool, agent, workspace, "main", hashSecret(agent)),
+    insertAgent(pool, ownAgent, ownWorkspace, "main", hashSecret(ownAgent)),
+  ]);
+  await pool.query(
+    `update workspace_agents set is_external = true, token_ciphertext = '', token_nonce = '', token_key_id = 'test'
+     where id in ($1, $2)`,
+    [agent, ownAgent],
+  );
+}
+
+/** The rows of the template. */
+function templateOf({ organization: organization_id, bot: creator_id, template, templateVersion }: Stage) {
+  const [document_id, job_id, created_at] = [newId(), newId(), "now"];
+  const times = { created_at, updated_at: "now" };
+  const ofOrganization = { organization_id, created_at };
+  const provisioner = "echo";
+  const lists = { variables: [], parameters: [], presets: [], resources: [] };
+  const content = { schema: "steward.template/1", provisioner, tags: {}, ...lists };
+  return {
+    template_documents: [
+      { id: document_id, ...ofOrganization, sha256: `\\x${document_id.replaceAll("-", "")}`, content },
+    ],
+    templates: [
+      {
+        ...times,
+        id: template,
+        organization_id,
+        name: nameOf(template),
+        creator_id,
+        active_version_id: templateVersion,
+      },
+    ],
+    template_versions: [
+      {
+        ...times,
+        id: templateVersion,
+        template_id: template,
+        name: "v1",
+        document_id,
+        creator_id,
+        job_id,
+        is_imported: true,
+      },
+    ],
+    provisioner_jobs: [
+      {
+        ...ofOrganization,
+        id: job_id,
+        type: "template_version_import",
+        status: "succeeded",
+        provisioner,
+        tags: {},
+        initiator_id: creator_id,
+        document_id,
+        version_id: templateVersion,
+      },
+    ],
+  };
+}
+
+/** The rows of the workspaces, and of a template of theirs. */
+function workspacesOf(stage: Stage): Record<string, object[]> {
+  const { organization: organization_id, actor, bot, busyWorkspace, ownBusyWorkspace } = stage;
+  const template = newId();
+  const row = (id: string, owner_id: string) => ({
+    id,
+    created_at: "now",
+    updated_at: "now",
+    organization_id,
+    owner_id,
+    name: nameOf(id),
+    template_id: template,
+    latest_build_id: newId(),
+  });
+  return {
+    ...templateOf({ ...stage, template, templateVersion: newId() }),
+    workspaces: [row(busyWorkspace, bot), row(ownBusyWorkspace, actor)],
+  };
+}
+
+const rowsTogether = (...parts: Array<Record<string, object[]>>): Record<string, object[]> => {
+  const tables = new Set(parts.flatMap((part) => Object.keys(part)));
+  return Object.fromEntries(Array.from(tables, (table) => [table, parts.flatMap((part) => part[table] ?? [])]));
+};
 
 /** A unique name, from the random end of the id. */
 const nameOf = (id: string) => `n${id.slice(-12)}${id.slice(-17, -13)}`;

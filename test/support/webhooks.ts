@@ -14,13 +14,19 @@ export interface Received {
   body: any;
 }
 
+/** A response with headers. */
+interface Custom {
+  status: number;
+  headers: Record<string, string>;
+}
+
 export class Receiver {
   readonly requests: Received[] = [];
-  /** Decides about the status of the response to the nth request, from 1. */
-  respond: (count: number) => number | { status: number; headers: Record<string, string> } | "hang" = () => 204;
+  /** Decides about the status of the response to the nth request, from 1, and to its body. */
+  respond: (count: number, body: { title: string }) => number | Custom | "hang" = () => 204;
   /** Milliseconds before each response. */
   delay = 0;
-  readonly secret = `whsec_${Buffer.alloc(32, "receiver").toString("base64")}`;
+  secret = `whsec_${Buffer.alloc(32, "receiver").toString("base64")}`;
 
   private constructor(private readonly server: Server) {}
 
@@ -30,8 +36,10 @@ export class Receiver {
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
         const text = Buffer.concat(chunks).toString();
-        const body: unknown = new Webhook(receiver.secret).verify(text, request.headers as Record<string, string>);
-        const answer = receiver.respond(receiver.requests.length + 1);
+        const body = new Webhook(receiver.secret).verify(text, request.headers as Record<string, string>) as {
+          title: string;
+        };
+        const answer = receiver.respond(receiver.requests.length + 1, body);
         const { status, headers } = typeof answer === "object" ? answer : { status: answer, headers: {} };
         const id = request.headers["webhook-id"] as string;
         receiver.requests.push({ id, body, status: status === "hang" ? 0 : status });

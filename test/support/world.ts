@@ -5,10 +5,11 @@ import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { ownerPassword, startServer } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { statementsOf } from "./statements.js";
+import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
 
 // Tests look into responses of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
-type Anything = any;
+export type Anything = any;
 
 export interface Answer {
   status: number;
@@ -98,6 +99,8 @@ export class World {
   readonly nobody: Client;
   readonly defaultOrganization: string;
   #made = 0;
+  /** The template version of inserted workspaces, by organization. */
+  readonly #versions: Record<string, Promise<string>> = {};
 
   constructor(
     readonly app: App,
@@ -182,22 +185,16 @@ export class World {
     { name = `box-${++this.#made}`, organization = this.defaultOrganization } = {},
   ): Promise<{ id: string; name: string; agent: Agent }> => {
     const id = newId();
-    await this.app.services.database.pool.query(
-      `insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name)
-       values ($1, now(), now(), $2, $3, $4)`,
-      [id, organization, owner.id, name],
-    );
+    const { pool } = this.app.services.database;
+    const version = await (this.#versions[organization] ??= insertTemplate(pool, organization, this.owner.id));
+    await insertWorkspace(pool, id, owner.id, name, version);
     return { id, name, agent: await this.agent({ id }) };
   };
 
   /** Adds an agent to a workspace. */
   agent = async (workspace: { id: string }, name = "main"): Promise<Agent> => {
     const [id, secret] = [newId(), randomText(43)];
-    await this.app.services.database.pool.query(
-      `insert into workspace_agents (id, created_at, updated_at, workspace_id, name, token_hash)
-       values ($1, now(), now(), $2, $3, $4)`,
-      [id, workspace.id, name, hashSecret(secret)],
-    );
+    await insertAgent(this.app.services.database.pool, id, workspace.id, name, hashSecret(secret));
     return { id, name, token: `stwa_${secret}` };
   };
 

@@ -1,0 +1,321 @@
+// Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
+import { expect } from "chai";
+import { jobReaper } from "../src/domain/provisioners/reaper.js";
+import {
+  type Assigned,
+  carryOut,
+  type Daemon,
+  newKey,
+  queueImport,
+  type Refused,
+  resources,
+  serve,
+} from "./support/provisioners.js";
+import { eventually } from "./support/watchers.js";
+import { world } from "./support/world.js";
+
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail("It succeeded."),
+    (error: Error) => error as Refused,
+  );
+
+const line = (sequence: number, output = `line ${sequence}`) => ({
+  sequence,
+  createdAt: "2026-11-01T10:00:00Z",
+  level: "INFO",
+  source: "PROVISIONER",
+  stage: "make",
+  output,
+});
+
+describe("leases of provisioner jobs", () => {
+  const w = world({ STEWARD_BUILTIN_DAEMON: "false" });
+  let key: string;
+  let daemon: Daemon;
+  const sql = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
+  const stateOf = async (id: string) =>
+    (
+      await w()
+        .as(w().owner)
+        .graphql(
+          `query($id: UUID!) { provisionerJob(id: $id) { status error errorCode canceledAt workerId logsOverflowed
+             logs { totalCount nodes { sequence output level } } } }`,
+          { id },
+        )
+    ).provisionerJob;
+  const cancel = (job: string) =>
+    w()
+      .as(w().owner)
+      .graphql(`mutation($job: String!) { cancelProvisionerJob(input: { job: $job }) { provisionerJob { status } } }`, {
+        job,
+      });
+  const reap = () => jobReaper.run(w().app.services);
+
+  before(async () => {
+    key = await newKey(w());
+  });
+  beforeEach(async () => {
+    daemon = (await serve(w().app, { key })).work(4);
+  });
+  afterEach(async () => {
+    await daemon.leave();
+    await sql("update provisioner_jobs set status = 'failed', completed_at = now() where completed_at is null");
+  });
+
+  const running = async (): Promise<Assigned> => {
+    await queueImport(w());
+    const job = await daemon.job();
+    await daemon.call("acceptProvisionerJob", job);
+    return job;
+  };
+
+  it("give repeated calls of accept, complete, and fail the same result", async () => {
+    const job = await running();
+    await daemon.call("acceptProvisionerJob", job);
+    await daemon.call("reportProvisionerResources", job, { resources });
+    const again = await daemon.call("reportProvisionerResources", job, { resources });
+    expect(again.dailyCost).to.equal(3);
+    expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
+    expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
+    const late = await refusal(daemon.call("failProvisionerJob", job, { error: "no" }));
+    expect(late.reason).to.equal("LEASE_LOST");
+
+    await queueImport(w());
+    const second = await daemon.job(1);
+    await daemon.call("acceptProvisionerJob", second);
+    expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
+    expect(await daemon.call("failProvisionerJob", second, { error: "broken" })).to.deep.equal({ status: "FAILED" });
+    expect(await stateOf(second.jobId)).to.include({ status: "FAILED", error: "broken" });
+    const { rows } = await sql(
+      "select diff from audit_events where resource_type = 'provisioner_job' and resource_id = $1 and actor_kind = 'provisioner'",
+      second.jobId,
+    );
+    expect(rows).to.deep.equal([
+      { diff: { status: { old: "running", new: "failed" }, error: { old: "", new: "broken" } } },
+    ]);
+  });
+
+  it("are rejected with another token, by another daemon, and before the job is accepted", async () => {
+    await queueImport(w());
+    const job = await daemon.job();
+    const early = await refusal(daemon.call("completeProvisionerJob", job));
+    expect(early).to.include({ code: "CONFLICT", reason: "LEASE_LOST" });
+    const forged = await refusal(daemon.call("acceptProvisionerJob", { ...job, lease: "x" }));
+    expect(forged.reason).to.equal("LEASE_LOST");
+    const other = await serve(w().app, { key });
+    expect((await refusal(other.call("acceptProvisionerJob", job))).reason).to.equal("LEASE_LOST");
+    await other.leave();
+    await carryOut(daemon, job);
+  });
+
+  it("require the report of the resources, of the document and no others", async () => {
+    const job = await running();
+    const unreported = await refusal(daemon.call("completeProvisionerJob", job));
+    expect(unreported.code).to.equal("CONFLICT");
+    expect(unreported.reason).to.equal(undefined);
+    const faulty = await refusal(
+      daemon.call("reportProvisionerResources", job, { resources: [{ ...resources[0], daily_cost: 9 }] }),
+    );
+    expect(faulty.code).to.equal("BAD_USER_INPUT");
+    const stateful = await refusal(
+      daemon
+        .call("reportProvisionerResources", job, { resources })
+        .then(() => daemon.call("completeProvisionerJob", job, { state: { a: 1 } })),
+    );
+    expect(stateful.errors[0]!.extensions!.validations[0].field).to.equal("input.state");
+    expect(await stateOf(job.jobId)).to.include({ status: "RUNNING" });
+    await daemon.call("completeProvisionerJob", job);
+  });
+
+  it("carry logs, each line once, up to 1 MiB", async () => {
+    const job = await running();
+    const first = await daemon.call("updateProvisionerJob", job, { logs: [line(1), line(2)] });
+    expect(first).to.include({ cancelRequested: false, logsOverflowed: false });
+    await daemon.call("updateProvisionerJob", job, { logs: [line(2, "again"), line(3)] });
+    const { logs } = await stateOf(job.jobId);
+    expect(logs.nodes.map(({ output }: { output: string }) => output)).to.deep.equal(["line 1", "line 2", "line 3"]);
+    const faulty = await refusal(
+      daemon.call("updateProvisionerJob", job, { logs: [line(0), line(4, "x".repeat(4097))] }),
+    );
+    expect(faulty.errors[0]!.extensions!.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "input.logs[0].sequence",
+      "input.logs[1].output",
+    ]);
+    const long = (count: number, from: number) =>
+      Array.from({ length: count }, (_, n) => line(from + n, "x".repeat(4096)));
+    for (const from of [100, 200]) {
+      const { logsOverflowed } = await daemon.call("updateProvisionerJob", job, { logs: long(100, from) });
+      expect(logsOverflowed).to.equal(false);
+    }
+    const last = await daemon.call("updateProvisionerJob", job, { logs: long(100, 300) });
+    expect(last.logsOverflowed).to.equal(true);
+    const full = await stateOf(job.jobId);
+    expect(full.logsOverflowed).to.equal(true);
+    expect(full.logs.totalCount).to.equal(3 + 255);
+    await daemon.call("updateProvisionerJob", job, { logs: [line(1000)] });
+    expect((await stateOf(job.jobId)).logs.totalCount).to.equal(3 + 255);
+  });
+
+  it("of a job that was never accepted end after 15 seconds: another daemon gets it", async () => {
+    const id = await queueImport(w());
+    const job = await daemon.job();
+    expect(Date.parse(job.expiresAt) - Date.now()).to.be.within(1, 15_000);
+    const other = (await serve(w().app, { key })).work();
+    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", id);
+    await reap();
+    expect((await other.job()).jobId).to.equal(id);
+    expect((await refusal(daemon.call("acceptProvisionerJob", job))).reason).to.equal("LEASE_LOST");
+    await carryOut(other, await other.job());
+    expect(daemon.assigned).to.have.length(1);
+    await other.leave();
+  });
+
+  it("of a job that was never accepted end, and the same daemon gets it again if there is no other", async () => {
+    const id = await queueImport(w());
+    await daemon.job();
+    await sql(
+      `update provisioner_daemons d set last_seen_at = now() - interval '2 minutes'
+       from provisioner_jobs j where j.id = $1 and d.id <> j.worker_id`,
+      id,
+    );
+    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", id);
+    await reap();
+    const again = await daemon.job(1);
+    expect(again.jobId).to.equal(id);
+    await carryOut(daemon, again);
+  });
+
+  it("that are not renewed end the job, and a late completion is rejected", async () => {
+    const job = await running();
+    await daemon.call("reportProvisionerResources", job, { resources });
+    await sql("update provisioner_jobs set lease_expires_at = now() where id = $1", job.jobId);
+    expect((await refusal(daemon.call("completeProvisionerJob", job))).reason).to.equal("LEASE_LOST");
+    await reap();
+    expect((await refusal(daemon.call("completeProvisionerJob", job))).reason).to.equal("LEASE_LOST");
+    expect((await refusal(daemon.call("failProvisionerJob", job, { error: "x" }))).reason).to.equal("LEASE_LOST");
+    const { status, error, logs } = await stateOf(job.jobId);
+    expect({ status, error }).to.deep.equal({ status: "FAILED", error: "The provisioner daemon stopped reporting." });
+    expect(logs.nodes.at(-1)).to.deep.equal({ sequence: 1, output: error, level: "ERROR" });
+  });
+
+  it("belong to the daemon: one that connects again by its name completes its job", async () => {
+    const query = "provisioner=echo&name=steady&";
+    await daemon.leave();
+    const first = (await serve(w().app, { key, query })).work();
+    await queueImport(w());
+    const job = await first.job();
+    await first.call("acceptProvisionerJob", job);
+    await first.leave();
+    const second = (await serve(w().app, { key, query })).work();
+    await second.call("reportProvisionerResources", job, { resources });
+    expect(await second.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
+    await second.leave();
+  });
+
+  it("are renewed by the messages and pongs of the daemon", async () => {
+    const job = await running();
+    const expiry = async () =>
+      (await sql("select lease_expires_at as at from provisioner_jobs where id = $1", job.jobId)).rows[0].at as string;
+    await sql("update provisioner_jobs set lease_expires_at = now() + interval '9 seconds' where id = $1", job.jobId);
+    const soon = await expiry();
+    await daemon.call("updateProvisionerJob", job);
+    expect(Date.parse(await expiry())).to.be.above(Date.parse(soon));
+    await sql("update provisioner_jobs set lease_expires_at = now() + interval '9 seconds' where id = $1", job.jobId);
+    const { id: organizationId } = (await w().as(w().owner).graphql("{ organizations { id } }")).organizations[0];
+    const { rows } = await sql("select id from provisioner_daemons where organization_id = $1", organizationId);
+    for (const { id } of rows) w().app.services.events.publish({ topic: "jobs", id: `d:${id}` });
+    await eventually(async () => (await expiry()) > soon, "the lease is renewed");
+  });
+
+  it("end with the cancellation of a job that waits", async () => {
+    await daemon.leave();
+    const id = await queueImport(w(), { tags: { never: "taken" } });
+    expect(await cancel(id)).to.deep.equal({ cancelProvisionerJob: { provisionerJob: { status: "CANCELED" } } });
+    const again = await w()
+      .as(w().owner)
+      .failure(`mutation($job: String!) { cancelProvisionerJob(input: { job: $job }) { __typename } }`, { job: id });
+    expect(again.code).to.equal("CONFLICT");
+  });
+
+  it("let a daemon stop a running job whose cancellation was requested, and only then", async () => {
+    const job = await running();
+    const early = await refusal(daemon.call("failProvisionerJob", job, { error: "stopped", canceled: true }));
+    expect(early.errors[0]!.extensions!.validations[0].field).to.equal("input.canceled");
+    expect(await cancel(job.jobId)).to.deep.equal({
+      cancelProvisionerJob: { provisionerJob: { status: "CANCELING" } },
+    });
+    await eventually(() => daemon.events.length === 2, "the daemon is told");
+    expect(daemon.events[1]).to.deep.equal({ __typename: "ProvisionerJobCancelRequested", jobId: job.jobId });
+    expect(await daemon.call("updateProvisionerJob", job)).to.include({ cancelRequested: true });
+    const ended = await daemon.call("failProvisionerJob", job, { error: "stopped", canceled: true });
+    expect(ended).to.deep.equal({ status: "CANCELED" });
+    expect((await stateOf(job.jobId)).status).to.equal("CANCELED");
+  });
+
+  it("let a job succeed whose cancellation was requested too late", async () => {
+    const job = await running();
+    await daemon.call("reportProvisionerResources", job, { resources });
+    await cancel(job.jobId);
+    expect(await daemon.call("completeProvisionerJob", job)).to.deep.equal({ status: "SUCCEEDED" });
+  });
+
+  it("end with the time limits of jobs", async () => {
+    const [waiting, long] = [await queueImport(w(), { tags: { no: "daemon" } }), await running()];
+    await sql("update provisioner_jobs set created_at = now() - interval '31 minutes' where id = $1", waiting);
+    await sql("update provisioner_jobs set started_at = now() - interval '3 hours' where id = $1", long.jobId);
+    await queueImport(w());
+    const canceled = await daemon.job(1);
+    await daemon.call("acceptProvisionerJob", canceled);
+    await cancel(canceled.jobId);
+    await sql("update provisioner_jobs set canceled_at = now() - interval '11 minutes' where id = $1", canceled.jobId);
+    await Promise.all([reap(), reap()]);
+    const states = await Promise.all([waiting, long.jobId, canceled.jobId].map(stateOf));
+    expect(states.map(({ status, error, logs }) => [status, error, logs.totalCount])).to.deep.equal([
+      ["FAILED", "No provisioner daemon accepted the job in time.", 1],
+      ["FAILED", "The job ran longer than the server allows.", 1],
+      ["CANCELED", "The provisioner daemon did not stop the job in time after its cancellation.", 1],
+    ]);
+  });
+
+  it("go to daemons by tags: all of the job's, and none for jobs without tags", async () => {
+    await daemon.leave();
+    const [tagged, more] = await Promise.all([newKey(w(), { a: "1" }), newKey(w(), { a: "1", b: "2" })]);
+    const plain = (await serve(w().app, { key })).work(4);
+    const b = (await serve(w().app, { key: more })).work(4);
+    const untagged = await queueImport(w());
+    const withTag = await queueImport(w(), { tags: { a: "1" } });
+    expect((await b.job()).jobId).to.equal(withTag);
+    expect((await plain.job()).jobId).to.equal(untagged);
+    await b.leave();
+    const a = (await serve(w().app, { key: tagged })).work(4);
+    const [untaggedNext, next, both] = [
+      await queueImport(w()),
+      await queueImport(w(), { tags: { a: "1" } }),
+      await queueImport(w(), { tags: { a: "1", b: "2" } }),
+    ];
+    expect((await a.job()).jobId).to.equal(next);
+    expect((await plain.job(1)).jobId).to.equal(untaggedNext);
+    expect([...a.assigned, ...plain.assigned].map(({ jobId }) => jobId)).to.not.include(both);
+    for (const each of [a, plain]) await each.leave();
+  });
+
+  it("of pinned jobs go to their daemon, jobs of people before prebuilds, and older ones first", async () => {
+    await daemon.leave();
+    const pinned = (await serve(w().app, { key, query: "provisioner=echo&name=pinned" })).work(1);
+    await eventually(() => pinned.closed === undefined, "open");
+    const { rows } = await sql("select id from provisioner_daemons where name = 'pinned'");
+    const jobs = [
+      await queueImport(w(), { priority: 1 }),
+      await queueImport(w(), { pinnedDaemonId: rows[0].id }),
+      await queueImport(w()),
+    ];
+    const first = await pinned.job();
+    expect(first.jobId).to.equal(jobs[0]);
+    const other = (await serve(w().app, { key })).work(4);
+    expect((await other.job()).jobId).to.equal(jobs[2]);
+    await carryOut(pinned, first);
+    expect((await pinned.job(1)).jobId).to.equal(jobs[1]);
+    for (const each of [pinned, other]) await each.leave();
+  });
+});

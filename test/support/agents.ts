@@ -1,0 +1,123 @@
+// Started workspaces with the agents of a document, and what speaks for an agent.
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { type CreatedAgent, createAgents } from "../../src/domain/agents/creation.js";
+import { systemActor } from "../../src/domain/kernel/actor.js";
+import { Context } from "../../src/domain/kernel/context.js";
+import { Problems } from "../../src/domain/kernel/errors.js";
+import { newId } from "../../src/domain/kernel/ids.js";
+import { parseDocument } from "../../src/domain/templates/documents.js";
+import { eventually } from "./watchers.js";
+import { insertTemplate, insertWorkspace } from "./workspaces.js";
+import type { Client, Person, World } from "./world.js";
+
+/** A workspace with running agents. */
+export interface Started {
+  id: string;
+  name: string;
+  buildId: string;
+  agents: CreatedAgent[];
+}
+
+/** Runs work of the server on its behalf, in a transaction. */
+export function asServer<Result>({ app }: World, work: (ctx: Context) => Promise<Result>): Promise<Result> {
+  const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+  return ctx.transactional(() => work(ctx));
+}
+
+/** Starts a workspace of a user. `agents` are as in documents. */
+export async function start(w: World, owner: Pick<Person, "id">, ...agents: object[]): Promise<Started> {
+  const { pool } = w.app.services.database;
+  const [id, name] = [newId(), `box-${newId().slice(-12)}`];
+  await insertWorkspace(pool, id, owner.id, name, await insertTemplate(pool, w.defaultOrganization, w.owner.id));
+  const { rows } = await pool.query<{ buildId: string; resourceId: string }>(
+    `select b.id as "buildId", r.id as "resourceId" from workspace_builds b
+     join workspace_resources r on r.job_id = b.job_id where b.workspace_id = $1`,
+    [id],
+  );
+  const { buildId, resourceId } = rows[0]!;
+  const resources = [{ id: resourceId, agents: documentOf(agents) }];
+  return {
+    id,
+    name,
+    buildId,
+    agents: await asServer(w, (ctx) => createAgents(ctx, { workspaceId: id, buildId, resources })),
+  };
+}
+
+/** The agents of a document, with defaults. Each is on Linux, unless it says otherwise. */
+function documentOf(agents: object[]) {
+  const problems = new Problems();
+  const declared = agents.map((agent, n) => ({ name: `agent-${n}`, os: "linux", arch: "amd64", ...agent }));
+  const document = {
+    schema: "steward.template/1",
+    provisioner: "echo",
+    resources: [{ name: "box", agents: declared }],
+  };
+  const parsed = parseDocument(document, problems);
+  problems.throwIfAny();
+  return parsed!.resources[0]!.agents;
+}
+
+/** Sets columns of a workspace, as its builds do, and tells its watchers. */
+export async function change(w: World, { id }: Pick<Started, "id">, columns: Record<string, unknown>): Promise<void> {
+  const names = Object.keys(columns);
+  const assigned = names.map((name, n) => `${name} = $${n + 2}`).join(", ");
+  await w.app.services.database.pool.query(`update workspaces set ${assigned} where id = $1`, [
+    id,
+    ...Object.values(columns),
+  ]);
+  w.app.services.events.publish({ topic: "builds", id });
+}
+
+/** Runs a mutation of an agent without a payload. */
+export const report = (agent: Client, name: string, input?: object): Promise<unknown> =>
+  input
+    ? agent.graphql(
+        `mutation($input: ${name[0]!.toUpperCase()}${name.slice(1)}Input!) { ${name}(input: $input) { __typename } }`,
+        { input },
+      )
+    : agent.graphql(`mutation { ${name} { __typename } }`);
+
+/** The events of a subscription, in order of arrival. */
+export interface Watch<Event> {
+  events: Event[];
+  /** Resolves once there are that many events. */
+  received(count: number): Promise<void>;
+  /** The close code of the socket. */
+  ended: Promise<number>;
+  close(): void;
+}
+
+/** Runs a subscription with one root field, with the token of the client. */
+export function watch<Event>(
+  w: World,
+  { token }: Client,
+  query: string,
+  variables?: Record<string, unknown>,
+): Watch<Event> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const client = createClient({
+    url: `${w.url.replace("http", "ws")}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { sessionToken: token },
+    retryAttempts: 0,
+    on: { closed: (event) => end((event as { code: number }).code) },
+  });
+  const events: Event[] = [];
+  let failure: unknown;
+  void (async () => {
+    for await (const { data, errors } of client.iterate<Record<string, Event>>({ query, variables })) {
+      if (errors) failure = errors;
+      if (data) events.push(...Object.values(data));
+    }
+  })().catch((error: unknown) => {
+    failure = error;
+  });
+  const received = (count: number) =>
+    eventually(() => {
+      if (failure !== undefined) throw new Error(`The subscription failed: ${JSON.stringify(failure)}`);
+      return events.length >= count;
+    }, `${count} events`);
+  return { events, received, ended, close: () => void client.dispose() };
+}

@@ -1,0 +1,62 @@
+// A provisioner daemon written with nothing but a client of graphql-transport-ws and the documented operations, as anyone
+// could write one. It shares no code with the provisioner of this project.
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+
+const work = `subscription Work($slots: Int!) { provisionerWorkReceived(slots: $slots) { __typename
+  ... on ProvisionerJobAssigned { jobId lease expiresAt type tags
+    assignment { document variables { name value } parameters { name value }
+      transition buildNumber claim state accessUrl
+      workspace { id name owner { id username } } task { id prompt } } }
+  ... on ProvisionerJobCancelRequested { jobId }
+  ... on ProvisionerDrainRequested { reason } } }`;
+
+interface Assigned {
+  __typename: string;
+  jobId: string;
+  lease: string;
+  assignment: { document: { resources?: Array<{ transitions?: string[] }> }; transition: string | null };
+}
+
+/** Serves jobs one after the other. Resolves to the ID of a job once it has ended with success. */
+export async function* plainDaemon(url: string, key: string, type: string, name: string): AsyncGenerator<string> {
+  const query = `provisioner=${type}&name=${name}&version=1.0`;
+  const client = createClient({
+    url: `${url.replace("http", "ws")}/api/v2/organizations/default/provisionerdaemons/serve?${query}`,
+    webSocketImpl: class extends WebSocket {
+      constructor(address: string, protocols: string[]) {
+        super(address, protocols, { headers: { "Service-Provisioner-Key": key } });
+      }
+    },
+    retryAttempts: 0,
+  });
+  const mutate = async (mutation: string, selection: string, input: object) => {
+    const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
+    const document = `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${selection} } }`;
+    for await (const { errors } of client.iterate({ query: document, variables: { input } }))
+      if (errors) throw new Error(errors[0]!.message);
+  };
+  try {
+    for await (const { data } of client.iterate<{ provisionerWorkReceived: Assigned }>({
+      query: work,
+      variables: { slots: 1 },
+    })) {
+      const job = data!.provisionerWorkReceived;
+      if (job.__typename !== "ProvisionerJobAssigned") continue;
+      const held = { jobId: job.jobId, lease: job.lease };
+      const transition = (job.assignment.transition ?? "START").toLowerCase();
+      const resources = (job.assignment.document.resources ?? []).filter(({ transitions = ["start"] }) =>
+        transitions.includes(transition),
+      );
+      const line = { sequence: 1, level: "INFO", source: "PROVISIONER", stage: "Plan", output: "Nothing to do." };
+      await mutate("acceptProvisionerJob", "expiresAt", held);
+      const logs = [{ ...line, createdAt: new Date().toISOString() }];
+      await mutate("updateProvisionerJob", "expiresAt cancelRequested logsOverflowed", { ...held, logs });
+      await mutate("reportProvisionerResources", "dailyCost agents { name token }", { ...held, resources });
+      await mutate("completeProvisionerJob", "status", held);
+      yield job.jobId;
+    }
+  } finally {
+    await client.dispose();
+  }
+}

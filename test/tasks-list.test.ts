@@ -1,0 +1,56 @@
+// Lists of tasks: pages, counts, and what they cost.
+import { expect } from "chai";
+import { AgentProgram } from "./support/agent-api.js";
+import { statementsOf } from "./support/statements.js";
+import { copyTask, TaskStage } from "./support/tasks.js";
+import { type Client, type Person, world } from "./support/world.js";
+
+const tasks = "/api/v2/tasks";
+
+describe("lists of tasks", () => {
+  const the = world();
+  let program: AgentProgram;
+  let stage: TaskStage;
+  let ada: Person;
+  let as: Client;
+
+  before(async () => {
+    program = await AgentProgram.open();
+    stage = await TaskStage.open(the(), program);
+    ada = await the().user("ada");
+    as = the().as(ada);
+    const { task } = await stage.active(ada, { name: "first" });
+    await copyTask(the(), task.id as string, 1100);
+  });
+  after(async () => {
+    stage.close();
+    await program.close();
+  });
+
+  it("have the 1,000 newest ones and the count of all, or a page", async () => {
+    const { body: all } = await as.get(tasks);
+    expect(all.count).to.equal(1101);
+    expect(all.tasks).to.have.length(1000);
+    const times = all.tasks.map(({ created_at: at }: { created_at: string }) => at);
+    expect(times).to.deep.equal(times.toSorted().toReversed());
+    const page = await as.get(`${tasks}?limit=3&offset=2`);
+    expect(page.body.count).to.equal(1101);
+    expect(page.body.tasks).to.deep.equal(all.tasks.slice(2, 5));
+    const past = await as.get(`${tasks}?offset=1100`);
+    expect(past.body).to.include({ count: 1101 });
+    expect(past.body.tasks).to.have.length(1);
+    for (const wrong of ["limit=-1", "limit=1001", "limit=x", "offset=-1"])
+      expect((await as.get(`${tasks}?${wrong}`)).status, wrong).to.equal(400);
+    const { body: none } = await as.get(`${tasks}?q=status:unknown`);
+    expect(none).to.deep.equal({ count: 0, tasks: [] });
+  });
+
+  it("take as many statements however long they are", async () => {
+    for (const query of ["", "q=status:active,error", "q=owner:me"]) {
+      const costs: number[] = [];
+      for (const limit of [1, 100])
+        costs.push((await statementsOf(() => as.get(`${tasks}?limit=${limit}&${query}`))).statements);
+      expect(costs, query).to.deep.equal([2, 2]);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+// Tasks and their workspaces: what is done to one concerns the other.
+import { expect } from "chai";
+import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
+import { AgentProgram } from "./support/agent-api.js";
+import { remove, start, stop } from "./support/builds.js";
+import { TaskStage } from "./support/tasks.js";
+import { type Client, type Person, world } from "./support/world.js";
+
+const tasks = "/api/v2/tasks";
+const share = `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }`;
+
+describe("tasks and their workspaces", () => {
+  const the = world();
+  let program: AgentProgram;
+  let stage: TaskStage;
+  let ada: Person;
+  let as: Client;
+
+  before(async () => {
+    program = await AgentProgram.open();
+    stage = await TaskStage.open(the(), program);
+  });
+  after(async () => {
+    stage.close();
+    await program.close();
+  });
+  beforeEach(async () => {
+    ada = await the().user("ada");
+    as = the().as(ada);
+    program.reset();
+    await receiveAll(as);
+  });
+
+  const query = async (text: string, ...values: unknown[]) =>
+    (await the().app.services.database.pool.query(text, values)).rows;
+  const read = async (id: string, who = as) => (await who.get(`${tasks}/me/${id}`)).body;
+  const buildsOf = (id: string) =>
+    query("select build_number, app_id is not null as linked from task_builds where task_id = $1 order by 1", id);
+
+  /** Lets a user receive the notifications of tasks. */
+  async function receiveAll(who: Client): Promise<void> {
+    const { body } = await who.get("/api/v2/notifications/templates/system");
+    const ids = body
+      .filter(({ name }: { name: string }) => name.startsWith("Task "))
+      .map(({ id }: { id: string }) => id);
+    await who.put("/api/v2/users/me/notifications/preferences", {
+      template_disabled_map: Object.fromEntries(ids.map((id: string) => [id, false])),
+    });
+  }
+
+  const told = async (): Promise<Array<{ title: string; content: string }>> =>
+    (await as.get("/api/v2/notifications/inbox")).body.notifications;
+
+  it("are paused at the deadline, and their owner is told why", async () => {
+    const { task } = await stage.active(ada);
+    await query(
+      "update workspace_builds set deadline = now() - interval '1 minute' where workspace_id = $1",
+      task.workspace_id.uuid,
+    );
+    await query(
+      "update workspaces set deadline = now() - interval '1 minute', autobuild_after = null where id = $1",
+      task.workspace_id.uuid,
+    );
+    const job = workspaceJobs.find(({ name }) => name.startsWith("stop workspaces"))!;
+    await Promise.all([job.run(the().app.services), job.run(the().app.services)]);
+    await stage.carryOut();
+    expect(await read(task.id)).to.include({ status: "paused", workspace_build_number: 2 });
+    const [build] = await query(
+      "select reason from workspace_builds where workspace_id = $1 and build_number = 2",
+      task.workspace_id.uuid,
+    );
+    expect(build).to.deep.equal({ reason: "task_auto_pause" });
+    const [paused, ...others] = await told();
+    expect(others).to.deep.equal([]);
+    expect(paused!.title).to.equal(`Task ${task.name} is paused`);
+    expect(paused!.content).to.include("idle timeout");
+  });
+
+  it("tell their owner when they were paused and resumed", async () => {
+    const { task } = await stage.active(ada);
+    await as.post(`${tasks}/me/${task.id}/pause`);
+    expect(await told(), "before the stop has ended").to.deep.equal([]);
+    await stage.carryOut();
+    expect((await told()).map(({ content }) => content).join()).to.include("manual");
+    await as.post(`${tasks}/me/${task.id}/resume`);
+    await stage.carryOut();
+    expect((await told()).map(({ title }) => title)).to.deep.equal([
+      `Task ${task.name} was resumed`,
+      `Task ${task.name} is paused`,
+    ]);
+  });
+
+  it("are paused and run with the workspace, each start with its own agent and app", async () => {
+    const { task } = await stage.active(ada);
+    const workspace = task.workspace_id.uuid as string;
+    await as.graphql(stop, { workspace });
+    await stage.carryOut();
+    expect((await read(task.id)).status).to.equal("paused");
+    await as.graphql(start, { input: { workspace } });
+    expect(await buildsOf(task.id)).to.deep.equal([
+      { build_number: 1, linked: true },
+      { build_number: 3, linked: false },
+    ]);
+    expect((await read(task.id)).status).to.equal("pending");
+    await stage.ready((await stage.carryOut())!);
+    expect((await read(task.id)).status).to.equal("active");
+    expect(await buildsOf(task.id)).to.deep.include({ build_number: 3, linked: true });
+    expect(await told(), "these were no pauses of the task").to.deep.equal([]);
+  });
+
+  it("end with the workspace", async () => {
+    const { task } = await stage.active(ada);
+    await as.graphql(remove, { workspace: task.workspace_id.uuid });
+    expect((await read(task.id)).status, "while it is deleted").to.equal("active");
+    await stage.carryOut();
+    expect((await as.get(`${tasks}/me/${task.id}`)).status).to.equal(404);
+    expect(await query("select from tasks where id = $1 and deleted_at is null", task.id)).to.deep.equal([]);
+  });
+
+  it("are gone although the deletion of the workspace fails, which stays", async () => {
+    const { task } = await stage.active(ada);
+    expect((await as.delete(`${tasks}/me/${task.id}`)).status).to.equal(202);
+    const job = await stage.next();
+    await stage.daemon.call("acceptProvisionerJob", job);
+    await stage.daemon.call("failProvisionerJob", job, { error: "No." });
+    expect((await as.get(`${tasks}/me/${task.id}`)).status).to.equal(404);
+    const { workspaces } = await as.graphql(`{ workspaces(filter: { owner: "me" }) { nodes { name status } } }`);
+    expect(workspaces.nodes).to.deep.equal([{ name: task.name, status: "FAILED" }]);
+  });
+
+  it("are shared with it", async () => {
+    const { task } = await stage.active(ada);
+    const [user, admin] = await the().users("user", "admin");
+    const perms = [
+      { id: user!.id, role: "use" },
+      { id: admin!.id, role: "admin" },
+    ];
+    await as.graphql(share, { input: { workspace: task.workspace_id.uuid, userPerms: perms } });
+    const act = (person: Person, action: string, body?: object) =>
+      the().as(person).post(`${tasks}/me/${task.id}/${action}`, body);
+    for (const person of [user!, admin!]) {
+      expect((await read(task.id, the().as(person))).id).to.equal(task.id);
+      expect((await the().as(person).get(tasks)).body).to.include({ count: 1 });
+      expect((await act(person, "send", { input: `From ${person.username}` })).status).to.equal(204);
+      expect((await the().as(person).delete(`${tasks}/me/${task.id}`)).status, "deletion").to.equal(403);
+    }
+    expect(program.inputs).to.deep.equal([`From ${user!.username}`, `From ${admin!.username}`]);
+    expect((await act(user!, "pause")).status).to.equal(403);
+    expect((await act(admin!, "pause")).status).to.equal(202);
+    await stage.carryOut();
+    expect((await act(user!, "resume")).status).to.equal(403);
+    expect((await the().as(user!).patch(`${tasks}/me/${task.id}/input`, { input: "Theirs" })).status).to.equal(403);
+    expect((await act(admin!, "resume")).status).to.equal(202);
+    await stage.carryOut();
+  });
+});

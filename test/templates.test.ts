@@ -1,0 +1,427 @@
+// Templates and their versions: how they are created, imported, listed, changed, and deleted.
+import { expect } from "chai";
+import { echo, endImport, makeTemplate } from "./support/templates.js";
+import { type Anything, type Client, world } from "./support/world.js";
+
+const missing = "01890000-0000-7000-8000-000000000000";
+
+const fields =
+  "id name displayName description icon defaultTtlSeconds activityBumpSeconds autostopDays \
+  dormantAfterSeconds deleteAfterSeconds allowUserCancel requireActiveVersion";
+const create = `mutation($input: CreateTemplateInput!) { createTemplate(input: $input) {
+  template { ${fields} activeVersion { id } organization { name } creator { username } }
+  templateVersion { id name job { id status } isImported } } }`;
+const createVersion = `mutation($input: CreateTemplateVersionInput!) { createTemplateVersion(input: $input) {
+  template { id } templateVersion { id name } } }`;
+const update = `mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { template { ${fields} } } }`;
+const remove = `mutation($id: UUID!) { deleteTemplate(input: { templateId: $id }) { template { id name } } }`;
+const activate = `mutation($id: UUID!) { setActiveTemplateVersion(input: { templateVersionId: $id }) {
+  template { activeVersion { id } } } }`;
+const archive = `mutation($id: UUID!) { archiveTemplateVersion(input: { templateVersionId: $id }) {
+  templateVersion { id archivedAt } } }`;
+const dryRun = `mutation($input: DryRunTemplateVersionInput!) { dryRunTemplateVersion(input: $input) { provisionerJob { id type } } }`;
+
+describe("templates", () => {
+  const w = world();
+  const owner = (): Client => w().as(w().owner);
+  const job = async (version: string) =>
+    (await w().app.services.database.pool.query("select * from provisioner_jobs where version_id = $1", [version]))
+      .rows[0] as Record<string, unknown>;
+  const activeOf = async (id: string): Promise<string | undefined> =>
+    (await owner().graphql(`query($id: UUID!) { template(id: $id) { activeVersion { id } } }`, { id })).template
+      .activeVersion?.id;
+
+  it("are created with a first version, which becomes active when its import succeeds", async () => {
+    const input = {
+      organization: "default",
+      name: "Box",
+      document: echo,
+      icon: "/box.png",
+      autostopDays: ["MONDAY", "SUNDAY", "MONDAY"],
+    };
+    const { createTemplate } = await owner().graphql(create, { input });
+    const { template, templateVersion: version } = createTemplate;
+    expect(template).to.deep.include({
+      name: "Box",
+      icon: "/box.png",
+      displayName: "",
+      defaultTtlSeconds: 0,
+      activityBumpSeconds: 3600,
+      autostopDays: ["SUNDAY", "MONDAY"],
+      allowUserCancel: true,
+      requireActiveVersion: false,
+      activeVersion: null,
+      organization: { name: "main" },
+      creator: { username: w().owner.username },
+    });
+    expect(version).to.deep.include({ name: "v1", isImported: false });
+    expect(version.job.status).to.equal("PENDING");
+    expect(await job(version.id)).to.deep.include({
+      id: version.job.id,
+      type: "template_version_import",
+      status: "pending",
+      provisioner: "echo",
+      tags: { scope: "organization", owner: "" },
+      initiator_id: w().owner.id,
+      priority: 0,
+    });
+    await endImport(w(), version.id);
+    expect(await activeOf(template.id)).to.equal(version.id);
+    const read = `query($id: UUID!) { template(id: $id) { ${fields} activeVersion { isImported } }
+      templateByName(organization: "main", name: "bOX") { id } }`;
+    const { template: found, templateByName } = await owner().graphql(read, { id: template.id });
+    expect(found).to.deep.include({ name: "Box", activeVersion: { isImported: true } });
+    expect(templateByName).to.deep.equal({ id: template.id });
+    const taken = await owner().failure(create, { input: { ...input, name: "BOX" } });
+    expect(taken.code).to.equal("CONFLICT");
+  });
+
+  it("report every fault of the fields and the document together, and store nothing", async () => {
+    const document = {
+      ...echo,
+      color: "red",
+      variables: [{ name: "a", type: "number" }],
+      resources: [{ name: "x", agents: [{ name: "Main" }] }],
+    };
+    const input = { organization: "default", name: "me", icon: "nonsense", defaultTtlSeconds: -1, document };
+    const failure = await owner().failure(create, { input });
+    expect(failure.code).to.equal("BAD_USER_INPUT");
+    expect(failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.deep.equal([
+      "input.name",
+      "input.icon",
+      "input.defaultTtlSeconds",
+      "input.document.resources[0].agents[0].name",
+      "input.document.resources[0].agents[0].os",
+      "input.document.resources[0].agents[0].arch",
+      "input.document.color",
+    ]);
+    for (const wrong of [[], "text", null, 5])
+      expect((await owner().failure(create, { input: { ...input, document: wrong } })).code).to.equal("BAD_USER_INPUT");
+  });
+
+  it("store equal documents of an organization once, and show them to readers of files only", async () => {
+    const document = { ...echo, provisioner: `p-${Date.now()}`, resources: [{ name: "box" }] };
+    const made = [await makeTemplate(w(), { document }), await makeTemplate(w(), { document })];
+    const jobs = await Promise.all(made.map(({ version }) => job(version)));
+    expect(new Set(jobs.map((each) => each.document_id)).size).to.equal(1);
+    const read = `query($id: UUID!) { templateVersion(id: $id) { name document template { id } } }`;
+    const { templateVersion } = await owner().graphql(read, { id: made[0]!.version });
+    expect(templateVersion.document).to.deep.include({
+      schema: "steward.template/1",
+      provisioner: document.provisioner,
+    });
+    expect(templateVersion.document.resources[0]).to.deep.include({
+      name: "box",
+      daily_cost: 0,
+      transitions: ["start"],
+    });
+
+    const member = w().as(await w().user("reader"));
+    const { body } = await member.post("/graphql", { query: read, variables: { id: made[0]!.version } });
+    expect(body.data.templateVersion).to.deep.include({ name: "v1", document: null });
+    expect(body.errors.map(({ extensions }: Anything) => extensions.code)).to.deep.equal(["FORBIDDEN"]);
+  });
+
+  it("are listed to those who may read them, by name and by creation, and searched", async () => {
+    const { id: organization } = await w().organization();
+    const insider = await w().user("insider", [organization]);
+    const names = ["Zebra", "apple", "Mango"];
+    for (const name of names)
+      await makeTemplate(w(), { organization, name, displayName: name === "apple" ? "Fruit 50%" : "" });
+    await makeTemplate(w(), { organization, name: "hidden", everyoneCanUse: false });
+    const list = async (client: Client, args: string) =>
+      (await client.graphql(`{ templates(${args}) { totalCount nodes { name } pageInfo { endCursor hasNextPage } } }`))
+        .templates;
+    const filter = `filter: { organization: "${organization}" }`;
+    const namesOf = ({ nodes }: { nodes: Array<{ name: string }> }) => nodes.map(({ name }) => name);
+    expect(namesOf(await list(owner(), filter))).to.deep.equal(["apple", "hidden", "Mango", "Zebra"]);
+    const seen = await list(w().as(insider), filter);
+    expect(namesOf(seen)).to.deep.equal(["apple", "Mango", "Zebra"]);
+    expect(seen.totalCount).to.equal(3);
+    const order = "orderBy: { field: CREATED_AT, direction: DESC }";
+    expect(namesOf(await list(owner(), `${filter}, ${order}`))).to.deep.equal(["hidden", "Mango", "apple", "Zebra"]);
+    for (const by of ["orderBy: { field: NAME, direction: DESC }", order]) {
+      const [whole, paged] = [namesOf(await list(owner(), `${filter}, ${by}`)), [] as string[]];
+      for (let after = "", more = true; more;) {
+        const page = await list(owner(), `${filter}, ${by}, first: 1 ${after}`);
+        paged.push(...namesOf(page));
+        [after, more] = [`after: "${page.pageInfo.endCursor}"`, page.pageInfo.hasNextPage];
+      }
+      expect(paged).to.deep.equal(whole);
+    }
+    for (const [search, found] of [
+      ["AN", ["Mango"]],
+      ["50%", ["apple"]],
+      ["5_", []],
+      ["hid", []],
+    ] as const)
+      expect(
+        namesOf(await list(w().as(insider), `filter: { search: "${search}", organization: "${organization}" }`)),
+        search,
+      ).to.deep.equal(found);
+    const outsider = w().as(await w().user("outsider"));
+    expect(namesOf(await list(outsider, `filter: { search: "mango" }`))).to.deep.equal([]);
+    expect((await outsider.failure(`{ templates(${filter}) { totalCount } }`)).code).to.equal("NOT_FOUND");
+  });
+
+  it("take the same number of statements for many templates as for one", async () => {
+    const { id: organization } = await w().organization();
+    const query = `{ templates(filter: { organization: "${organization}" }) { totalCount nodes {
+      id creator { username } organization { name description } activeVersion { name presets { name } }
+      versions(first: 2) { totalCount nodes { name presets { name } } } } } }`;
+    await makeTemplate(w(), { organization });
+    const one = await w().statements(() => owner().graphql(query));
+    for (let n = 0; n < 4; n++) await makeTemplate(w(), { organization });
+    expect(await w().statements(() => owner().graphql(query))).to.equal(one);
+  });
+
+  it("are changed by fields, with an audit event of what changed", async () => {
+    const { id } = await makeTemplate(w());
+    const input = { templateId: id, displayName: "New", defaultTtlSeconds: 60, requireActiveVersion: true };
+    const { updateTemplate } = await owner().graphql(update, { input });
+    expect(updateTemplate.template).to.include({
+      displayName: "New",
+      defaultTtlSeconds: 60,
+      requireActiveVersion: true,
+    });
+    await owner().graphql(update, { input });
+    const { auditEvents } = await owner().graphql(
+      `{ auditEvents(filter: { resourceType: "template", resourceId: "${id}", action: UPDATE }) { nodes { diff } } }`,
+    );
+    expect(auditEvents.nodes.map(({ diff }: Anything) => Object.keys(diff))).to.deep.equal([
+      ["displayName", "defaultTtlSeconds", "requireActiveVersion"],
+      ["activeVersionId"],
+    ]);
+    const other = await makeTemplate(w());
+    expect((await owner().failure(update, { input: { templateId: id, name: other.name } })).code).to.equal("CONFLICT");
+  });
+
+  it("are managed by administrators of templates, and hidden from those who may not use them", async () => {
+    const [member, admin] = await w().users("member", "admin");
+    await w().grant(admin!, "organization-template-admin");
+    const { id, version } = await makeTemplate(w(), {}, { by: admin! });
+    const secret = await makeTemplate(w(), { everyoneCanUse: false });
+    const as = w().as(member!);
+    const input = { organization: "default", name: "mine", document: echo };
+    expect((await as.failure(create, { input })).code).to.equal("FORBIDDEN");
+    expect((await as.failure(create, { input: { ...input, name: "" } })).code).to.equal("FORBIDDEN");
+    for (const [mutation, own, theirs] of [
+      [update, { input: { templateId: id } }, { input: { templateId: secret.id } }],
+      [remove, { id }, { id: secret.id }],
+      [
+        createVersion,
+        { input: { templateId: id, document: echo } },
+        { input: { templateId: secret.id, document: echo } },
+      ],
+      [activate, { id: version }, { id: secret.version }],
+      [archive, { id: version }, { id: secret.version }],
+      [dryRun, { input: { templateVersionId: version } }, { input: { templateVersionId: secret.version } }],
+    ] as const) {
+      expect((await as.failure(mutation, own)).code, mutation).to.equal("FORBIDDEN");
+      expect((await as.failure(mutation, theirs)).code, mutation).to.equal("NOT_FOUND");
+    }
+    const { body } = await as.post("/graphql", {
+      query: `{ a: template(id: "${secret.id}") { id } b: template(id: "${missing}") { id } }`,
+    });
+    const [a, b] = body.errors.map(({ message, extensions }: Anything) => [message, extensions.code]);
+    expect(a).to.deep.equal(b);
+  });
+
+  it("are deleted only without workspaces, which tells the other administrators", async () => {
+    const [admin, member] = await w().users("deleting", "member");
+    await w().grant(admin!, "template-admin");
+    const { id, name, version } = await makeTemplate(w());
+    const { pool } = w().app.services.database;
+    const workspace = await w().workspace(member!);
+    await pool.query("update workspaces set template_id = $2 where id = $1", [workspace.id, id]);
+    expect((await owner().failure(remove, { id })).code).to.equal("CONFLICT");
+    await pool.query("update workspaces set deleted_at = now() where id = $1", [workspace.id]);
+    const { deleteTemplate } = await owner().graphql(remove, { id });
+    expect(deleteTemplate.template).to.deep.equal({ id, name });
+    expect((await owner().failure(`{ template(id: "${id}") { id } }`)).code).to.equal("NOT_FOUND");
+    expect((await owner().failure(`{ templateVersion(id: "${version}") { id } }`)).code).to.equal("NOT_FOUND");
+    await makeTemplate(w(), { name });
+    const inbox = async (person: { token: string }) =>
+      (await w().as(person).graphql("{ inboxNotifications { nodes { title } } }")).inboxNotifications.nodes.map(
+        ({ title }: { title: string }) => title,
+      );
+    expect(await inbox(admin!)).to.include(`Template ${name} was deleted`);
+    expect(await inbox(member!)).to.not.include(`Template ${name} was deleted`);
+    expect(await inbox(w().owner)).to.not.include(`Template ${name} was deleted`);
+  });
+
+  it("keep their organization from being deleted", async () => {
+    const { id: organization } = await w().organization();
+    const { id } = await makeTemplate(w(), { organization });
+    const removeOrganization = `mutation { deleteOrganization(input: { organization: "${organization}" }) { __typename } }`;
+    expect((await owner().failure(removeOrganization)).code).to.equal("CONFLICT");
+    await owner().graphql(remove, { id });
+    await owner().graphql(removeOrganization);
+  });
+});
+
+describe("versions of templates", () => {
+  const w = world();
+  const owner = (): Client => w().as(w().owner);
+  const add = async (templateId: string, input: Record<string, unknown> = {}): Promise<{ id: string; name: string }> =>
+    (await owner().graphql(createVersion, { input: { templateId, document: echo, ...input } })).createTemplateVersion
+      .templateVersion;
+  const activeOf = async (id: string): Promise<string> =>
+    (await owner().graphql(`{ template(id: "${id}") { activeVersion { id } } }`)).template.activeVersion.id;
+
+  it("are numbered, unless they are named, and listed newest first", async () => {
+    const { id } = await makeTemplate(w());
+    const named = await add(id, { name: "v3" });
+    const [second, third] = [await add(id), await add(id)];
+    expect([named.name, second.name, third.name]).to.deep.equal(["v3", "v4", "v5"]);
+    expect(
+      (await owner().failure(createVersion, { input: { templateId: id, document: echo, name: "v4" } })).code,
+    ).to.equal("CONFLICT");
+    const wrong = await owner().failure(createVersion, { input: { templateId: id, document: {}, name: "a b" } });
+    expect(wrong.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+      "input.name",
+      "input.document.schema",
+      "input.document.provisioner",
+    ]);
+    const { template } = await owner().graphql(
+      `{ template(id: "${id}") { versions(first: 2) { totalCount nodes { name } pageInfo { endCursor } } } }`,
+    );
+    expect(template.versions).to.deep.include({ totalCount: 4, nodes: [{ name: "v5" }, { name: "v4" }] });
+    const rest = await owner().graphql(
+      `{ template(id: "${id}") { versions(after: "${template.versions.pageInfo.endCursor}") { nodes { name } } } }`,
+    );
+    expect(rest.template.versions.nodes).to.deep.equal([{ name: "v3" }, { name: "v1" }]);
+  });
+
+  it("get different numbers when they are created together", async () => {
+    const { id } = await makeTemplate(w());
+    const made = await Promise.all(Array.from({ length: 8 }, () => add(id)));
+    expect(new Set(made.map(({ name }) => name)).size).to.equal(8);
+  });
+
+  it("become active when they are imported, if they were created so, and only the newest stays active", async () => {
+    const { id, version } = await makeTemplate(w());
+    const plain = await add(id);
+    await endImport(w(), plain.id);
+    expect(await activeOf(id)).to.equal(version);
+    const [older, newer] = [await add(id, { activate: true }), await add(id, { activate: true })];
+    await endImport(w(), newer.id);
+    expect(await activeOf(id)).to.equal(newer.id);
+    await endImport(w(), older.id);
+    expect(await activeOf(id)).to.equal(newer.id);
+    await owner().graphql(activate, { id: plain.id });
+    expect(await activeOf(id)).to.equal(plain.id);
+  });
+
+  it("are activated only when imported and not archived, and archived only when not active", async () => {
+    const { id, version } = await makeTemplate(w());
+    const pending = await add(id);
+    expect((await owner().failure(activate, { id: pending.id })).code).to.equal("BAD_USER_INPUT");
+    expect((await owner().failure(archive, { id: version })).code).to.equal("CONFLICT");
+    const first = (await owner().graphql(archive, { id: pending.id })).archiveTemplateVersion.templateVersion;
+    expect(first.archivedAt).to.be.a("string");
+    expect((await owner().graphql(archive, { id: pending.id })).archiveTemplateVersion.templateVersion).to.deep.equal(
+      first,
+    );
+    await endImport(w(), pending.id);
+    expect((await owner().failure(activate, { id: pending.id })).code).to.equal("BAD_USER_INPUT");
+    expect(await activeOf(id)).to.equal(version);
+    expect((await owner().failure(activate, { id: missing })).code).to.equal("NOT_FOUND");
+  });
+
+  it("store the values of their variables encrypted, and fail immediately without those that are required", async () => {
+    const document = {
+      ...echo,
+      variables: [
+        { name: "token", sensitive: true },
+        { name: "size", type: "number", default: 3 },
+      ],
+    };
+    const { pool } = w().app.services.database;
+    const stored = async (version: string) =>
+      (
+        await pool.query(
+          "select v.*, j.status, j.error, j.error_code from template_versions v join provisioner_jobs j on j.id = v.job_id where v.id = $1",
+          [version],
+        )
+      ).rows[0];
+    const given = [{ name: "token", value: "hush-hush-hush" }];
+    const { version } = await makeTemplate(w(), { document, variables: given });
+    const row = await stored(version);
+    expect(row).to.include({ status: "succeeded", error_code: "" });
+    expect(row.variables_ciphertext.toString("latin1")).to.not.include("hush");
+    expect(JSON.stringify((await pool.query("select * from audit_events")).rows)).to.not.include("hush-hush");
+
+    const { version: lacking } = await makeTemplate(w(), { document }, { isImported: false });
+    expect(await stored(lacking)).to.include({
+      status: "failed",
+      error_code: "REQUIRED_TEMPLATE_VARIABLES",
+      is_imported: false,
+    });
+    expect((await stored(lacking)).error).to.include("token");
+
+    const variables = [{ name: "other", value: "1" }, { name: "size", value: "secret-word" }, ...given, ...given];
+    const failure = await owner().failure(create, {
+      input: { organization: "default", name: "faulty", document, variables },
+    });
+    expect(failure.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+      "input.variables[0].name",
+      "input.variables[1].value",
+      "input.variables[3].name",
+    ]);
+    expect(JSON.stringify(failure.errors)).to.not.include("secret-word");
+  });
+
+  it("have presets, and are tried out with parameters", async () => {
+    const document = {
+      ...echo,
+      tags: { scope: "user", zone: "a" },
+      parameters: [{ name: "size", type: "number", default: 1 }, { name: "needed" }],
+      presets: [
+        { name: "Small", parameters: { needed: "x" }, default: true },
+        { name: "Big", parameters: { size: 9, needed: "y" }, prebuilds: { instances: 2, ttl_seconds: 60 } },
+      ],
+    };
+    const { id, version } = await makeTemplate(w(), { document });
+    const { template } = await owner().graphql(`{ template(id: "${id}") { activeVersion { presets {
+      id name isDefault prebuildInstances prebuildTtlSeconds prebuildStatus lastInvalidatedAt parameters { name value } } } } }`);
+    const presets = template.activeVersion.presets;
+    expect(presets.map(({ name }: Anything) => name)).to.deep.equal(["Big", "Small"]);
+    expect(presets[0]).to.deep.include({
+      isDefault: false,
+      prebuildInstances: 2,
+      prebuildTtlSeconds: 60,
+      prebuildStatus: "HEALTHY",
+      lastInvalidatedAt: null,
+    });
+    expect(presets[0].parameters).to.have.deep.members([
+      { name: "size", value: "9" },
+      { name: "needed", value: "y" },
+    ]);
+    expect(presets[1]).to.include({ isDefault: true, prebuildInstances: 0, prebuildTtlSeconds: null });
+
+    const run = (input: Record<string, unknown>) => ({ input: { templateVersionId: version, ...input } });
+    const { dryRunTemplateVersion } = await owner().graphql(
+      dryRun,
+      run({ presetId: presets[0].id, parameters: [{ name: "size", value: "4" }] }),
+    );
+    const { rows } = await w().app.services.database.pool.query("select * from provisioner_jobs where id = $1", [
+      dryRunTemplateVersion.provisionerJob.id,
+    ]);
+    expect(rows[0]).to.deep.include({
+      type: "template_version_dry_run",
+      version_id: version,
+      parameters: { size: "4", needed: "y" },
+      tags: { scope: "user", zone: "a", owner: w().owner.id },
+    });
+    const failure = await owner().failure(
+      dryRun,
+      run({ presetId: missing, parameters: [{ name: "size", value: "x" }] }),
+    );
+    expect(failure.errors[0]!.extensions.validations.map(({ field }: Anything) => field)).to.deep.equal([
+      "input.presetId",
+      "input.parameters.size",
+      "input.parameters.needed",
+    ]);
+  });
+});

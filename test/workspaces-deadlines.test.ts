@@ -1,0 +1,182 @@
+// What the server does with workspaces by itself: deadlines, dormancy, and deletion.
+import { expect } from "chai";
+import { systemActor } from "../src/domain/kernel/actor.js";
+import { Context } from "../src/domain/kernel/context.js";
+import { newId } from "../src/domain/kernel/ids.js";
+import { noteActivity } from "../src/domain/workspaces/activity.js";
+import { deadlinesAt } from "../src/domain/workspaces/deadlines.js";
+import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
+import {
+  boxOf,
+  createBox,
+  doBuild,
+  endBuild,
+  readBox,
+  runningBox,
+  setTemplate,
+  start,
+  stop,
+  templateOf,
+} from "./support/builds.js";
+import { world } from "./support/world.js";
+
+const hour = 3_600_000;
+
+describe("schedules of workspaces", () => {
+  const w = world();
+
+  const query = (text: string, ...values: unknown[]) => w().app.services.database.pool.query(text, values);
+  const context = () => new Context(w().app.services, systemActor, { id: newId() }, () => new AbortController());
+  /** Runs the job as several replicas would. */
+  const run = async (name: string) => {
+    const job = workspaceJobs.find((each) => each.name.startsWith(name))!;
+    await Promise.all([job.run(w().app.services), job.run(w().app.services)]);
+  };
+  const inboxOf = async (user: { token: string }): Promise<string[]> =>
+    (await w().as(user).graphql("{ inboxNotifications { nodes { title } } }")).inboxNotifications.nodes.map(
+      ({ title }: { title: string }) => title,
+    );
+
+  it("set the deadline by the time to live of the workspace, otherwise of the template", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 3600 } });
+    const deadlineOf = async (more: Record<string, unknown>) => {
+      const { workspace } = await runningBox(w(), ada!, template.id, more);
+      const { deadline, latestBuild } = await readBox(w(), ada!, workspace.id);
+      expect(latestBuild.deadline).to.equal(deadline);
+      return deadline === null ? null : Math.round((Date.parse(deadline) - Date.now()) / hour);
+    };
+    expect(await deadlineOf({})).to.equal(1);
+    expect(await deadlineOf({ ttlSeconds: 7200 })).to.equal(2);
+    expect(await deadlineOf({ ttlSeconds: 0 })).to.equal(null);
+  });
+
+  it("end no later than the quiet hours of an autostop day, at least an hour ahead", () => {
+    const limits = { ttl: 0, autostopDays: [6], schedule: "CRON_TZ=Europe/Berlin 0 1 * * *", prebuiltPresetId: null };
+    const at = (time: string, more = {}) => deadlinesAt(context(), { ...limits, ...more }, Date.parse(time));
+    // Friday 23:00Z is Saturday 01:00 in Berlin in summer.
+    expect(at("2026-07-06T12:00:00Z").maxDeadline).to.equal("2026-07-10T23:00:00.000Z");
+    expect(at("2026-07-10T22:00:00Z").maxDeadline).to.equal("2026-07-10T23:00:00.000Z");
+    expect(at("2026-07-10T22:00:01Z").maxDeadline).to.equal("2026-07-17T23:00:00.000Z");
+    expect(at("2026-07-06T12:00:00Z", { ttl: 60 }).deadline).to.equal("2026-07-06T12:01:00.000Z");
+    expect(at("2026-07-06T12:00:00Z", { ttl: 10_000_000 }).deadline).to.equal("2026-07-10T23:00:00.000Z");
+    expect(at("2026-07-06T12:00:00Z", { autostopDays: [] })).to.deep.equal({ deadline: null, maxDeadline: null });
+  });
+
+  it("are extended by their owner up to the maximum", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 3600 } });
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    const extend = `mutation($input: ExtendWorkspaceDeadlineInput!) { extendWorkspaceDeadline(input: $input) { workspace { deadline } } }`;
+    const to = (hours: number) => ({
+      input: { workspace: workspace.id, deadline: new Date(Date.now() + hours * hour).toISOString() },
+    });
+    const later = to(3);
+    expect((await w().as(ada!).graphql(extend, later)).extendWorkspaceDeadline.workspace.deadline).to.equal(
+      later.input.deadline,
+    );
+    expect((await w().as(ada!).failure(extend, to(2))).code).to.equal("BAD_USER_INPUT");
+    await query(
+      "update workspace_builds set max_deadline = now() + interval '4 hours' where workspace_id = $1",
+      workspace.id,
+    );
+    expect((await w().as(ada!).failure(extend, to(5))).code).to.equal("BAD_USER_INPUT");
+    const { stopWorkspace } = await w().as(ada!).graphql(stop, { workspace: workspace.id });
+    await doBuild(w(), stopWorkspace.workspaceBuild.id);
+    expect((await w().as(ada!).failure(extend, to(3.5))).message).to.equal("The workspace is not running.");
+  });
+
+  it("are moved by activity, not back, and not past the maximum", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 600, activity_bump: 3600 } });
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    await noteActivity(context(), [workspace.id]);
+    const { deadline, latestBuild } = await readBox(w(), ada!, workspace.id);
+    expect(Date.parse(deadline) - Date.now()).to.be.closeTo(hour, 60_000);
+    expect(latestBuild.deadline).to.equal(deadline);
+    await noteActivity(context(), [workspace.id]);
+    expect((await readBox(w(), ada!, workspace.id)).deadline).to.equal(deadline);
+
+    await setTemplate(w(), template.id, { activity_bump: 36_000 });
+    await query(
+      "update workspace_builds set max_deadline = now() + interval '2 hours' where workspace_id = $1",
+      workspace.id,
+    );
+    await noteActivity(context(), [workspace.id]);
+    expect(Date.parse((await readBox(w(), ada!, workspace.id)).deadline) - Date.now()).to.be.closeTo(2 * hour, 60_000);
+  });
+
+  it("stop workspaces once when the deadline passes, and try again after a failure", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { default_ttl: 3600 } });
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    await query("update workspaces set deadline = now() - interval '1 second' where id = $1", workspace.id);
+    await run("stop");
+    const { latestBuild } = await readBox(w(), ada!, workspace.id);
+    expect(latestBuild).to.deep.include({
+      buildNumber: 2,
+      transition: "STOP",
+      reason: "AUTOSTOP",
+      initiator: { username: "system" },
+    });
+    await endBuild(w(), latestBuild.id, "failed");
+    expect(await inboxOf(ada!)).to.deep.equal([`Automatic build of workspace ${workspace.name} failed`]);
+    await run("stop");
+    expect((await readBox(w(), ada!, workspace.id)).latestBuild).to.include({ buildNumber: 2 });
+
+    await query("update workspaces set autobuild_after = now() where id = $1", workspace.id);
+    await run("stop");
+    const { latestBuild: second } = await readBox(w(), ada!, workspace.id);
+    expect(second).to.include({ buildNumber: 3, reason: "AUTOSTOP" });
+    await doBuild(w(), second.id);
+    expect(await readBox(w(), ada!, workspace.id)).to.include({ status: "STOPPED", deadline: null });
+    await run("stop");
+    expect((await readBox(w(), ada!, workspace.id)).latestBuild).to.include({ buildNumber: 3 });
+  });
+
+  it("make unused workspaces dormant until they are activated", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { dormant_after: 3600, delete_after: 86_400 } });
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    await run("make");
+    expect(await readBox(w(), ada!, workspace.id)).to.include({ dormantAt: null });
+    await query("update workspaces set last_used_at = now() - interval '2 hours' where id = $1", workspace.id);
+    await run("make");
+    const box = await readBox(w(), ada!, workspace.id);
+    expect(box.dormantAt).to.be.a("string");
+    expect(box.latestBuild).to.include({ transition: "STOP", reason: "DORMANCY" });
+    await doBuild(w(), box.latestBuild.id);
+    expect((await inboxOf(ada!)).toSorted()).to.deep.equal([
+      `Workspace ${workspace.name} is dormant`,
+      `Workspace ${workspace.name} will be deleted`,
+    ]);
+    expect(
+      (
+        await w()
+          .as(ada!)
+          .failure(start, { input: { workspace: workspace.id } })
+      ).message,
+    ).to.equal("The workspace is dormant. Activate it first.");
+    const activate = `mutation($workspace: String!) { activateWorkspace(input: { workspace: $workspace }) { workspace { dormantAt } } }`;
+    const { activateWorkspace } = await w().as(ada!).graphql(activate, { workspace: workspace.id });
+    expect(activateWorkspace.workspace).to.deep.equal({ dormantAt: null });
+    await w()
+      .as(ada!)
+      .graphql(start, { input: { workspace: workspace.id } });
+  });
+
+  it("delete workspaces that remain dormant", async () => {
+    const [ada] = await w().users("ada");
+    const template = await templateOf(w(), boxOf(), { settings: { dormant_after: 3600, delete_after: 3600 } });
+    const { workspace, workspaceBuild } = await createBox(w(), ada!, template.id);
+    await endBuild(w(), workspaceBuild.id, "failed");
+    await query("update workspaces set dormant_at = now() - interval '2 hours' where id = $1", workspace.id);
+    await run("delete");
+    const { latestBuild } = await readBox(w(), ada!, workspace.id);
+    expect(latestBuild).to.include({ transition: "DELETE", reason: "AUTODELETE", buildNumber: 2 });
+    await doBuild(w(), latestBuild.id);
+    const gone = `query($id: UUID!) { workspace(id: $id) { id } }`;
+    expect((await w().as(ada!).failure(gone, { id: workspace.id })).code).to.equal("NOT_FOUND");
+    expect(await inboxOf(ada!)).to.deep.equal([`Workspace ${workspace.name} was deleted`]);
+  });
+});

@@ -1,0 +1,76 @@
+// The workspace quota: what builds cost, and which of them fail.
+import { expect } from "chai";
+import {
+  boxOf,
+  createBox,
+  doBuild,
+  endBuild,
+  readBox,
+  reportBuild,
+  runningBox,
+  start,
+  stop,
+  templateOf,
+} from "./support/builds.js";
+import { world } from "./support/world.js";
+
+describe("the workspace quota", () => {
+  const w = world();
+
+  const allow = async (groupId: string, allowance: number) =>
+    w().as(w().owner).patch(`/api/v2/groups/${groupId}`, { quota_allowance: allowance });
+  const quotaOf = async (user: { id: string }) =>
+    (await w().as(w().owner).get(`/api/v2/organizations/default/members/${user.id}/workspace-quota`)).body;
+
+  it("lets one of two builds succeed that together exceed the budget, and every stop", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group(undefined, { members: [ada!] });
+    await allow(w().defaultOrganization, 3);
+    await allow(group.id, 4);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 7, credits_consumed: 0 });
+    const template = await templateOf(w(), boxOf(4));
+    const boxes = await Promise.all([createBox(w(), ada!, template.id), createBox(w(), ada!, template.id)]);
+    const reported = await Promise.all(boxes.map(({ workspaceBuild }) => reportBuild(w(), workspaceBuild.id)));
+    expect(reported.filter(Boolean).map((each) => each!.dailyCost)).to.deep.equal([4]);
+    const winner = boxes[reported.findIndex(Boolean)]!;
+    const loser = boxes[reported.findIndex((each) => !each)]!;
+    await endBuild(w(), winner.workspaceBuild.id);
+    expect(await readBox(w(), ada!, loser.workspace.id)).to.include({ status: "FAILED" });
+    expect((await readBox(w(), ada!, winner.workspace.id)).latestBuild).to.include({ dailyCost: 4 });
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 7, credits_consumed: 4 });
+    expect((await w().as(ada!).get(`/api/v2/workspace-quota/${ada!.id}`)).body.credits_consumed).to.equal(4);
+
+    await allow(group.id, 0);
+    const { stopWorkspace } = await w().as(ada!).graphql(stop, { workspace: winner.workspace.id });
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 3, credits_consumed: 4 });
+    await doBuild(w(), stopWorkspace.workspaceBuild.id);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 3, credits_consumed: 0 });
+    const { startWorkspace } = await w()
+      .as(ada!)
+      .graphql(start, { input: { workspace: winner.workspace.id } });
+    expect(await doBuild(w(), startWorkspace.workspaceBuild.id)).to.equal(undefined);
+  });
+
+  it("does not count workspaces without a cost, nor touch their builds", async () => {
+    const [ada] = await w().users("ada");
+    await allow(w().defaultOrganization, 0);
+    const template = await templateOf(w(), boxOf(0));
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    expect(await readBox(w(), ada!, workspace.id)).to.include({ status: "RUNNING" });
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 0, credits_consumed: 0 });
+  });
+
+  it("takes a repeated report once, and gives new tokens for it", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group(undefined, { members: [ada!] });
+    await allow(group.id, 5);
+    const template = await templateOf(w(), boxOf(5));
+    const { workspaceBuild } = await createBox(w(), ada!, template.id);
+    const [first, second] = [await reportBuild(w(), workspaceBuild.id), await reportBuild(w(), workspaceBuild.id)];
+    expect(second!.agents[0]!.agentId).to.equal(first!.agents[0]!.agentId);
+    expect(second!.agents[0]!.token)
+      .to.match(/^stwa_/)
+      .and.not.equal(first!.agents[0]!.token);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 5, credits_consumed: 5 });
+  });
+});
