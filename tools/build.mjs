@@ -9,8 +9,10 @@ import { fileURLToPath } from "node:url";
 const project = fileURLToPath(new URL("..", import.meta.url));
 const source = join(project, "src");
 const result = join(project, "dist");
-/** Entry points: the server, the command line, and a worker thread. */
-const programs = ["main", "cli/main", "domain/outside/password-strength-worker"];
+/** Entry points: the server, the command line, the provisioner daemon, and a worker thread. */
+const programs = ["main", "cli/main", "provisioner/main", "domain/outside/password-strength-worker"];
+/** The agent, which the server delivers to machines as a single file without packages. */
+const agent = { source: "provisioner/agent/main", file: "agent.mjs" };
 /** Packages that are not bundled: native code, packages with worker threads, and unused optional dependencies. */
 const unbundled = ["argon2", "pino", "pino-pretty", "class-validator", "pg-native", "tinyglobby"];
 /** File in dist with the fingerprint of the sources it was built from. */
@@ -63,6 +65,8 @@ async function bundle(folder) {
     sourcemap: true,
     sourcemapExcludeSources: true,
   });
+  const single = await rolldown({ input: join(source, `${agent.source}.ts`), platform: "node", cwd: project });
+  await single.write({ file: join(folder, agent.file), format: "esm", codeSplitting: false });
 }
 
 /** Returns a hash that changes when a source or a build setting is edited, added, renamed, or removed. */
