@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type Appearance,
@@ -10,6 +10,7 @@ import {
   type UpdatedAppearance,
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
+import { Arg } from "./engine/arguments.js";
 import { AnyScope, Needs, OpenTo, Required } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 

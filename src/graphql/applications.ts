@@ -1,10 +1,11 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   applicationsHost,
   type CreateApplicationRedirect,
   createApplicationRedirect,
 } from "../domain/applications/applications.js";
+import { Arg } from "./engine/arguments.js";
 import { AnyScope, Needs, OpenTo, Required } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 

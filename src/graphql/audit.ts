@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -23,6 +22,7 @@ import { mostCounted } from "../domain/kernel/list.js";
 import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
+import { Arg } from "./engine/arguments.js";
 import { Needs, ReadWith } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";

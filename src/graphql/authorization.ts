@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type AuthCheck,
@@ -7,6 +7,7 @@ import {
   type PermissionCheck,
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
+import { Arg } from "./engine/arguments.js";
 import { AnyScope, CountsAs, EntryKey, Open, Required } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })

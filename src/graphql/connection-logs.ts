@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -22,6 +21,7 @@ import { type OrganizationRow, organizationsById } from "../domain/organizations
 import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";
+import { Arg } from "./engine/arguments.js";
 import { Needs, OpenTo, ReadWith } from "./engine/access.js";
 import { connectionOf, PageArgs } from "./engine/connections.js";
 import { orderOf } from "./engine/orders.js";

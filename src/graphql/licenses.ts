@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { type EntitlementSet, readEntitlements } from "../domain/entitlements/requirements.js";
 import {
@@ -8,6 +8,7 @@ import {
   listLicenses,
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
+import { Arg } from "./engine/arguments.js";
 import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";

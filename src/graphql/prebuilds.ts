@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type PrebuildsSettings,
@@ -7,6 +7,7 @@ import {
   type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
+import { Arg } from "./engine/arguments.js";
 import { AnyScope, Needs, Required } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {

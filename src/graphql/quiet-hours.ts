@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type QuietHours,
@@ -6,6 +6,7 @@ import {
   type SetQuietHours,
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
+import { Arg } from "./engine/arguments.js";
 import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 

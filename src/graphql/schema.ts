@@ -1,6 +1,7 @@
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLSchema, isAbstractType, isInputObjectType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
 import { isRequired } from "./engine/access.js";
+import { withArgumentTypes } from "./engine/arguments.js";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
 import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
@@ -15,17 +16,19 @@ export function createSchema(): GraphQLSchema {
 
 /** Builds the schema of the program's own operations, for REST and the pages: values marked `Required` may be absent. */
 export function createInnerSchema(): GraphQLSchema {
-  const schema = buildSchemaSync({
-    resolvers: resolvers as unknown as NonEmptyArray<Function>,
-    validate: false,
-    // Unused, since each subscription has its own `subscribe` function, but required by the builder.
-    pubSub: {
-      publish: () => {},
-      subscribe: () => {
-        throw new Error("Subscriptions provide their own source.");
+  const schema = withArgumentTypes(() =>
+    buildSchemaSync({
+      resolvers: resolvers as unknown as NonEmptyArray<Function>,
+      validate: false,
+      // Unused, since each subscription has its own `subscribe` function, but required by the builder.
+      pubSub: {
+        publish: () => {},
+        subscribe: () => {
+          throw new Error("Subscriptions provide their own source.");
+        },
       },
-    },
-  });
+    }),
+  );
   describeRoots(schema);
   requireDeclaredScopes(schema);
   resolveTypesByName(schema);

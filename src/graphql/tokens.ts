@@ -1,5 +1,4 @@
 import {
-  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -27,6 +26,7 @@ import {
 } from "../domain/tokens/keys.js";
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
+import { Arg } from "./engine/arguments.js";
 import { AnyScope, Covers, Needs, OpenTo, ReadWith, Required } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import {
   type CreateUserSecret,
@@ -12,6 +12,7 @@ import {
   type UserSecretRow,
 } from "../domain/user-secrets/user-secrets.js";
 import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
+import { Arg } from "./engine/arguments.js";
 import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 

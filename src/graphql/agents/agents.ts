@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Args, Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import { readAgent } from "../../domain/agents/access.js";
 import { AgentLifecycle, type AgentRow, AgentStatus, type AgentUsage } from "../../domain/agents/agents.js";
 import { type AppRow, appsByAgent } from "../../domain/agents/apps.js";
@@ -6,6 +6,7 @@ import { type AgentLogRow, logsOfAgent } from "../../domain/agents/logs.js";
 import { type LogSource, logSourcesOf, type ScriptRow, scriptsByAgent } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { BigInt, DateTime, Url, UUID } from "../engine/scalars.js";
 import { WorkspaceAppType } from "./apps.js";

@@ -1,6 +1,7 @@
-import { Arg, Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
 import { type ExternalAgentCredentials, readExternalAgentCredentials } from "../../domain/agents/credentials.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, ReadWith } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 

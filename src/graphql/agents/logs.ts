@@ -1,5 +1,4 @@
 import {
-  Arg,
   ArgsType,
   Ctx,
   Field,
@@ -22,6 +21,7 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, OpenTo, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import { AgentLifecycle, agentsById, type AgentRow } from "../../domain/agents/agents.js";
 import { AppHealth, AppState } from "../../domain/agents/apps.js";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../../domain/agents/reports.js";
 import { reportScriptResult, type ScriptResult, ScriptStatus } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { Arg } from "../engine/arguments.js";
 import { OpenTo } from "../engine/access.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceAgentType } from "./agents.js";

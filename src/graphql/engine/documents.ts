@@ -1,4 +1,4 @@
-import { type DocumentNode, type GraphQLSchema, OperationTypeNode } from "graphql";
+import { type DocumentNode, getOperationAST, type GraphQLSchema, OperationTypeNode } from "graphql";
 import { LRUCache } from "lru-cache";
 import { Problems } from "../../domain/kernel/errors.js";
 import { type Operation, prepare } from "./execute.js";
@@ -31,11 +31,13 @@ export class Documents {
     const id = idOf(text, name);
     const known = this.#operations.get(id);
     if (known) return known;
+    const isQuery = getOperationAST(document, name)?.operation === OperationTypeNode.QUERY;
     const again = this.#seen.has(id);
-    const prepared = prepare(this.schema, document, name, again, limits.responseBytes);
+    // Errors of compiled mutations would not tell which argument their fields belong to.
+    const prepared = prepare(this.schema, document, name, again && isQuery, limits.responseBytes);
     const operation = { ...prepared, check: checker(this.schema, prepared) };
     const size = id.length;
-    if (again || operation.kind !== OperationTypeNode.QUERY) this.#operations.set(id, operation, { size });
+    if (again || !isQuery) this.#operations.set(id, operation, { size });
     else this.#seen.set(id, true, { size });
     return operation;
   }

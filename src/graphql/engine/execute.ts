@@ -43,8 +43,8 @@ export interface Admitted {
 }
 
 /**
- * Prepares an operation of a valid document. Queries are compiled to code when `compiled`; mutations, which run rarely,
- * and subscriptions, whose arguments the compiler reads differently, are interpreted. A response of more than
+ * Prepares an operation of a valid document. Queries and mutations are compiled to code when
+ * `compiled`; subscriptions, whose arguments the compiler reads differently, are interpreted. A response of more than
  * `mostBytes` of JSON is an error, which holds for each event of a subscription as well.
  */
 export function prepare(
@@ -66,7 +66,7 @@ export function prepare(
   const interpret: Execution = (contextValue, variableValues, rootValue) =>
     execute({ schema, document, contextValue, variableValues, rootValue });
   const execution: Execution =
-    compiled && kind === OperationTypeNode.QUERY ? compile(schema, document, coerce, interpret) : interpret;
+    compiled && kind !== OperationTypeNode.SUBSCRIPTION ? compile(schema, document, coerce, interpret) : interpret;
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every(sharesEvents);
   const run = isShared ? oncePerEvent(limited) : limited;

@@ -1,10 +1,11 @@
-import { Arg, Ctx, Field, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import { completeDevice, startDevice } from "../../domain/external-auth/device-flow.js";
 import { linkAt } from "../../domain/external-auth/external-auth.js";
 import { findProvider } from "../../domain/external-auth/providers.js";
 import { deleteExternalAuth, type Unlinked } from "../../domain/external-auth/unlinking.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs } from "../engine/access.js";
 import {
   CompleteExternalAuthDeviceInput,

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from "graphql";
-import { Arg, Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
+import { Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
 import { type AccessToken, readAccessToken } from "../../domain/external-auth/delivery.js";
@@ -22,6 +22,7 @@ import {
 } from "../../domain/external-auth/providers.js";
 import { type LinkChange, watchLink } from "../../domain/external-auth/watch.js";
 import type { Context } from "../../domain/kernel/context.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, OpenTo } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
 import { selectsOnly } from "../engine/selection.js";

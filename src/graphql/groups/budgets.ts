@@ -1,16 +1,4 @@
-import {
-  Arg,
-  Ctx,
-  Field,
-  FieldResolver,
-  InputType,
-  Int,
-  Mutation,
-  ObjectType,
-  Query,
-  Resolver,
-  Root,
-} from "type-graphql";
+import { Ctx, Field, FieldResolver, InputType, Int, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   aiBudgetOf,
@@ -23,6 +11,7 @@ import {
 import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";

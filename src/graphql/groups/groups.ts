@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from "graphql";
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -23,6 +22,7 @@ import { type GroupFilter, GroupOrderField, listGroups, listOrganizationGroups }
 import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -31,6 +30,7 @@ import {
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import { sendTestNotification } from "../../domain/notifications/test-notification.js";
 import { usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   createUnionType,
@@ -27,6 +26,7 @@ import {
 import { markAllInboxNotificationsRead, markInboxNotification } from "../../domain/notifications/marks.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../../domain/notifications/watch.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith, Required, SharesEvents } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";

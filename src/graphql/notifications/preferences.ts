@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
 import {
@@ -9,6 +9,7 @@ import {
   updateNotificationPreferences,
   type UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./templates.js";

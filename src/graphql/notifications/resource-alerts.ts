@@ -1,6 +1,7 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { AgentResource, reportResourceAlert, type ResourceAlert } from "../../domain/notifications/resource-alerts.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, OpenTo } from "../engine/access.js";
 
 registerEnumType(AgentResource, {

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -26,6 +25,7 @@ import {
   readNotificationSettings,
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
+import { Arg } from "../engine/arguments.js";
 import { AnyScope, CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 

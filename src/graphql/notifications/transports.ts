@@ -1,10 +1,11 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type NotificationTransports,
   readNotificationTransports,
   updateNotificationTransports,
 } from "../../domain/notifications/transport-settings.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, ReadWith } from "../engine/access.js";
 
 @ObjectType("NotificationTransportSecret", {

@@ -1,6 +1,7 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readUnsubscription, unsubscribe, type Unsubscription } from "../../domain/notifications/unsubscribing.js";
+import { Arg } from "../engine/arguments.js";
 import { LimitTries, Open } from "../engine/access.js";
 
 @ObjectType("NotificationUnsubscription", { description: "The mails that a link in a mail turns off." })

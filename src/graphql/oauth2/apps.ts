@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -23,6 +22,7 @@ import {
 } from "../../domain/oauth2/apps.js";
 import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/client-rows.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";

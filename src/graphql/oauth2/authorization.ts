@@ -1,4 +1,4 @@
-import { Arg, type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { type ClassType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   approveAuthorization,
@@ -8,6 +8,7 @@ import {
   readAuthorizationRequest,
 } from "../../domain/oauth2/authorization.js";
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirects.js";
+import { Arg } from "../engine/arguments.js";
 import { LimitTries, Needs, OpenTo, Required } from "../engine/access.js";
 import { PresentedRequestType } from "./consent.js";
 

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ClientSecretRow,
@@ -9,6 +9,7 @@ import {
   secretsOfApp,
 } from "../../domain/oauth2/client-secrets.js";
 import type { ClientRow } from "../../domain/oauth2/client-rows.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OAuth2AppType } from "./apps.js";

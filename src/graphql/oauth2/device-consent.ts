@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
@@ -7,6 +7,7 @@ import {
   type DeviceRequest,
   readDeviceRequest,
 } from "../../domain/oauth2/device-consent.js";
+import { Arg } from "../engine/arguments.js";
 import { LimitTries, Needs, OpenTo } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { PresentedRequestType } from "./consent.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -28,6 +27,7 @@ import {
   revokeOwnGrants,
 } from "../../domain/oauth2/user-grants.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";

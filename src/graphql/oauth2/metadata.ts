@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   oauth2ProtectedResourceMetadata,
@@ -7,6 +7,7 @@ import {
   type ResourceMetadata,
   type ServerMetadata,
 } from "../../domain/oauth2/metadata.js";
+import { Arg } from "../engine/arguments.js";
 import { Open } from "../engine/access.js";
 import { Url } from "../engine/scalars.js";
 

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { ClientConfiguration } from "../../domain/oauth2/client-configuration.js";
 import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
 import type { AuthMethod } from "../../domain/oauth2/client-rows.js";
@@ -10,6 +10,7 @@ import {
   type RegistrationReference,
   updateOAuth2Client,
 } from "../../domain/oauth2/registration.js";
+import { Arg } from "../engine/arguments.js";
 import { LimitTries, Open } from "../engine/access.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 

@@ -1,6 +1,7 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type OAuth2Settings, readOAuth2Settings, updateOAuth2Settings } from "../../domain/oauth2/settings.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, ReadWith } from "../engine/access.js";
 
 @ReadWith("deployment_config:read")

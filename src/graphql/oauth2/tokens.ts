@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
 import { AuthMethod } from "../../domain/oauth2/client-rows.js";
@@ -11,6 +11,7 @@ import {
 } from "../../domain/oauth2/introspection.js";
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
+import { Arg } from "../engine/arguments.js";
 import { LimitTries, Open, Required } from "../engine/access.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 

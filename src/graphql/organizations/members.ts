@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -31,6 +30,7 @@ import {
 import { memberCountOf, membersOfOrganization } from "../../domain/organizations/nested-members.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
+import { Arg } from "../engine/arguments.js";
 import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";

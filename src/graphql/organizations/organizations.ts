@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   findOrganization,
@@ -12,6 +12,7 @@ import {
   type OrganizationChange,
   updateOrganization,
 } from "../../domain/organizations/administration.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -34,6 +33,7 @@ import {
 import { type JobMetadata, jobMetadataOf } from "../../domain/provisioners/metadata.js";
 import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/queue.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -32,6 +31,7 @@ import {
   type ProvisionerKeyRow,
   provisionerKeysByIds,
 } from "../../domain/provisioners/keys.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import "./jobs.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -23,6 +22,7 @@ import {
   ProvisionerLogLevel,
   ProvisionerLogSource,
 } from "../../domain/provisioners/logs.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type CompleteProvisionerJob,
@@ -20,6 +20,7 @@ import {
 import { type ReportProvisionerResources, reportProvisionerResources } from "../../domain/provisioners/reports.js";
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import type { StoredResources } from "../../domain/workspaces/reported.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, OpenTo } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type BulkResult, runScimBulk } from "../../domain/scim/bulk.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "../../domain/scim/groups.js";
@@ -10,6 +10,7 @@ import {
   replaceScimUser,
   type ScimChange,
 } from "../../domain/scim/users.js";
+import { Arg } from "../engine/arguments.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { bulkDocument } from "./failures.js";
 import { ForProvisioning, ScimResourceType } from "./resources.js";

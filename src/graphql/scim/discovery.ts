@@ -1,4 +1,4 @@
-import { Arg, Ctx, Query, Resolver } from "type-graphql";
+import { Ctx, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   listScimResourceTypes,
@@ -7,6 +7,7 @@ import {
   readScimSchema,
   readServiceProviderConfig,
 } from "../../domain/scim/discovery.js";
+import { Arg } from "../engine/arguments.js";
 import { Open } from "../engine/access.js";
 import { JSONObject } from "../engine/scalars.js";
 

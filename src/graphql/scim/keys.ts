@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import {
@@ -13,6 +13,7 @@ import {
   type UpdateScimKey,
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Args, ArgsType, Ctx, Field, Int, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { readScimGroup } from "../../domain/scim/groups.js";
 import type { ListQuery } from "../../domain/scim/lists.js";
@@ -18,6 +18,7 @@ import {
   versionOf,
 } from "../../domain/scim/resources.js";
 import { readScimUser } from "../../domain/scim/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";

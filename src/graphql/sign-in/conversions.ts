@@ -1,9 +1,10 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, registerEnumType, Resolver, Root } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../domain/sign-in/conversions.js";
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, OpenTo, LimitTries, Required } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";

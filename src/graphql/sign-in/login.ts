@@ -1,8 +1,9 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, Open, OpenTo, LimitTries, Required } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 

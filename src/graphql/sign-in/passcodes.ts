@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   changePasswordWithPasscode,
@@ -6,6 +6,7 @@ import {
   requestOneTimePasscode,
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
+import { Arg } from "../engine/arguments.js";
 import { Open, LimitTries, Required } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })

@@ -1,7 +1,8 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
+import { Arg } from "../engine/arguments.js";
 import { AnyScope, LimitTries, OpenTo, Required } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })

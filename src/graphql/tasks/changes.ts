@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { deleteTask, pauseTask, resumeTask, updateTaskInput } from "../../domain/tasks/changes.js";
 import { createTask, type CreateTask } from "../../domain/tasks/creation.js";
@@ -7,6 +7,7 @@ import { messageById } from "../../domain/tasks/messages.js";
 import { largestSnapshot, uploadTaskLogSnapshot } from "../../domain/tasks/snapshots.js";
 import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, NoUsers, OpenTo, Required } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";

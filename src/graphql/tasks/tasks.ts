@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
+import { Args, ArgsType, Ctx, Field, FieldResolver, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
@@ -11,6 +11,7 @@ import { watchTasks } from "../../domain/tasks/watch.js";
 import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";

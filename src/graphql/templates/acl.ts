@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -30,6 +29,7 @@ import {
   type TemplateAclAvailable,
 } from "../../domain/templates/acl-available.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   createTemplate,
@@ -10,6 +10,7 @@ import {
 import { durationRule, Weekday } from "../../domain/templates/settings.js";
 import { findTemplate, type TemplateRow } from "../../domain/templates/templates.js";
 import { findVersion } from "../../domain/templates/versions.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, Rule } from "../engine/access.js";
 import { JSONObject, Url, UUID } from "../engine/scalars.js";
 import { TemplateType } from "./templates.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -27,6 +26,7 @@ import {
 import { Weekday } from "../../domain/templates/settings.js";
 import { findTemplate, findTemplateByName, type TemplateRow } from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { jobsByIds } from "../../domain/provisioners/jobs.js";
 import { findTemplate } from "../../domain/templates/templates.js";
@@ -11,6 +11,7 @@ import {
   setActiveTemplateVersion,
 } from "../../domain/templates/version-changes.js";
 import { findVersion } from "../../domain/templates/versions.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -18,6 +17,7 @@ import { PrebuildStatus, presetsByVersion, type PresetRow } from "../../domain/t
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
 import { documentOf, findVersion, type VersionRow, versionsById, versionsOf } from "../../domain/templates/versions.js";
 import { usersById } from "../../domain/users/users.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, JSONObject, Url, UUID } from "../engine/scalars.js";

@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
+import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
@@ -13,6 +13,7 @@ import {
 import { activateUser, suspendUser } from "../../domain/users/status.js";
 import type { AccountChange } from "../../domain/users/writes.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
+import { Arg } from "../engine/arguments.js";
 import { ByArguments, Covers, Needs, OpenTo, Required } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -26,6 +25,7 @@ import {
 } from "../../domain/users/users.js";
 import { listUsers, type UserFilter, UserOrderField } from "../../domain/users/listing.js";
 import { type HeldRole, RoleName, rolesOf } from "../../domain/users/roles.js";
+import { Arg } from "../engine/arguments.js";
 import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";

@@ -1,4 +1,4 @@
-import { Arg, Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
+import { Args, ArgsType, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
   type ApplicationReference,
@@ -14,6 +14,7 @@ import {
   registerWorkspaceProxy,
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
+import { Arg } from "../engine/arguments.js";
 import { OpenTo, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ChangedWorkspaceProxy } from "./workspace-proxies.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -32,6 +31,7 @@ import {
   type UpdateWorkspaceProxy,
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
+import { Arg } from "../engine/arguments.js";
 import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 

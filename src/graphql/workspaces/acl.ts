@@ -1,5 +1,4 @@
 import {
-  Arg,
   Ctx,
   Field,
   FieldResolver,
@@ -19,6 +18,7 @@ import {
   type WorkspaceAcl,
 } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   Ctx,
   Field,
@@ -24,6 +23,7 @@ import { metadataOf, type ResourceRow, resourcesOf } from "../../domain/workspac
 import { watchBuilds } from "../../domain/workspaces/watch.js";
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
+import { Arg } from "../engine/arguments.js";
 import { CountsAs, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";

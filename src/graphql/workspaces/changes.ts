@@ -1,4 +1,4 @@
-import { Arg, Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
+import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { extendWorkspaceDeadline } from "../../domain/workspaces/activity.js";
 import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
@@ -18,6 +18,7 @@ import {
   stopWorkspace,
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
+import { Arg } from "../engine/arguments.js";
 import { Needs, Required, Rule } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";

@@ -1,5 +1,4 @@
 import {
-  Arg,
   Args,
   ArgsType,
   Ctx,
@@ -33,6 +32,7 @@ import {
   type WorkspaceRow,
   WorkspaceStatus,
 } from "../../domain/workspaces/workspaces.js";
+import { Arg } from "../engine/arguments.js";
 import { Covers, Needs, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
