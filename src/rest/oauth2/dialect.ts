@@ -21,8 +21,10 @@ export const oauthDialect: Dialect = {
   bodyLimit: 64 * 1024,
 
   async readBody(request, limit) {
-    const sent = isForm(request) ? fromForm(await readForm(request, limit)) : await readBody(request, limit);
-    return withClient(request, withoutEmpty(sent ?? {}));
+    const sent = isForm(request)
+      ? fromForm(await readForm(request, limit))
+      : withoutEmpty((await readBody(request, limit)) ?? {});
+    return withClient(request, sent);
   },
 
   failure(failure, details) {
@@ -95,14 +97,17 @@ export function withoutEmpty(sent: Record<string, unknown>): Record<string, unkn
 
 /** Adds the credentials of the application, and how they were sent, as `client_auth_method` (RFC 6749 §2.3.1). */
 function withClient({ headers: { authorization = "" } }: IncomingMessage, sent: Record<string, unknown>) {
-  const { client_auth_method: _, ...given } = sent;
   const encoded = /^basic +(.*)$/i.exec(authorization)?.[1];
-  if (encoded === undefined)
-    return { ...given, ...("client_secret" in given && { client_auth_method: "client_secret_post" }) };
+  if (encoded === undefined) {
+    // A parameter of this name is none of the protocol.
+    delete sent.client_auth_method;
+    if ("client_secret" in sent) sent.client_auth_method = "client_secret_post";
+    return sent;
+  }
   const [id, secret] = basicCredentials(encoded);
-  if ((given.client_id ?? id) !== id || (given.client_secret ?? secret) !== secret)
+  if ((sent.client_id ?? id) !== id || (sent.client_secret ?? secret) !== secret)
     throw oauthFailure("invalid_request", "The credentials in the header and in the body differ.");
-  return { ...given, client_id: id, client_secret: secret, client_auth_method: "client_secret_basic" };
+  return Object.assign(sent, { client_id: id, client_secret: secret, client_auth_method: "client_secret_basic" });
 }
 
 /** Decodes id and secret, each of which is form-encoded before base64. */
@@ -115,4 +120,4 @@ function basicCredentials(encoded: string): [id: string, secret: string] {
   }
 }
 
-const formDecoded = (text: string) => decodeURIComponent(text.replaceAll("+", " "));
+const formDecoded = (text: string) => (/[%+]/.test(text) ? decodeURIComponent(text.replaceAll("+", " ")) : text);
