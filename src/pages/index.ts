@@ -47,7 +47,7 @@ export function routePages(
   const signingIn = operationsOf("sign-in/login");
   const forms = new VisitorForms(seals);
   const login = loginPages(forms, signingIn);
-  const passcodes = passcodePages(forms, operationsOf("sign-in/passcodes"));
+  const passcodes = passcodePages(forms, signingIn);
   const password = passwordPages(operationsOf("sign-in/passwords"));
   const provider = providerPages(attempts);
   const home = homePages(signingIn("SignedIn"), signingIn("SignOut"));

@@ -5,9 +5,11 @@ import { TransportError } from "../http/responses.js";
 import { accountPage } from "./account.js";
 import { sessionForm } from "./forms.js";
 import { type Html, html, type Part } from "./html.js";
-import { type Item, listOf, programOf, timeOf } from "./items.js";
+import { type Item, listOf } from "./items.js";
 import { alarm, notice } from "./layout.js";
+import { programOf } from "./programs.js";
 import { signedIn } from "./signed-in.js";
+import { timeOf } from "./times.js";
 import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "./visit.js";
 
 interface Key {

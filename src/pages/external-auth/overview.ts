@@ -1,8 +1,9 @@
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { accountPage } from "../account.js";
 import { html, type Part } from "../html.js";
-import { type Item, listOf, timeOf } from "../items.js";
+import { type Item, listOf } from "../items.js";
 import { signedIn } from "../signed-in.js";
+import { timeOf } from "../times.js";
 import { type PageHandler, perform, type Visit } from "../visit.js";
 import { actionForm, pathOf, type Provider } from "./external-auth.js";
 

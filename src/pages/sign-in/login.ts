@@ -2,9 +2,10 @@ import type { StoredOperation } from "../../graphql/engine/stored-operations.js"
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
 import { notice } from "../layout.js";
+import { withReturnTo } from "../return-to.js";
 import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
 import { forgottenPath } from "./passcodes.js";
-import { returnToOf, type VisitorForms, withReturnTo } from "./visitor-forms.js";
+import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
 const path = "/login";
 
@@ -19,7 +20,7 @@ export function loginPages(
   forms: VisitorForms,
   operation: (name: string) => StoredOperation,
 ): { show: PageHandler; submit: PageHandler } {
-  const [signedIn, signIn, ways] = [operation("SignedIn"), operation("SignIn"), operation("WaysToSignIn")];
+  const [signedIn, signIn, delivery] = [operation("SignedIn"), operation("SignIn"), operation("PasscodeDelivery")];
 
   async function formPage(visit: Visit, returnTo: string, email = "", rejection?: Rejection): Promise<StatusPage> {
     const { passwordAuth } = visit.services.config;
@@ -32,7 +33,7 @@ export function loginPages(
   }
 
   async function passwordForm(visit: Visit, returnTo: string, email: string, rejection?: Rejection): Promise<Html> {
-    const { serverInfo } = await perform<{ serverInfo: { sendsPasscodes: boolean } }>(ways, visit.anonymous());
+    const { serverInfo } = await perform<{ serverInfo: { sendsPasscodes: boolean } }>(delivery, visit.anonymous());
     const forgotten = html`<p class="aside">
       <a href="${withReturnTo(forgottenPath, returnTo)}">Forgot your password?</a>
     </p>`;

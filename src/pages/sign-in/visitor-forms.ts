@@ -49,7 +49,3 @@ export class VisitorForms {
 /** Where a visitor wants to go after sign-in. */
 export const returnToOf = ({ query, form, http }: Visit): string =>
   ownPath((http.method === "POST" ? form : query).get("return_to"));
-
-/** A path with where the visitor wants to go after sign-in. */
-export const withReturnTo = (to: string, returnTo: string): string =>
-  `${to}${to.includes("?") ? "&" : "?"}${new URLSearchParams({ return_to: returnTo }).toString()}`;
