@@ -49,11 +49,12 @@ describe("OAuth2 grants", () => {
     expect((await w.as(bob).failure(grantsQuery, { user: ada.id })).code).to.equal("NOT_FOUND");
 
     const page = `query($after: String) { oauth2Grants(user: "me", first: 1, after: $after) {
-      nodes { id scopes audiences ip expiresAt user { username } app { id name kind } } pageInfo { hasNextPage endCursor } } }`;
+      nodes { id scopes permissions audiences ip expiresAt user { username } app { id name kind } } pageInfo { hasNextPage endCursor } } }`;
     const start = (await w.as(ada).graphql(page)).oauth2Grants;
     expect(start.nodes[0]).to.deep.include({
       id: second.id,
       scopes: ["all"],
+      permissions: ["Do everything that you can do: full access to your account."],
       audiences: [],
       ip: null,
       user: { username: ada.username },

@@ -1,6 +1,7 @@
-import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
+import { Ctx, Field, FieldResolver, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
 import { readServerInfo, type ServerInfo } from "../domain/deployment/deployment.js";
+import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
 import { Open } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
 
@@ -13,8 +14,16 @@ class ServerInfoType implements ServerInfo {
   deploymentId!: string;
 }
 
-@Resolver()
+@Resolver(() => ServerInfoType)
 export class DeploymentResolver {
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether users who forgot their password can request a one-time passcode: passwords are in use, and there is a way to deliver passcodes.",
+  })
+  sendsPasscodes(@Ctx() ctx: Context): Promise<boolean> {
+    return sendsPasscodes(ctx);
+  }
+
   @Open()
   @Query(() => ServerInfoType, {
     description: "Returns public information about this server. Requires no authentication.",

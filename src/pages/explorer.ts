@@ -26,7 +26,7 @@ export const asksForGraphiql = (http: Http): boolean =>
 
 /** Serves GraphiQL. */
 export function graphiqlPage(services: Services, schema: GraphQLSchema): Handler {
-  const show = explorer(graphiql, storedOperations(schema, "pages/login").get("SignedIn")!);
+  const show = explorer(graphiql, storedOperations(schema, "pages/sign-in/login").get("SignedIn")!);
   return visited(services, (visit) => {
     services.limits.countCaller(visit.anonymous());
     return show(visit);

@@ -1,10 +1,11 @@
 import { forbidden } from "../domain/kernel/errors.js";
-import { cookieOf } from "../http/cookies.js";
-import { fromOurPages, sessionCookie } from "../http/credentials.js";
+import { fromOurPages } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
+import { accountPage } from "./account.js";
+import { sessionForm } from "./forms.js";
 import { html } from "./html.js";
 import { notice } from "./layout.js";
-import { type PageHandler, csrfField, perform } from "./visit.js";
+import { type PageHandler, perform } from "./visit.js";
 
 interface SignedIn {
   me: { username: string; name: string; email: string; loginType: string };
@@ -21,7 +22,7 @@ const foreignForm = () => forbidden("This form was not sent by a page of this se
 
 const converted = "You sign in through the provider from now on. Your password no longer works.";
 
-/** The front page, with the signed-in user and links to the interfaces. */
+/** The front page, with the signed-in user, and links to the account and to the interfaces. */
 export function homePages(
   signedIn: StoredOperation,
   signOut: StoredOperation,
@@ -31,8 +32,7 @@ export function homePages(
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") return { goTo: "/login?return_to=%2F" };
       const { me } = await perform<SignedIn>(signedIn, ctx);
-      const token = cookieOf(visit.http.req, sessionCookie);
-      return {
+      return accountPage(visit, {
         title: `Hello, ${me.name || me.username}`,
         main: html`${visit.query.has("converted") && me.loginType !== "PASSWORD" ? notice(converted) : undefined}
           <dl>
@@ -47,8 +47,8 @@ export function homePages(
             <a href="/docs">REST API reference</a>
             <a href="/graphql">GraphQL explorer</a>
           </nav>
-          ${token && html`<form method="post" action="/logout">${csrfField(token)}<button class="quiet">Sign out</button></form>`}`,
-      };
+          ${sessionForm(visit, "/logout", html`<button class="quiet">Sign out</button>`)}`,
+      });
     },
 
     async leave(visit) {

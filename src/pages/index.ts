@@ -9,13 +9,19 @@ import { skipBody } from "../http/form.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
-import { externalAuthPages } from "./external-auth.js";
+import { externalAuthPages } from "./external-auth/external-auth.js";
+import { overviewPage } from "./external-auth/overview.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
-import { loginPages } from "./login.js";
 import { objectPages } from "./objects.js";
 import { devicePages } from "./oauth2/device-consent.js";
-import { providerPages } from "./provider-login.js";
+import { grantPages } from "./oauth2/grants.js";
+import { loginPages } from "./sign-in/login.js";
+import { forgottenPath, newPasswordPath, passcodePages } from "./sign-in/passcodes.js";
+import { passwordPages, passwordPath } from "./sign-in/passwords.js";
+import { providerPages } from "./sign-in/providers.js";
+import { VisitorForms } from "./sign-in/visitor-forms.js";
+import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
 import { type PageHandler, showFailure, visited } from "./visit.js";
 
@@ -33,36 +39,51 @@ export function routePages(
   schema: GraphQLSchema,
   { seals, attempts, links }: BrowserServices,
 ): void {
-  const operations = storedOperations(schema, "pages/login");
-  const operation = (name: string) => operations.get(name)!;
-  const login = loginPages({ seals, signedIn: operation("SignedIn"), signIn: operation("SignIn") });
+  /** The operations beside a file of pages, by their names. */
+  const operationsOf = (path: string) => {
+    const operations = storedOperations(schema, `pages/${path}`);
+    return (name: string) => operations.get(name)!;
+  };
+  const signingIn = operationsOf("sign-in/login");
+  const forms = new VisitorForms(seals);
+  const login = loginPages(forms, signingIn);
+  const passcodes = passcodePages(forms, signingIn);
+  const password = passwordPages(operationsOf("sign-in/passwords"));
   const provider = providerPages(attempts);
-  const deviceOperations = storedOperations(schema, "pages/oauth2/device-consent");
-  const device = devicePages((name) => deviceOperations.get(name)!);
-  const home = homePages(operation("SignedIn"), operation("SignOut"));
-
-  const external = storedOperations(schema, "pages/external-auth");
-  const externalAuth = externalAuthPages(links, (name) => external.get(name)!);
-
-  const unsubscribing = storedOperations(schema, "pages/unsubscribe");
-  const unsubscribe = unsubscribePages((name) => unsubscribing.get(name)!);
-
-  const describing = storedOperations(schema, "pages/objects");
-  const objects = objectPages((name) => describing.get(name)!);
+  const home = homePages(signingIn("SignedIn"), signingIn("SignOut"));
+  const keys = keyPages(operationsOf("tokens"));
+  const device = devicePages(operationsOf("oauth2/device-consent"));
+  const grants = grantPages(operationsOf("oauth2/grants"));
+  const external = operationsOf("external-auth/external-auth");
+  const externalAuth = externalAuthPages(links, external);
+  const unsubscribe = unsubscribePages(operationsOf("unsubscribe"));
+  const objects = objectPages(operationsOf("objects"));
 
   type PageRoute = [method: "GET" | "POST", path: string, handler: PageHandler];
-  const devices: PageRoute[] = [
+  const oauth2: PageRoute[] = [
     ["GET", "/oauth2/device", device.show],
     ["POST", "/oauth2/device", device.decide],
+    ["GET", "/account/applications", grants.show],
+    ["POST", "/account/applications", grants.submit],
   ];
   const pages: PageRoute[] = [
     ["GET", "/", home.show],
     ["GET", "/login", login.show],
     ["POST", "/login", login.submit],
     ["POST", "/logout", home.leave],
+    ["GET", forgottenPath, passcodes.ask],
+    ["POST", forgottenPath, passcodes.send],
+    ["GET", newPasswordPath, passcodes.choose],
+    ["POST", newPasswordPath, passcodes.change],
     ["GET", "/login/:provider", provider.ask],
     ["GET", "/login/:provider/callback", provider.finish],
-    ...(services.config.oauth2Enabled ? devices : []),
+    ["GET", passwordPath, password.show],
+    ["POST", passwordPath, password.submit],
+    ["GET", "/.well-known/change-password", password.find],
+    ["GET", "/account/keys", keys.show],
+    ["POST", "/account/keys", keys.submit],
+    ...(services.config.oauth2Enabled ? oauth2 : []),
+    ["GET", "/external-auth", overviewPage(external)],
     ["GET", "/external-auth/:id", externalAuth.show],
     ["POST", "/external-auth/:id", externalAuth.submit],
     ["GET", "/external-auth/:id/callback", externalAuth.callback],
@@ -72,7 +93,7 @@ export function routePages(
   // Mail programs send a form of any encoding, whose content does not matter.
   routes.register("/notifications/unsubscribe", ["POST"], visited(services, unsubscribe.submit, skipBody));
   for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
-  routeExplorer(routes, services, operation("SignedIn"));
+  routeExplorer(routes, services, signingIn("SignedIn"));
   routes.register(stylePath, ["GET"], sendStyle);
 }
 

@@ -6,6 +6,8 @@ import { type Html, html } from "./html.js";
 export interface Page {
   title: string;
   main: Html;
+  /** Links to the pages beside it. */
+  navigation?: Html;
 }
 
 /** A file of this folder, as text. */
@@ -15,7 +17,7 @@ export const pageFile = (name: string): string => readFileSync(programFile(`page
 export const colors = pageFile("colors.css");
 
 /** The style of the pages without scripts. */
-export const style = colors + pageFile("style.css");
+export const style = colors + pageFile("style.css") + pageFile("account.css");
 
 /** A short hash of contents, for the paths of files that browsers cache for good. */
 export const fingerprint = (...texts: string[]): string =>
@@ -42,7 +44,7 @@ const image = mark("#1d5fbf", "#ffffff").text.replace("<svg", '<svg xmlns="http:
 export const icon = `data:image/svg+xml,${encodeURIComponent(image)}`;
 
 /** The document around the content of a page. */
-export const documentOf = ({ title, main }: Page): Html =>
+export const documentOf = ({ title, main, navigation }: Page): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -54,6 +56,7 @@ export const documentOf = ({ title, main }: Page): Html =>
       </head>
       <body>
         <header><a href="/">${logo}Steward</a></header>
+        ${navigation}
         <main>
           <h1>${title}</h1>
           ${main}

@@ -9,3 +9,7 @@ export const ownPath = (wanted: string | null): string =>
   wanted !== null && wanted.length <= longest && wanted.isWellFormed() && /^\/(?!\/)[^\\\p{Cc}]*$/u.test(wanted)
     ? wanted.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
     : "/";
+
+/** A path of a page with the path to show after sign-in. */
+export const withReturnTo = (path: string, returnTo: string): string =>
+  `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ return_to: returnTo }).toString()}`;

@@ -1,5 +1,5 @@
 import type { Context } from "../domain/kernel/context.js";
-import { ownPath } from "./return-to.js";
+import { ownPath, withReturnTo } from "./return-to.js";
 import type { Outcome, PageHandler, Visit } from "./visit.js";
 
 /** Runs a handler for signed-in users. Others sign in first, and return with all parameters. */
@@ -9,5 +9,5 @@ export const signedIn =
     const ctx = await visit.context();
     if (ctx.actor.kind === "user") return handler(visit, ctx);
     const returnTo = visit.http.method === "GET" ? visit.http.originalUrl : visit.http.path;
-    return { goTo: `/login?${new URLSearchParams({ return_to: ownPath(returnTo) }).toString()}` };
+    return { goTo: withReturnTo("/login", ownPath(returnTo)) };
   };

@@ -13,7 +13,7 @@ import { actorOf, csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
-import { ownPath } from "./return-to.js";
+import { ownPath, withReturnTo } from "./return-to.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -82,7 +82,7 @@ export class Visit {
 
 /** The sign-in page, which leads back to the request. */
 export const signInFirst = ({ originalUrl }: Pick<Http, "originalUrl">): Outcome => ({
-  goTo: `/login?${new URLSearchParams({ return_to: ownPath(originalUrl) }).toString()}`,
+  goTo: withReturnTo("/login", ownPath(originalUrl)),
 });
 
 /** The CSRF token of a session as a form field. */

@@ -38,6 +38,16 @@ export function transportFor({ services, config }: Context, chosen: DeliveryMeth
   return wanted.find((method) => services.transports[method] !== undefined);
 }
 
+const chosenMethod = statement<{ method: DeliveryMethod }>(
+  "select method from notification_template_methods where template_id = $1",
+);
+
+/** Returns the method besides the inbox by which the notifications of a template are delivered, if any. */
+export async function transportOf(ctx: Context, { id }: NotificationTemplate): Promise<Transport | undefined> {
+  const chosen = await ctx.row(chosenMethod, id);
+  return transportFor(ctx, chosen?.method ?? null);
+}
+
 /** A template with the method that an owner chose for it. */
 export interface TemplateRow extends NotificationTemplate {
   method: DeliveryMethod | null;

@@ -5,8 +5,7 @@ import { onViolation, unauthenticated } from "../kernel/errors.js";
 import { type ClientRow, clientIdOf } from "./client-rows.js";
 import { oauthFailure } from "./failures.js";
 import { createGrant, type NewGrant } from "./grants.js";
-import { sentenceOf } from "./scope-sentences.js";
-import { coversAll } from "./scopes.js";
+import { type DescribedScope, describe } from "./scope-sentences.js";
 
 /** What an application requests of a user. */
 export interface AccessRequest {
@@ -26,12 +25,6 @@ export interface RequestingApp {
   host: string | null;
 }
 
-/** A scope in words. */
-export interface DescribedScope {
-  name: string;
-  description: string;
-}
-
 /** The parts of an access request that are presented to the user. */
 export interface PresentedRequest {
   app: RequestingApp;
@@ -44,7 +37,6 @@ export interface PresentedRequest {
 /** Presents an access request to the user. */
 export function presented({ client, scopes, audiences }: AccessRequest): PresentedRequest {
   const { name, kind, documentUrl } = client;
-  const isIncluded = (scope: string) => scopes.some((other) => other !== scope && coversAll([other], [scope]));
   return {
     app: {
       clientId: clientIdOf(client),
@@ -52,9 +44,7 @@ export function presented({ client, scopes, audiences }: AccessRequest): Present
       isVerified: kind === "admin",
       host: documentUrl === null ? null : new URL(documentUrl).host,
     },
-    scopes: scopes
-      .filter((scope) => !isIncluded(scope))
-      .map((scope) => ({ name: scope, description: sentenceOf(scope) })),
+    scopes: describe(scopes),
     isUnrestricted: scopes.includes("all"),
     audiences,
   };

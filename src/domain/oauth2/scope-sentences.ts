@@ -1,3 +1,11 @@
+import { coversAll } from "./scopes.js";
+
+/** A scope in words. */
+export interface DescribedScope {
+  name: string;
+  description: string;
+}
+
 /** What each scope lets an application do, for the user who is asked to allow it. The roles of the user limit it further. */
 const sentences: Readonly<Record<string, string>> = {
   all: "Do everything that you can do: full access to your account.",
@@ -132,7 +140,13 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** A scope in words; its name for one that is not in the catalog any more. */
-export const sentenceOf = (scope: string): string => sentences[scope] ?? `Use the permission ${scope}.`;
+const sentenceOf = (scope: string): string => sentences[scope] ?? `Use the permission ${scope}.`;
 
 /** All scopes with a sentence. */
 export const describedScopes: readonly string[] = Object.keys(sentences);
+
+/** Describes scopes to the user, without those that others of them include. */
+export function describe(scopes: readonly string[]): DescribedScope[] {
+  const isIncluded = (scope: string) => scopes.some((other) => other !== scope && coversAll([other], [scope]));
+  return scopes.filter((scope) => !isIncluded(scope)).map((scope) => ({ name: scope, description: sentenceOf(scope) }));
+}

@@ -5,6 +5,7 @@ import { statement } from "../kernel/database.js";
 import { DomainError, forbidden, Problems } from "../kernel/errors.js";
 import { type Account, accountById, identified, readAccount, refused } from "./accounts.js";
 import { rememberAddress } from "./failures.js";
+import { transportOf } from "../notifications/methods.js";
 import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/accounts.js";
 import { foldedSql } from "../kernel/folding.js";
@@ -115,6 +116,10 @@ const withoutNulls = ({ email, oneTimePasscode, password }: ChangePasswordWithPa
   oneTimePasscode: oneTimePasscode ?? "",
   password: password ?? "",
 });
+
+/** Whether users can request passcodes: passwords are in use, and there is a way to deliver passcodes. */
+export const sendsPasscodes = async (ctx: Context): Promise<boolean> =>
+  ctx.config.passwordAuth && (await transportOf(ctx, accountNotifications.passcode)) !== undefined;
 
 function requirePasswords({ config }: Context): void {
   if (!config.passwordAuth) throw forbidden("Password authentication is disabled.");

@@ -19,6 +19,7 @@ import type { Page } from "../../domain/kernel/page.js";
 import { type ClientRow } from "../../domain/oauth2/client-rows.js";
 import { clientsById } from "../../domain/oauth2/clients.js";
 import { type GrantRow, RevokeReason } from "../../domain/oauth2/grants.js";
+import { describe } from "../../domain/oauth2/scope-sentences.js";
 import {
   grantsById,
   type GrantsQuery,
@@ -123,6 +124,13 @@ export class OAuth2GrantsResolver {
   })
   oauth2Grants(@Args() args: OAuth2GrantsArgs, @Ctx() ctx: Context): Promise<Page<GrantRow>> {
     return listGrants(ctx, args);
+  }
+
+  @FieldResolver(() => [String], {
+    description: "What the scopes permit, in sentences to the user, without what others of them include.",
+  })
+  permissions(@Root() { scopes }: GrantRow): string[] {
+    return describe(scopes).map(({ description }) => description);
   }
 
   @FieldResolver(() => PublicUserType, { description: "User who granted access." })

@@ -1,6 +1,7 @@
 import { cookieOf } from "../../http/cookies.js";
 import { sessionCookie } from "../../http/credentials.js";
 import { type Html, html, type Part } from "../html.js";
+import { withReturnTo } from "../return-to.js";
 import { csrfField, type Visit } from "../visit.js";
 
 /** The user who decides. */
@@ -44,10 +45,10 @@ export const access = ({ scopes, isUnrestricted }: AccessRequest): Html =>
 export function details(visit: Visit, { audiences }: AccessRequest, me: Me, ...more: Part[]): Html {
   const { accessUrl } = visit.services.config;
   const resources = audiences.length > 0 ? audiences : [accessUrl];
-  const otherAccount = new URLSearchParams({ return_to: visit.http.originalUrl }).toString();
+  const otherAccount = withReturnTo("/login", visit.http.originalUrl);
   return html`<dl>
     <dt>Your account</dt>
-    <dd><strong>${me.username}</strong><br /><a href="/login?${otherAccount}">Use another account</a></dd>
+    <dd><strong>${me.username}</strong><br /><a href="${otherAccount}">Use another account</a></dd>
     <dt>Access to</dt>
     <dd>${resources.map((resource) => html`<div>${resource}</div>`)}</dd>
     ${more}

@@ -1,4 +1,4 @@
-import { noActions, viewUser } from "./actions.js";
+import { choosePassword, noActions, viewUser } from "./actions.js";
 import type { NotificationTemplate } from "./template.js";
 
 const accountEvent = {
@@ -83,7 +83,7 @@ If you think that this is a mistake, contact your administrators.`,
     recipients: "The user of the account.",
     labels: ["one_time_passcode"],
     isMandatory: true,
-    actions: noActions,
+    actions: choosePassword,
     title: "Your one-time passcode",
     body: `With this passcode you can choose a new password:
 

@@ -6,4 +6,6 @@ export const viewWorkspace = linkTo("View workspace", "workspaces");
 export const viewTemplate = linkTo("View template", "templates");
 export const viewTask = linkTo("View task", "tasks");
 export const viewUser = linkTo("View account", "users");
+/** The page at which a passcode is used. */
+export const choosePassword = `[{"label": "Choose a new password", "url": "{{ app.base_url }}/login/reset-password"}]`;
 export const noActions = "[]";

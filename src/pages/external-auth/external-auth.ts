@@ -1,24 +1,25 @@
-import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
-import type { Context } from "../domain/kernel/context.js";
-import type { DomainError } from "../domain/kernel/errors.js";
-import { translate } from "../graphql/engine/errors.js";
-import type { StoredOperation } from "../graphql/engine/stored-operations.js";
-import { clearCookie, cookieOf, setCookie } from "../http/cookies.js";
-import { sessionCookie } from "../http/credentials.js";
-import { TransportError } from "../http/responses.js";
-import { type Html, html } from "./html.js";
-import { alarm, notice } from "./layout.js";
-import { ownPath } from "./return-to.js";
-import { signedIn } from "./signed-in.js";
-import { csrfField, type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "./visit.js";
+import type { BrowserLinks } from "../../domain/external-auth/browser-flow.js";
+import type { Context } from "../../domain/kernel/context.js";
+import type { DomainError } from "../../domain/kernel/errors.js";
+import { translate } from "../../graphql/engine/errors.js";
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
+import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
+import { TransportError } from "../../http/responses.js";
+import { accountPage } from "../account.js";
+import { sessionForm } from "../forms.js";
+import { type Html, html } from "../html.js";
+import { alarm, notice } from "../layout.js";
+import { ownPath } from "../return-to.js";
+import { signedIn } from "../signed-in.js";
+import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
 
 /** A provider, and whether the user has linked an account. */
-interface Provider {
+export interface Provider {
   id: string;
   displayName: string;
   browser: boolean;
   device: boolean;
-  link: { expires: string | null } | null;
+  link: { createdAt: string } | null;
 }
 
 /** The state of the linked account. */
@@ -49,7 +50,7 @@ export function externalAuthPages(
     const provider = externalAuthProviders.find((each) => each.id.toLowerCase() === id.toLowerCase());
     if (!provider) throw new TransportError(404, "Route not found.");
     const state = await stateOf(ctx, id);
-    return { title: provider.displayName, main: content(visit, provider, state, parts) };
+    return accountPage(visit, { title: provider.displayName, main: content(visit, provider, state, parts) });
   }
 
   /** Returns the failure of the provider in place of the state: the user can still unlink the account. */
@@ -140,7 +141,7 @@ export function externalAuthPages(
 
 const idOf = ({ http }: Visit): string => http.state.params.id ?? "";
 
-const pathOf = (id: string): string => `/external-auth/${encodeURIComponent(id)}`;
+export const pathOf = (id: string): string => `/external-auth/${encodeURIComponent(id)}`;
 
 /** Cookie names are compared with the letter case; ids of providers are not. */
 const cookieName = (id: string): string => `steward_external_auth_${encodeURIComponent(id)}`;
@@ -210,12 +211,6 @@ const deviceForm = (visit: Visit, provider: Provider, { userCode, verificationUr
         <button>Check</button>`,
     )}`;
 
-/** A form of an action, with the CSRF token of the session. Without a cookie, there is no token to protect. */
-function actionForm({ http }: Visit, { id }: Provider, action: string, fields: Html): Html {
-  const session = cookieOf(http.req, sessionCookie);
-  return html`<form method="post" action="${pathOf(id)}">
-    ${session ? csrfField(session) : undefined}
-    <input type="hidden" name="action" value="${action}" />
-    ${fields}
-  </form>`;
-}
+/** The form of an action on the account at a provider. */
+export const actionForm = (visit: Visit, { id }: Provider, action: string, fields: Html): Html =>
+  sessionForm(visit, pathOf(id), html`<input type="hidden" name="action" value="${action}" />${fields}`);

@@ -1,9 +1,9 @@
-import type { Attempt, SignInAttempts } from "../domain/sign-in/attempts.js";
-import type { IdentityProvider } from "../domain/outside/identity-providers.js";
-import { TransportError } from "../http/responses.js";
-import { clearCookie, cookieOf, setCookie } from "../http/cookies.js";
-import { ownPath } from "./return-to.js";
-import { type PageHandler, signInFirst, type Visit } from "./visit.js";
+import type { Attempt, SignInAttempts } from "../../domain/sign-in/attempts.js";
+import type { IdentityProvider } from "../../domain/outside/identity-providers.js";
+import { TransportError } from "../../http/responses.js";
+import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
+import { ownPath } from "../return-to.js";
+import { type PageHandler, signInFirst, type Visit } from "../visit.js";
 
 /** Keeps an attempt while its user is at the provider, which binds the sign-in to this browser. */
 const attemptCookie = "service_sign_in";

@@ -1,0 +1,104 @@
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
+import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
+import { type Html, html, type Part } from "../html.js";
+import { notice } from "../layout.js";
+import { withReturnTo } from "../return-to.js";
+import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { forgottenPath } from "./passcodes.js";
+import { returnToOf, type VisitorForms } from "./visitor-forms.js";
+
+const path = "/login";
+
+/** What a page says above the form, by the parameter of the redirect that led to it. */
+const news: Record<string, string> = {
+  signed_out: "You are signed out.",
+  password_changed: "Your password is changed. Sign in with it.",
+};
+
+/** The sign-in page, with a password form and links to the providers. */
+export function loginPages(
+  forms: VisitorForms,
+  operation: (name: string) => StoredOperation,
+): { show: PageHandler; submit: PageHandler } {
+  const [signedIn, signIn, delivery] = [operation("SignedIn"), operation("SignIn"), operation("PasscodeDelivery")];
+
+  async function formPage(visit: Visit, returnTo: string, email = "", rejection?: Rejection): Promise<StatusPage> {
+    const { passwordAuth } = visit.services.config;
+    return {
+      status: rejection?.status,
+      title: "Sign in",
+      main: html`${passwordAuth ? await passwordForm(visit, returnTo, email, rejection) : undefined}
+      ${otherWays(visit, returnTo)}`,
+    };
+  }
+
+  async function passwordForm(visit: Visit, returnTo: string, email: string, rejection?: Rejection): Promise<Html> {
+    const { serverInfo } = await perform<{ serverInfo: { sendsPasscodes: boolean } }>(delivery, visit.anonymous());
+    const forgotten = html`<p class="aside">
+      <a href="${withReturnTo(forgottenPath, returnTo)}">Forgot your password?</a>
+    </p>`;
+    const fields = html`${fieldsOf(credentials(email), rejection)}<button>Sign in</button>`;
+    return html`${await forms.form(visit, path, returnTo, fields)} ${serverInfo.sendsPasscodes ? forgotten : undefined}`;
+  }
+
+  return {
+    async show(visit) {
+      const returnTo = returnToOf(visit);
+      const page = await formPage(visit, returnTo);
+      const ctx = await visit.context();
+      if (ctx.actor.kind !== "user") {
+        const [, message] = Object.entries(news).find(([parameter]) => visit.query.has(parameter)) ?? [];
+        return message === undefined ? page : { ...page, main: html`${notice(message)}${page.main}` };
+      }
+      const { me } = await perform<{ me: { username: string } }>(signedIn, ctx);
+      return { ...page, main: html`${alreadySignedIn(me.username, returnTo)}${page.main}` };
+    },
+
+    async submit(visit) {
+      const returnTo = returnToOf(visit);
+      const email = visit.form.get("email") ?? "";
+      const input = { email, password: visit.form.get("password") ?? "" };
+      try {
+        await forms.requireOwn(visit);
+        const { login } = await perform<{ login: { sessionToken: string } }>(signIn, visit.anonymous(), { input });
+        visit.beginSession(login.sessionToken);
+        return leadsAway.test(returnTo) ? onward(visit, returnTo) : { goTo: returnTo };
+      } catch (error) {
+        return formPage(visit, returnTo, email, rejectionOf(visit, error));
+      }
+    },
+  };
+}
+
+const credentials = (email: string): Field[] => [
+  { name: "email", label: "Email", type: "email", autocomplete: "username", value: email },
+  { name: "password", label: "Password", type: "password", autocomplete: "current-password" },
+];
+
+/** The paths that redirect to other servers: to providers, and to applications, of which some requests are rejected. */
+const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
+
+/**
+ * Goes on by a page with a `Refresh` header. Browsers apply `form-action` of the form's page to redirects after it, which
+ * would block other servers.
+ */
+function onward({ http }: Visit, to: string): Outcome {
+  http.state.headers.Refresh = `0;url=${to}`;
+  return { title: "You are signed in", main: html`<a class="button" href="${to}">Continue</a>` };
+}
+
+const alreadySignedIn = (username: string, returnTo: string): Html =>
+  html`<p>
+    You are signed in as <strong>${username}</strong>. <a href="${returnTo}">Continue</a>, or sign in as another user:
+  </p>`;
+
+function otherWays({ services: { identityProviders, config } }: Visit, returnTo: string): Part {
+  const links = [...identityProviders.values()].map(
+    ({ name, label }) =>
+      html`<a class="button" href="${withReturnTo(`/login/${name}`, returnTo)}">Sign in with ${label}</a>`,
+  );
+  if (!config.passwordAuth) {
+    return links.length > 0 ? links : html`<p>No way to sign in is configured.</p>`;
+  }
+  return links.length > 0 ? [html`<p class="or">or</p>`, links] : undefined;
+}

@@ -1,0 +1,86 @@
+import type { Context } from "../../domain/kernel/context.js";
+import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
+import { accountPage } from "../account.js";
+import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "../forms.js";
+import { type Html, html } from "../html.js";
+import { notice } from "../layout.js";
+import { signedIn } from "../signed-in.js";
+import { type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+
+interface Owner {
+  email: string;
+  loginType: string;
+}
+
+/** Where users change their password, and where password managers lead them. */
+export const passwordPath = "/account/password";
+
+/** The page on which users change their password. */
+export function passwordPages(operation: (name: string) => StoredOperation): {
+  show: PageHandler;
+  submit: PageHandler;
+  find: PageHandler;
+} {
+  const [owner, change] = [operation("PasswordOwner"), operation("ChangePassword")];
+
+  async function pageOf(
+    visit: Visit,
+    ctx: Context,
+    { top, rejection }: { top?: Html; rejection?: Rejection } = {},
+  ): Promise<StatusPage> {
+    const { me } = await perform<{ me: Owner }>(owner, ctx.afresh());
+    const main = me.loginType === "PASSWORD" ? changeForm(visit, me, rejection) : withoutPassword;
+    return accountPage(visit, { status: rejection?.status, title: "Password", main: html`${top} ${main}` });
+  }
+
+  return {
+    show: signedIn((visit, ctx) => pageOf(visit, ctx)),
+
+    submit: signedIn(async (visit, ctx) => {
+      const [currentPassword, newPassword, repeated] = ["currentPassword", "newPassword", "repeated"].map(
+        (name) => visit.form.get(name) ?? "",
+      );
+      if (repeated !== newPassword) return pageOf(visit, ctx, { rejection: mistyped });
+      try {
+        await perform(change, ctx, { input: { currentPassword, newPassword } });
+        return await pageOf(visit, ctx, { top: changed });
+      } catch (error) {
+        return pageOf(visit, ctx, { rejection: rejectionOf(visit, error) });
+      }
+    }),
+
+    find: async () => ({ goTo: passwordPath }),
+  };
+}
+
+/** The only rule of the form itself: without a script, the password cannot be shown while it is typed. */
+const mistyped: Rejection = { status: 400, faults: { repeated: "Differs from the new password." } };
+
+const changed = notice("Your password is changed. Your other sessions have ended.");
+
+const withoutPassword = html`<p>You sign in through a provider, and have no password here.</p>`;
+
+const fields: readonly Field[] = [
+  { name: "currentPassword", label: "Current password", type: "password", autocomplete: "current-password" },
+  {
+    name: "newPassword",
+    label: "New password",
+    type: "password",
+    autocomplete: "new-password",
+    hint: "A long one that is hard to guess, such as several unrelated words.",
+  },
+  { name: "repeated", label: "New password again", type: "password", autocomplete: "new-password" },
+];
+
+/** The email is for password managers, which store it with the new password. */
+const changeForm = (visit: Visit, { email }: Owner, rejection?: Rejection): Html =>
+  html`${sessionForm(
+      visit,
+      passwordPath,
+      html`<input type="email" name="email" value="${email}" autocomplete="username" readonly hidden />
+        ${fieldsOf(fields, rejection)}<button>Change password</button>`,
+    )}
+    <p class="faint">
+      Your other sessions end, and this one continues. API tokens and applications keep their access:
+      <a href="/account/keys">revoke</a> those that you do not trust.
+    </p>`;

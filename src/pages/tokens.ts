@@ -1,0 +1,127 @@
+import type { Context } from "../domain/kernel/context.js";
+import { translate } from "../graphql/engine/errors.js";
+import type { StoredOperation } from "../graphql/engine/stored-operations.js";
+import { TransportError } from "../http/responses.js";
+import { accountPage } from "./account.js";
+import { sessionForm } from "./forms.js";
+import { type Html, html, type Part } from "./html.js";
+import { type Item, listOf } from "./items.js";
+import { alarm, notice } from "./layout.js";
+import { programOf } from "./programs.js";
+import { signedIn } from "./signed-in.js";
+import { timeOf } from "./times.js";
+import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "./visit.js";
+
+interface Key {
+  id: string;
+  kind: "SESSION" | "TOKEN" | "OAUTH" | "APPLICATION";
+  name: string;
+  scopes: string[];
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string;
+  ip: string | null;
+  userAgent: string | null;
+  isCurrent: boolean;
+}
+
+const path = "/account/keys";
+
+/** The page on which users look at their sessions and keys, and revoke them. */
+export function keyPages(operation: (name: string) => StoredOperation): { show: PageHandler; submit: PageHandler } {
+  const [list, revoke, revokeOthers] = [operation("OwnKeys"), operation("RevokeKey"), operation("RevokeOtherSessions")];
+
+  async function pageOf(visit: Visit, ctx: Context, top?: Html): Promise<StatusPage> {
+    const { apiKeys } = await perform<{ apiKeys: Key[] }>(list, ctx.afresh());
+    return accountPage(visit, { title: "Sessions and keys", main: html`${top} ${content(visit, apiKeys)}` });
+  }
+
+  const actions: Record<string, (visit: Visit, ctx: Context) => Promise<Outcome>> = {
+    async revoke(visit, ctx) {
+      try {
+        const { revokeApiKey } = await perform<{ revokeApiKey: { apiKey: Pick<Key, "isCurrent"> } }>(revoke, ctx, {
+          id: visit.form.get("id") ?? "",
+        });
+        if (!revokeApiKey.apiKey.isCurrent) return await pageOf(visit, ctx, notice("It is revoked."));
+        visit.endSession();
+        return { goTo: "/login?signed_out" };
+      } catch (error) {
+        if (translate(error).code !== "NOT_FOUND") throw error;
+        return { ...(await pageOf(visit, ctx, gone)), status: 404 };
+      }
+    },
+
+    async revoke_others(visit, ctx) {
+      const { revokeSessions } = await perform<{ revokeSessions: { revokedCount: number } }>(revokeOthers, ctx);
+      const { revokedCount: count } = revokeSessions;
+      return pageOf(visit, ctx, notice(`${count} ${count === 1 ? "session is" : "sessions are"} signed out.`));
+    },
+  };
+
+  return {
+    show: signedIn((visit, ctx) => pageOf(visit, ctx)),
+
+    submit: signedIn(async (visit, ctx) => {
+      const action = visit.form.get("action") ?? "";
+      if (!Object.hasOwn(actions, action)) throw new TransportError(400, "Validation failed.", "The form is unknown.");
+      return actions[action]!(visit, ctx);
+    }),
+  };
+}
+
+const gone = alarm("It has been revoked before.");
+
+function content(visit: Visit, keys: readonly Key[]): Html {
+  const ofKind = (kind: Key["kind"]) => keys.filter((key) => key.kind === kind);
+  const section = (title: string, shown: readonly Key[], more?: Part) =>
+    shown.length === 0
+      ? undefined
+      : html`<section>
+          <h2>${title}</h2>
+          ${listOf(shown.map((key) => itemOf(visit, key)))} ${more}
+        </section>`;
+  const sessions = ofKind("SESSION").filter((key) => !isExpired(key));
+  const tokens = ofKind("TOKEN");
+  return html`${section("Sessions", sessions, sessions.length > 1 ? othersForm(visit) : undefined)}
+  ${
+    section("API tokens", tokens) ??
+    html`<h2>API tokens</h2>
+      <p>You have none.</p>`
+  }
+  ${section("Keys of workspace applications", ofKind("APPLICATION"))}`;
+}
+
+const isExpired = ({ expiresAt }: Key): boolean => Date.parse(expiresAt) <= Date.now();
+
+const othersForm = (visit: Visit): Html =>
+  actionForm(visit, "revoke_others", html`<button class="quiet">Sign out all other sessions</button>`);
+
+function itemOf(visit: Visit, key: Key): Item {
+  const title = key.kind === "TOKEN" ? key.name : programOf(key.userAgent);
+  const verb = key.isCurrent ? "Sign out" : "Revoke";
+  return {
+    title,
+    badge: key.isCurrent ? html`<span class="badge">This session</span>` : undefined,
+    lines: linesOf(key),
+    actions: actionForm(
+      visit,
+      "revoke",
+      html`<input type="hidden" name="id" value="${key.id}" />
+        <button class="quiet" aria-label="${verb} ${title}">${verb}</button>`,
+    ),
+  };
+}
+
+const linesOf = (key: Key): Part[] => {
+  const { createdAt, lastUsedAt, expiresAt, ip, scopes } = key;
+  const use = lastUsedAt === null ? "Never used" : html`Last used ${timeOf(lastUsedAt)}`;
+  const end = isExpired(key) ? html`<strong>expired ${timeOf(expiresAt)}</strong>` : html`expires ${timeOf(expiresAt)}`;
+  return [
+    html`Created ${timeOf(createdAt)}${ip === null ? "" : ` from ${ip}`}`,
+    html`${use}, ${end}`,
+    ...(key.kind === "TOKEN" ? [scopes.includes("all") ? "All scopes" : `Scopes: ${scopes.join(", ")}`] : []),
+  ];
+};
+
+const actionForm = (visit: Visit, action: string, fields: Html): Html =>
+  sessionForm(visit, path, html`<input type="hidden" name="action" value="${action}" />${fields}`);
