@@ -45,6 +45,59 @@ describe("lists of tasks", () => {
     expect(none).to.deep.equal({ count: 0, tasks: [] });
   });
 
+  describe("of callers who see parts", () => {
+    type Found = { name: string; status: string };
+    const query = `query($q: String, $after: String) { tasks(q: $q, first: 100, after: $after) {
+      totalCount nodes { name status } pageInfo { hasNextPage endCursor } } }`;
+
+    /** The count, and the first two pages. */
+    async function pagesOf(who: Client, q: string): Promise<{ totalCount: number; nodes: Found[] }> {
+      const { tasks: first } = await who.graphql(query, { q });
+      if (!first.pageInfo.hasNextPage) return { totalCount: first.totalCount, nodes: first.nodes };
+      const { tasks: next } = await who.graphql(query, { q, after: first.pageInfo.endCursor });
+      return { totalCount: first.totalCount, nodes: [...first.nodes, ...next.nodes] };
+    }
+
+    it("have the same tasks in the same order as those of owners, by any filter", async () => {
+      const [bob, admin, friend] = await the().users("bob", "admin", "friend");
+      await the().grant(admin!, "organization-admin");
+      const { task } = await stage.active(bob!, { name: "second", display_name: "Something else" });
+      const input = {
+        workspace: task.workspace_id.uuid,
+        userPerms: [ada, friend!].map(({ id }) => ({ id, role: "use" })),
+      };
+      await the()
+        .as(bob!)
+        .graphql("mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }", {
+          input,
+        });
+      const [all, ...others] = [the().owner, admin!, ada].map((person) => the().as(person));
+      for (const q of [
+        "",
+        "status:active",
+        "status:active,paused",
+        "status:unknown",
+        "first",
+        "login status:error,active",
+        `owner:${ada.username} status:error`,
+        "organization:default status:initializing",
+      ]) {
+        const expected = await pagesOf(all!, q);
+        for (const other of others) expect(await pagesOf(other, q), q).to.deep.equal(expected);
+      }
+      const ofBoth = `owner:${ada.username},${bob!.username} status:active`;
+      for (const who of [all!, others[0]!])
+        expect((await pagesOf(who, ofBoth)).totalCount).to.equal((await pagesOf(who, "status:active")).totalCount);
+      const found = await pagesOf(all!, "status:active,paused login");
+      expect(new Set(found.nodes.map(({ status }) => status))).to.deep.equal(new Set(["ACTIVE", "PAUSED"]));
+      for (const q of ["", "second", "status:active", "status:active something"])
+        expect(
+          (await pagesOf(the().as(friend!), q)).nodes.map(({ name }) => name),
+          q,
+        ).to.deep.equal(["second"]);
+    });
+  });
+
   it("take as many statements however long they are", async () => {
     for (const query of ["", "q=status:active,error", "q=owner:me"]) {
       const costs: number[] = [];

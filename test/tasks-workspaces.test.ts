@@ -24,6 +24,7 @@ describe("tasks and their workspaces", () => {
     stage.close();
     await program.close();
   });
+  afterEach(() => stage.check());
   beforeEach(async () => {
     ada = await the().user("ada");
     as = the().as(ada);
@@ -106,6 +107,27 @@ describe("tasks and their workspaces", () => {
     expect((await read(task.id)).status).to.equal("active");
     expect(await buildsOf(task.id)).to.deep.include({ build_number: 3, linked: true });
     expect(await told(), "these were no pauses of the task").to.deep.equal([]);
+  });
+
+  it("have the status that follows from reports of the agent at the same time", async () => {
+    const task = await stage.create(ada);
+    const token = (await stage.carryOut())!;
+    await stage.lifecycle(token, "STARTING");
+    for (const [lifecycle, health, status] of [
+      ["READY", "HEALTHY", "active"],
+      ["SHUTTING_DOWN", "UNHEALTHY", "error"],
+      ["STARTING", "HEALTHY", "initializing"],
+    ] as const) {
+      await Promise.all([stage.lifecycle(token, lifecycle), stage.health(token, health)]);
+      expect((await read(task.id)).status).to.equal(status);
+    }
+  });
+
+  it("end as orphans with the workspace", async () => {
+    const { task } = await stage.active(ada);
+    const removed = { workspace: task.workspace_id.uuid as string, orphan: true };
+    await the().as(the().owner).graphql(remove, removed);
+    expect((await as.get(`${tasks}/me/${task.id}`)).status).to.equal(404);
   });
 
   it("end with the workspace", async () => {

@@ -27,6 +27,7 @@ describe("tasks", () => {
     stage.close();
     await program.close();
   });
+  afterEach(() => stage.check());
   beforeEach(async () => {
     ada = await the().user("ada");
     as = the().as(ada);

@@ -24,14 +24,34 @@ const TaskSchema = defineEntity({
       expression: "create index tasks_page_index on tasks (created_at desc, id desc) where deleted_at is null",
     },
     {
+      name: "tasks_status_index",
+      expression: "create index tasks_status_index on tasks (status, created_at, id) where deleted_at is null",
+    },
+    {
       name: "tasks_owner_index",
       expression:
-        "create index tasks_owner_index on tasks (owner_id, created_at desc, id desc) where deleted_at is null",
+        "create index tasks_owner_index on tasks (owner_id, created_at, id) include (organization_id, name, display_name) where deleted_at is null",
+    },
+    {
+      name: "tasks_status_owner_index",
+      expression:
+        "create index tasks_status_owner_index on tasks (status, owner_id, created_at, id) include (organization_id) where deleted_at is null",
     },
     {
       name: "tasks_organization_index",
       expression:
-        "create index tasks_organization_index on tasks (organization_id, created_at desc, id desc) where deleted_at is null",
+        "create index tasks_organization_index on tasks (organization_id, created_at, id) where deleted_at is null",
+    },
+    {
+      name: "tasks_status_organization_index",
+      expression:
+        "create index tasks_status_organization_index on tasks (status, organization_id, created_at, id) where deleted_at is null",
+    },
+    {
+      name: "tasks_search_index",
+      expression: `create index tasks_search_index on tasks using gin (
+        (lower(name) collate "C") gin_trgm_ops, (lower(display_name) collate "C") gin_trgm_ops
+      ) where deleted_at is null`,
     },
   ],
   properties: {
@@ -44,6 +64,8 @@ const TaskSchema = defineEntity({
     version: () => p.manyToOne(TemplateVersion).ref().index("tasks_version_index"),
     preset: () => p.manyToOne(TemplatePreset).ref().nullable().deleteRule("set null").index(false),
     workspace: () => p.manyToOne(Workspace).ref().deleteRule("cascade").index(false),
+    /** Derived from the latest build, the agent and the app of the workspace, whenever one of these changes. */
+    status: p.enum(["pending", "initializing", "active", "paused", "error", "unknown"]).default("pending"),
     /** Number of the last queued input. */
     inputSeq: p.integer().default(0),
     /** Until when a replica delivers the queued inputs of this task. */

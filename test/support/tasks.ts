@@ -1,4 +1,5 @@
 // Tasks whose workspaces are built by a daemon of the test, step by step.
+import { taskStatus, taskTables } from "../../src/domain/tasks/status.js";
 import type { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { Client, type Person, type World } from "./world.js";
@@ -79,8 +80,18 @@ export class TaskStage {
       throw error;
     }
     const token = await this.report(job);
+    await this.check();
     await this.daemon.call("completeProvisionerJob", job);
+    await this.check();
     return token;
+  }
+
+  /** Throws unless every task has the status that follows from its build, agent and app. */
+  async check(): Promise<void> {
+    const wrong = `select t.id, t.status as stored, ${taskStatus} as derived from ${taskTables}
+      where t.deleted_at is null and t.status <> ${taskStatus}`;
+    const { rows } = await this.world.app.services.database.pool.query(wrong);
+    if (rows.length > 0) throw new Error(`Tasks have a wrong status: ${JSON.stringify(rows)}`);
   }
 
   agent = (token: string): Client => new Client(this.world.url, token);
@@ -91,17 +102,21 @@ export class TaskStage {
     await this.health(token, "HEALTHY");
   }
 
-  lifecycle = (token: string, state: string) =>
-    this.agent(token).graphql(
+  async lifecycle(token: string, state: string): Promise<void> {
+    await this.agent(token).graphql(
       "mutation($state: AgentLifecycle!) { reportAgentLifecycle(input: { state: $state }) { __typename } }",
       { state },
     );
+    await this.check();
+  }
 
-  health = (token: string, health: string) =>
-    this.agent(token).graphql(
+  async health(token: string, health: string): Promise<void> {
+    await this.agent(token).graphql(
       `mutation($health: AppHealth!) { reportAppHealth(input: { apps: [{ slug: "chat", health: $health }] }) { __typename } }`,
       { health },
     );
+    await this.check();
+  }
 
   status = (token: string, state: string, message = "") =>
     this.agent(token).graphql(
@@ -157,6 +172,8 @@ export async function copyTask({ app }: World, id: string, count: number): Promi
     ${copy("workspace_apps", "p", source, `'id', m.app, 'agent_id', m.agent, 'health', split_part(m.state, ' ', 2)`)};
     ${copy("tasks", "t", source, `'id', m.task, 'workspace_id', m.workspace, 'name', 't-' || right(m.task::text, 12), ${times}`)};
     insert into task_builds (task_id, build_number, agent_id, app_id) select task, 1, agent, app from made;
+    update tasks set status = derived.status
+      from (select t.id, ${taskStatus} as status from ${taskTables}) derived where derived.id = tasks.id;
     commit`;
   await app.services.database.pool.query(sql);
 }

@@ -4,6 +4,7 @@ import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
 import { appStatusReported } from "../tasks/app-statuses.js";
+import { updateTaskStatus } from "../tasks/status.js";
 import { noteActivity } from "../workspaces/activity.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentLifecycle } from "./agents.js";
@@ -42,7 +43,10 @@ export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promi
   }
   problems.throwIfAny();
   const changed = await ctx.rows(storeHealth, agent.id, [...given.keys()], [...given.values()]);
-  if (changed.length > 0) publishChange(ctx, agent, own[0]!.taskId);
+  if (changed.length === 0) return agent.id;
+  const { taskId } = own[0]!;
+  await updateTaskStatus(ctx, taskId);
+  publishChange(ctx, agent, taskId);
   return agent.id;
 }
 

@@ -2,6 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { proseProblem, wholeNumber } from "../kernel/text.js";
+import { updateTaskStatus } from "../tasks/status.js";
 import { AgentLifecycle, agentStatus, type AgentUsage } from "./agents.js";
 import { callingAgent, existing, publishChange, taskOfAgent } from "./changes.js";
 import { isEnding } from "./events.js";
@@ -88,8 +89,9 @@ export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle):
   if (lifecycle === state) return agent.id;
   if (state !== AgentLifecycle.STARTING && order.indexOf(state) < order.indexOf(lifecycle))
     throw conflict(`The agent is ${lifecycle} already. It can only go back to starting.`);
-  const stored = await ctx.row(storeLifecycle, agent.id, state);
-  publishChange(ctx, agent, stored!.taskId);
+  const { taskId } = existing(await ctx.row(storeLifecycle, agent.id, state));
+  await updateTaskStatus(ctx, taskId);
+  publishChange(ctx, agent, taskId);
   return agent.id;
 }
 

@@ -19,7 +19,8 @@ export interface OrderedBy {
 
 export interface Fixed {
   column: Sql;
-  value: string | boolean;
+  /** A parameter, or SQL of a constant, by whose frequency Postgres then chooses the plan. */
+  value: string | boolean | Sql;
 }
 
 /** The limits for which Postgres plans: sizes of pages, plus the row that shows whether more follow. */
@@ -126,6 +127,11 @@ function walk(limit: number, range: Range, order: Order, { from, matches }: Omit
     select ${order.id} as id, ${matches} as matches ${from(start)} ${direction} limit ${raw(String(limit + 1))}`;
 }
 
+/** A range whose start is that of the list. Its limit has no effect. */
+const wholeList: Range = { limit: 0, offset: 0, backward: false };
+
+const wholeOf = (order: Order) => read(wholeList, order);
+
 /** Maximum count of a list, unless its contract requires the exact number. */
 export const mostCounted = 2000;
 
@@ -135,7 +141,7 @@ export const countUpTo = (limit: number, rows: Sql): Sql =>
 
 /** Counts the rows of a list by the index of its order, up to `mostCounted`. */
 export function countIn(order: Order, select: (condition?: Sql) => Sql): Sql {
-  const { direction, start } = read({ limit: mostCounted, offset: 0, backward: false }, order);
+  const { direction, start } = wholeOf(order);
   return countUpTo(mostCounted, sql`${select(start)} ${direction}`);
 }
 
@@ -144,7 +150,7 @@ const countedFrom = 25;
 
 /** Counts the rows that match a search, up to `mostCounted`. */
 export function countMatches(order: Order, search: Omit<Search, "columns">): Sql {
-  const all = sql`select ${search.from(sql`(${search.matches}) is true`)}`;
+  const all = sql`select ${search.from(allOf(wholeOf(order).start, sql`(${search.matches}) is true`))}`;
   return sql`select least((${countAllMatches(order, search, countUpTo(mostCounted, all))}), ${mostCounted}::int) as count`;
 }
 
@@ -154,13 +160,13 @@ export function countMatches(order: Order, search: Omit<Search, "columns">): Sql
  */
 export function countAllMatches(order: Order, search: Omit<Search, "columns">, all: Sql): Sql {
   const { from, matches } = search;
-  const near = walk(searched.first, { limit: searched.first, offset: 0, backward: false }, order, search);
+  const near = walk(searched.first, wholeList, order, search);
   return sql`
     with near as materialized (${near}),
       seen as materialized (select count(*) as rows, count(*) filter (where matches) as matching from near)
     select case when rows <= ${searched.first}::int then matching
       when matching >= ${countedFrom}::int then (${all})
-      else (select count(*) ${from(allOf(isCandidate(order, search), matches))})
+      else (select count(*) ${from(allOf(isCandidate(order, search), matches, wholeOf(order).start))})
     end as count from seen`;
 }
 

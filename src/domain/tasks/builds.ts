@@ -5,6 +5,7 @@ import { notify } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/tasks.js";
 import { taskHint } from "./hints.js";
 import { openStates } from "./messages.js";
+import { updateTaskStatus } from "./status.js";
 
 const addBuild = statement<{ id: string }>(`
   with task as (
@@ -18,16 +19,20 @@ export async function taskBuildStarts(ctx: Context, workspaceId: string, buildNu
   if (task) ctx.publish(taskHint(task.id));
 }
 
-const linkApp = statement(`
+const linkApp = statement<{ id: string }>(`
   update task_builds s set agent_id = a.id, app_id = p.id
   from workspace_builds b join tasks t on t.workspace_id = b.workspace_id
     join template_versions v on v.id = b.version_id
     join workspace_agents a on a.build_id = b.id and a.name = v.task_agent
     left join workspace_apps p on p.agent_id = a.id and p.slug = v.task_app
-  where b.id = $1 and s.task_id = t.id and s.build_number = b.build_number`);
+  where b.id = $1 and s.task_id = t.id and s.build_number = b.build_number
+  returning s.task_id as id`);
 
 /** Links the task of a workspace with the agent and the app that a start has created. */
-export const linkTaskApp = (ctx: Context, buildId: string): Promise<unknown> => ctx.rows(linkApp, buildId);
+export async function linkTaskApp(ctx: Context, buildId: string): Promise<void> {
+  const task = await ctx.row(linkApp, buildId);
+  if (task) await updateTaskStatus(ctx, task.id);
+}
 
 const endTask = statement<{ id: string }>(`
   with ended as (

@@ -1,8 +1,8 @@
-import { userIdOf } from "../kernel/actor.js";
+import { requireUser, userIdOf } from "../kernel/actor.js";
 import { sight } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { type Order, rowsIn } from "../kernel/list.js";
+import { countAllMatches, descends, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -11,12 +11,13 @@ import {
   OrderDirection,
   type PageArguments,
   pageOf,
+  type Range,
   readRange,
 } from "../kernel/paging.js";
-import { allOf, anyOf, containing, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, containing, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isSharedWith } from "../workspaces/workspaces.js";
 import { readTaskSearch, type TaskConditions } from "./search.js";
-import { taskStatus, type TaskStatus, taskTables, workspaceStatusesOf } from "./status.js";
+import type { TaskStatus } from "./status.js";
 import { taskColumns, taskRows, type TaskRow } from "./tasks.js";
 
 /** Filters of tasks. An absent filter does not narrow. */
@@ -46,22 +47,21 @@ export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: T
   const problems = new Problems();
   const range = readRange(page, { createdAt: "time" }, problems);
   problems.throwIfAny(invalidQuery);
-  const [searched, filtered] = await Promise.all([readTaskSearch(ctx, q), readTaskSearch(ctx, queryOf(filter ?? {}))]);
-  const matches = allOf(isReadable(ctx), conditionsOf(searched), conditionsOf(filtered));
-  const order = byCreation(ctx, orderBy?.direction !== OrderDirection.ASC);
-  const caller = userIdOf(ctx.actor) ?? null;
-  const select = (beyond?: Sql) => sql`
-    select ${raw(taskColumns("(select id from caller)"))} from ${raw(taskRows)}
-    where ${allOf(sql`t.deleted_at is null`, matches, beyond)}`;
-  const counted = searched.statuses?.length || filtered.statuses?.length ? taskTables : "tasks t";
-  const rows = sql`with caller as (select ${caller}::uuid as id) ${rowsIn(range, order, select)}`;
-  return pageOf(range, await ctx.select<TaskRow>(rows), {
+  const searches = await Promise.all([readTaskSearch(ctx, q), readTaskSearch(ctx, queryOf(filter ?? {}))]);
+  const isDescending = orderBy?.direction !== OrderDirection.ASC;
+  const parts = partsOf(readable(ctx), selectionsOf(searches), isDescending);
+  const rows = await ctx.select<TaskRow>(rowsOf(ctx, idsIn(range, isDescending, parts)));
+  return pageOf(range, rows, {
     cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    // A count reads all tasks that match, so it joins only the tables of its conditions.
-    count: () =>
-      ctx.count(sql`select count(*) from ${raw(counted)} where ${allOf(sql`t.deleted_at is null`, matches)}`),
+    count: () => ctx.count(sql`select ${joined(parts.map(countOf), " + ")} as count`),
   });
 }
+
+/** Reads the tasks with `ids` one by one. Postgres would otherwise join all tasks before it limits them. */
+const rowsOf = ({ actor }: Context, ids: Sql): Sql => sql`
+  with caller as (select ${userIdOf(actor) ?? null}::uuid as id)
+  select r.* from (${ids}) chosen cross join lateral (
+    select ${raw(taskColumns("(select id from caller)"))} from ${raw(taskRows)} where t.id = chosen.id offset 0) r`;
 
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
 
@@ -76,51 +76,153 @@ const queryOf = ({ owner, organization, status, search }: TaskFilter): string =>
     .filter(Boolean)
     .join(" ");
 
-const byCreation = (ctx: Context, isDescending: boolean): Order => ({
-  keys: [
-    {
-      column: sql`t.created_at`,
-      ofPlace: (id) => sql`(
-        select t.created_at from tasks t where ${allOf(sql`t.id = ${id}`, isReadable(ctx))})`,
-    },
-  ],
-  id: sql`t.id`,
-  isDescending,
+/** A part of the list, of which an index has the order. */
+interface Part {
+  order: Order;
+  from: (more?: Sql) => Sql;
+  /** The values of the order. */
+  isFixed: Sql;
+  /** Absent unless few tasks may match. */
+  search: Search | undefined;
+}
+
+/** Selects the ids of a range. Parts are each read up to the end of the range, and then sorted. */
+function idsIn(range: Range, isDescending: boolean, parts: readonly Part[]): Sql {
+  const [only, ...others] = parts;
+  if (only && others.length === 0) return idsOf(range, only);
+  const { limit, offset } = range;
+  const each = parts.map((part) => sql`(${idsOf({ ...range, limit: limit + offset, offset: 0 }, part)})`);
+  const direction = raw(descends(range, { isDescending }) ? "desc" : "asc");
+  return sql`
+    select id from (${joined(each, " union all ")}) ids
+    order by created_at ${direction}, id ${direction} limit ${limit + 1} offset ${offset}`;
+}
+
+const idsOf = (range: Range, { order, from, search }: Part): Sql =>
+  search
+    ? matchesIn(range, order, search)
+    : rowsIn(range, order, (beyond) => sql`select ${raw(orderColumns)} ${from(beyond)}`);
+
+const orderColumns = "t.id, t.created_at";
+
+function countOf({ order, from, isFixed, search }: Part): Sql {
+  const count = sql`(select count(*) ${from(allOf(isFixed, search && sql`(${search.matches}) is true`))})`;
+  return search ? sql`(${countAllMatches(order, search, count)})` : count;
+}
+
+/** What a list selects: tasks with values of columns, and that meet conditions. */
+interface Selection {
+  equal: ReadonlyArray<Fixed & { name: keyof typeof columns }>;
+  conditions?: ReadonlyArray<Sql | undefined>;
+  /** Conditions that few tasks may meet. */
+  narrowings?: readonly Sql[];
+}
+
+/**
+ * The columns of filters. There is an index of each with the time, and of the status with each other and the time. With
+ * the status in second place, Postgres would take these also for lists without a status, and sort all rows.
+ */
+const columns = {
+  ownerIds: sql`t.owner_id`,
+  organizationIds: sql`t.organization_id`,
+  statuses: sql`t.status`,
+};
+
+const equalTo = (name: keyof typeof columns, value: string) => ({
+  name,
+  column: columns[name],
+  // One of six words, which are safe in SQL. Half of all tasks may have a status.
+  value: name === "statuses" ? raw(`'${value}'`) : value,
 });
 
-/** The condition that the caller may read the task `t`; absent if the caller may read all tasks. */
-function isReadable({ actor }: Context): Sql | undefined {
+const isEqual = ({ column, value }: Fixed): Sql => sql`${column} = ${value}`;
+
+/** The selection of a search: one per status. */
+function selectionsOf(searches: readonly TaskConditions[]): Selection[] {
+  const equal: Array<ReturnType<typeof equalTo>> = [];
+  const narrowings = searches.flatMap(({ words }) => words ?? []).map(isNamed);
+  for (const name of ["ownerIds", "organizationIds"] as const) {
+    const ids = common(searches.flatMap((each) => each[name] ?? []));
+    if (ids?.length === 1) equal.push(equalTo(name, ids[0]!));
+    else if (ids) narrowings.push(sql`${columns[name]} = any(${ids}::uuid[])`);
+  }
+  const statuses = common(searches.flatMap((each) => each.statuses ?? []));
+  if (statuses === undefined) return [{ equal, narrowings }];
+  if (statuses.length === 0) return [{ equal, narrowings: [...narrowings, sql`false`] }];
+  return statuses.map((status) => ({ equal: [...equal, equalTo("statuses", status)], narrowings }));
+}
+
+/** The values that are in all lists; undefined without lists. */
+const common = <Value>(lists: readonly Value[][]): Value[] | undefined =>
+  lists.length > 0 ? [...new Set(lists[0])].filter((value) => lists.every((list) => list.includes(value))) : undefined;
+
+/** Number of organizations whose tasks are read each by the index; those of more are one part. */
+const mostParts = 4;
+
+/** The tasks that the caller may read: all, or those of organizations, own ones and shared ones. None is in two of these. */
+function readable({ actor }: Context): Selection[] {
   const { everywhere, organizations } = sight(actor, "task:read");
-  if (everywhere) return undefined;
-  const caller = userIdOf(actor) ?? null;
+  if (everywhere) return [{ equal: [] }];
+  const theirs: Selection[] =
+    organizations.length > mostParts
+      ? [{ equal: [], conditions: [sql`t.organization_id = any(${organizations}::uuid[])`] }]
+      : organizations.map((id) => ({ equal: [equalTo("organizationIds", id)] }));
+  const { userId: caller, organizations: memberships } = requireUser(actor);
   // Owners lose their tasks with their membership, as their workspaces.
-  const memberships = actor.kind === "user" ? [...actor.organizations.keys()] : [];
-  const isOwn = sql`(t.owner_id = ${caller} and t.organization_id = any(${memberships}::uuid[]))`;
-  const isTheirs = sql`t.organization_id = any(${organizations}::uuid[])`;
-  return anyOf(...(organizations.length > 0 ? [isTheirs] : []), isOwn, isSharedWith("t.workspace_id", caller));
-}
-
-function conditionsOf({ ownerIds, organizationIds, statuses, words }: TaskConditions): Sql | undefined {
-  const conditions = [
-    ...(ownerIds ?? []).map((ids) => sql`t.owner_id = any(${ids}::uuid[])`),
-    ...(organizationIds ?? []).map((ids) => sql`t.organization_id = any(${ids}::uuid[])`),
-    ...(statuses ?? []).map(hasStatus),
-    ...(words ?? []).map(isNamed),
+  const isMember = sql`t.organization_id = any(${[...memberships.keys()]}::uuid[])`;
+  const isElsewhere = organizations.length > 0 ? sql`t.organization_id <> all(${organizations}::uuid[])` : undefined;
+  const isOther = sql`not (t.owner_id = ${caller} and ${isMember})`;
+  return [
+    ...theirs,
+    { equal: [equalTo("ownerIds", caller)], conditions: [isMember, isElsewhere] },
+    { equal: [], conditions: [isSharedWith("t.workspace_id", caller), isOther, isElsewhere] },
   ];
-  return given(conditions.length > 0 ? conditions : null, (all) => allOf(...all));
 }
 
-/** Narrows by the status of the workspace as well, for which there is an index. */
-function hasStatus(statuses: readonly TaskStatus[]): Sql {
-  const ofWorkspaces = [...new Set(statuses.flatMap((status) => workspaceStatusesOf[status]))];
-  return sql`(w.latest_status = any(${ofWorkspaces}) and ${raw(taskStatus)} = any(${statuses}))`;
+/** The parts of the list: what is both readable and selected. No task is in two of them. */
+function partsOf(readables: readonly Selection[], selected: readonly Selection[], isDescending: boolean): Part[] {
+  const isReadable = anyOf(
+    ...readables.map(({ equal, conditions = [] }) => allOf(...equal.map(isEqual), ...conditions)),
+  );
+  const keys = [
+    {
+      column: sql`t.created_at`,
+      ofPlace: (id: string) => sql`(
+        select t.created_at from tasks t where t.deleted_at is null and t.id = ${id} and ${isReadable})`,
+    },
+  ];
+  const pairs = readables.flatMap((part) => selected.map((each) => ({ ...part, selected: each })));
+  return pairs.map(({ equal: own, conditions = [], selected: { equal: wanted, narrowings = [] } }) => {
+    const equal = [...own, ...wanted];
+    const named = (name: keyof typeof columns) => equal.find((each) => each.name === name);
+    const fixed = [named("statuses"), named("ownerIds") ?? named("organizationIds")].filter(
+      (each) => each !== undefined,
+    );
+    const others = equal.filter((each) => !fixed.includes(each)).map(isEqual);
+    const from = (more?: Sql) =>
+      sql`from tasks t where ${allOf(sql`t.deleted_at is null`, ...conditions, ...others, more)}`;
+    const order = { fixed, keys, id: sql`t.id`, isDescending };
+    return { order, from, isFixed: allOf(...fixed.map(isEqual)), search: searchFor(narrowings, from) };
+  });
+}
+
+/** The search for tasks that meet all conditions; absent without conditions. */
+function searchFor(narrowings: readonly Sql[], from: Search["from"]): Search | undefined {
+  const [first] = narrowings;
+  return (
+    first && {
+      columns: raw(orderColumns),
+      from,
+      matches: allOf(...narrowings),
+      candidates: sql`select t.id from tasks t where t.deleted_at is null and ${first}`,
+    }
+  );
 }
 
 const isNamed = (parts: readonly string[]): Sql =>
-  sql`(${joined(
-    parts.map((part) => {
+  anyOf(
+    ...parts.map((part) => {
       const pattern = containing(part.toLowerCase());
-      return sql`(lower(t.name) like ${pattern} or lower(t.display_name) like ${pattern})`;
+      return sql`lower(t.name) collate "C" like ${pattern} or lower(t.display_name) collate "C" like ${pattern}`;
     }),
-    " or ",
-  )})`;
+  );

@@ -9,7 +9,7 @@ import { appBase } from "./app.js";
 import { confirm, confirmation, deliver, newestOf } from "./delivery.js";
 import { inputsHint, queueHint } from "./hints.js";
 import { openStates, type TaskInputState } from "./messages.js";
-import { taskStatus, type TaskStatus, taskTables } from "./status.js";
+import { type TaskStatus, taskTables } from "./status.js";
 
 /** Seconds for which a process delivers the inputs of a task, unless it renews the lease. */
 const leaseSeconds = 60;
@@ -69,7 +69,7 @@ interface Head {
 const headOf = statement<Head>(`
   with renewed as (update tasks set delivering_until = now() + interval '${leaseSeconds} s' where id = $1)
   select m.id, m.content, m.state, m.attempts, m.newest_before as "newestBefore",
-    m.next_attempt_at <= now() as "isDue", m.created_at <= now() - make_interval(secs => $2) as "isExpired", ${taskStatus} as status,
+    m.next_attempt_at <= now() as "isDue", m.created_at <= now() - make_interval(secs => $2) as "isExpired", t.status,
     w.latest_status = 'running' as "isStarted", p.url as "appUrl"
   from ${taskTables} join task_messages m on m.task_id = t.id and m.state in ${openStates}
   where t.id = $1 and t.deleted_at is null order by m.seq limit 1`);

@@ -1,3 +1,6 @@
+import type { Context } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+
 /** The state of a task as a whole, derived from its latest build, agent, and app. */
 export const TaskStatus = {
   PENDING: "pending",
@@ -8,6 +11,10 @@ export const TaskStatus = {
   UNKNOWN: "unknown",
 } as const;
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
+
+/** SQL for the id of the task of a workspace; null if it has none. */
+export const taskIdOf = (workspaceId: string): string =>
+  `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;
 
 /**
  * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
@@ -21,7 +28,7 @@ export const taskTables = `tasks t join workspaces w on w.id = t.workspace_id
   left join workspace_apps p on p.id = s.app_id`;
 
 /**
- * The status of a task. While a stop is under way, the agent and the app of the most recent start decide; a start that
+ * The status of a task, as `updateTaskStatus` stores it. While a stop is under way, the agent and the app of the most recent start decide; a start that
  * failed is an error whatever they report.
  */
 export const taskStatus = `case
@@ -34,12 +41,18 @@ export const taskStatus = `case
   when p.health = 'unhealthy' then 'error'
   else 'active' end`;
 
-/** The statuses of workspaces in which tasks can have a status, for the index of workspaces. */
-export const workspaceStatusesOf: Record<TaskStatus, readonly string[]> = {
-  pending: ["pending"],
-  initializing: ["starting", "running", "pending", "stopping", "deleting"],
-  active: ["starting", "running", "pending", "stopping", "deleting"],
-  paused: ["stopped", "deleted"],
-  error: ["failed", "canceling", "canceled", "starting", "running", "pending", "stopping", "deleting"],
-  unknown: ["starting", "running", "pending", "stopping", "deleting"],
-};
+const lock = statement<{ id: string }>("select id from tasks where id = $1 and deleted_at is null for no key update");
+
+const store = statement(`
+  update tasks set status = derived.status
+  from (select t.id, ${taskStatus} as status from ${taskTables} where t.id = $1) derived
+  where tasks.id = derived.id and tasks.status <> derived.status`);
+
+/**
+ * Derives the status of a task again and stores it, in the transaction that has changed the latest build, the agent or
+ * the app. It is stored because lists select by it. The lock comes first, so that the last of concurrent changes sees
+ * all others.
+ */
+export async function updateTaskStatus(ctx: Context, taskId: string | null): Promise<void> {
+  if (taskId !== null && (await ctx.row(lock, taskId))) await ctx.row(store, taskId);
+}

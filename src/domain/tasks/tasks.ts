@@ -9,7 +9,7 @@ import { notFound } from "../kernel/errors.js";
 import { isUuid, rfc3339 } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { accessOf, type WorkspaceStatus } from "../workspaces/workspaces.js";
-import { taskStatus, type TaskStatus, taskTables } from "./status.js";
+import { type TaskStatus, taskTables } from "./status.js";
 
 /** What the program of a task reports, or, while the task is initializing, what it waits for. */
 export interface TaskState {
@@ -78,7 +78,7 @@ export const taskColumns = (caller: string): string => `${columns}, greatest(t.u
   w.name as "workspaceName", w.latest_status as "workspaceStatus", b.id as "buildId",
   coalesce(b.build_number, 0) as "workspaceBuildNumber", b.created_at as "buildCreatedAt", a.id as "agentId",
   a.lifecycle as "workspaceAgentLifecycle", ${agentHealthReason} as "agentHealthReason",
-  p.id as "appId", p.url as "appUrl", ${taskStatus} as status, ${reported} as reported, ${accessOf("w", caller)} as acl`;
+  p.id as "appId", p.url as "appUrl", t.status, ${reported} as reported, ${accessOf("w", caller)} as acl`;
 
 /** The tables of `taskColumns`. */
 export const taskRows = `${taskTables} join users o on o.id = t.owner_id join templates tpl on tpl.id = w.template_id`;

@@ -4,6 +4,7 @@ import { statement } from "../kernel/database.js";
 import { prebuildEnded } from "../prebuilds/outcomes.js";
 import type { JobOutcome, JobRow } from "../provisioners/jobs.js";
 import { announceTaskBuild, endTaskOf } from "../tasks/builds.js";
+import { taskIdOf, updateTaskStatus } from "../tasks/status.js";
 import { announceDeletion, announceFailure } from "./build-events.js";
 import { deadlinesAt } from "./deadlines.js";
 import { lockEndedBuild } from "./ended-builds.js";
@@ -18,7 +19,7 @@ export interface BuildResult {
   pinDaemonId?: string;
 }
 
-const store = statement(`
+const store = statement<{ taskId: string | null }>(`
   with build as (
     update workspace_builds set state = coalesce($2::jsonb, state), deadline = $3, max_deadline = $4,
       updated_at = now() where id = $1
@@ -30,7 +31,8 @@ const store = statement(`
       when b.transition = 'start' then $5::uuid end,
     deleted_at = case when j.status = 'succeeded' and b.transition = 'delete' then now() end
   from workspace_builds b join provisioner_jobs j on j.id = b.job_id
-  where b.id = $1 and w.id = b.workspace_id`);
+  where b.id = $1 and w.id = b.workspace_id
+  returning ${taskIdOf("w.id")} as "taskId"`);
 
 const removeAccess = statement("delete from workspace_acl_entries where workspace_id = $1");
 
@@ -45,7 +47,8 @@ export async function buildEnded(
   const isRunning = outcome === "succeeded" && build.transition === "start";
   const { deadline, maxDeadline } = isRunning ? deadlinesAt(ctx, build, Date.now()) : noDeadlines;
   const stored = state === undefined ? null : JSON.stringify(state);
-  await ctx.row(store, job.workspaceBuildId, stored, deadline, maxDeadline, pinDaemonId ?? null);
+  const values = [job.workspaceBuildId, stored, deadline, maxDeadline, pinDaemonId ?? null];
+  await updateTaskStatus(ctx, (await ctx.row(store, ...values))!.taskId);
   if (outcome === "succeeded" && build.transition !== "start") await endAgentTokens(ctx, build.workspaceId);
   ctx.publish(workspaceHint(build.workspaceId));
   if (outcome === "succeeded" && build.transition === "delete") {
@@ -61,15 +64,17 @@ export async function buildEnded(
 
 const noDeadlines = { deadline: null, maxDeadline: null };
 
-const keepStatus = statement<{ id: string }>(`
+const keepStatus = statement<{ id: string; taskId: string | null }>(`
   with build as (update workspace_builds set updated_at = now() where id = $1)
   update workspaces w set latest_status = ${buildStatus}, updated_at = now()
   from workspace_builds b join provisioner_jobs j on j.id = b.job_id
   where b.id = $1 and w.id = b.workspace_id
-  returning w.id`);
+  returning w.id, ${taskIdOf("w.id")} as "taskId"`);
 
 /** Applies a status of a build's job that is not final, in its transaction. */
 export async function buildChanged(ctx: Context, job: JobRow): Promise<void> {
   const workspace = await ctx.row(keepStatus, job.workspaceBuildId);
-  if (workspace) ctx.publish(workspaceHint(workspace.id));
+  if (!workspace) return;
+  await updateTaskStatus(ctx, workspace.taskId);
+  ctx.publish(workspaceHint(workspace.id));
 }

@@ -7,6 +7,7 @@ import { newId } from "../kernel/ids.js";
 import { enqueueJob, priorities } from "../provisioners/enqueue.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
 import { taskBuildStarts } from "../tasks/builds.js";
+import { taskIdOf, updateTaskStatus } from "../tasks/status.js";
 import { buildStatus, isOpen, type WorkspaceStatus, type WorkspaceTransition } from "./status.js";
 import { ofWorkspace, workspaceHint, type WorkspaceRow } from "./workspaces.js";
 
@@ -118,7 +119,7 @@ const provisioningOf = lookup<Provisioning>(`
   from template_versions v join template_documents d on d.id = v.document_id where v.id = $1`);
 
 // The cost of the previous build counts until the daemon reports the resources of this one.
-const insertBuild = statement(`
+const insertBuild = statement<{ taskId: string | null }>(`
   with build as (
     insert into workspace_builds (id, created_at, updated_at, workspace_id, build_number, version_id, preset_id,
       transition, reason, initiator_id, job_id, is_claim, daily_cost, parameters, state)
@@ -129,7 +130,7 @@ const insertBuild = statement(`
     last_used_at = case when $6 = 'start' then now() else last_used_at end,
     deadline = case when $6 = 'start' then null else deadline end,
     autobuild_after = case when $6 = 'start' then null else autobuild_after end
-  where id = $2`);
+  where id = $2 returning ${taskIdOf("$2")} as "taskId"`);
 
 /**
  * Creates a build of a workspace that the transaction has locked, with its job. Checks no permission. Throws CONFLICT if
@@ -152,10 +153,12 @@ export async function createBuild(ctx: Context, workspace: WorkspaceRow, build: 
   const parameters = build.parameters ?? previous?.parameters ?? {};
   const buildNumber = (previous?.buildNumber ?? 0) + 1;
   const what = [versionId, presetId, transition, reason, initiatorId, jobId, claim];
-  await ctx.row(insertBuild, id, workspace.id, buildNumber, ...what, previous?.dailyCost ?? 0, parameters);
+  const values = [id, workspace.id, buildNumber, ...what, previous?.dailyCost ?? 0, parameters];
+  const { taskId } = (await ctx.row(insertBuild, ...values))!;
   const diff = { buildNumber: { new: buildNumber }, versionId: { old: previous?.versionId, new: versionId } };
   ctx.audit({ action: transition, ...ofWorkspace(workspace), diff: { ...diff, reason: { new: reason } } });
   if (transition === "start") await taskBuildStarts(ctx, workspace.id, buildNumber);
+  await updateTaskStatus(ctx, taskId);
   ctx.publish(workspaceHint(workspace.id));
   return (await ctx.row(byIds, [id]))!;
 }

@@ -1,0 +1,195 @@
+// The whole life of tasks whose program is a real process, started by the daemon from the example template.
+import { execFileSync } from "node:child_process";
+import { chmod, copyFile, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { type Client as Socket, createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import { type Program, spawnProgram } from "./support/process.js";
+import { newKey } from "./support/provisioners.js";
+import { eventually } from "./support/watchers.js";
+import { type Client, type Person, world } from "./support/world.js";
+
+const tasks = "/api/v2/tasks";
+
+/** Milliseconds for what processes do. */
+const patience = 30_000;
+
+interface Entry {
+  type: string;
+  content: string;
+}
+
+describe("the life of a task with a real program", () => {
+  const the = world();
+  let directory: string;
+  let daemon: Program;
+  let versionId: string;
+  let ada: Person;
+  let as: Client;
+
+  before(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), "tasks-")));
+    await chmod(directory, 0o711);
+    const program = join(directory, "chat.mjs");
+    await copyFile("examples/agentapi-echo/chat.mjs", program);
+    daemon = spawnProgram("dist/provisioner/main.js", ["--allow-root"], {
+      STEWARD_URL: the().url,
+      STEWARD_PROVISIONER_KEY: await newKey(the()),
+      STEWARD_PROVISIONER_TYPES: "process",
+      STEWARD_PROVISIONER_DIR: directory,
+    });
+    const template = (await readFile("examples/agentapi-echo/template.json", "utf8")).replace(
+      '"interval": 5',
+      '"interval": 1',
+    );
+    const { createTemplate } = await the()
+      .as(the().owner)
+      .graphql(`mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { templateVersion { id } } }`, {
+        input: {
+          organization: "default",
+          name: "chat",
+          document: JSON.parse(template),
+          variables: [{ name: "program", value: program }],
+        },
+      });
+    versionId = createTemplate.templateVersion.id;
+    ada = await the().user("ada");
+    as = the().as(ada);
+    const isImported = async () =>
+      (
+        await the()
+          .as(the().owner)
+          .graphql("query($id: UUID!) { templateVersion(id: $id) { job { status } } }", { id: versionId })
+      ).templateVersion.job.status === "SUCCEEDED";
+    await eventually(isImported, "the import of the template", patience);
+  });
+  after(async () => {
+    daemon.child.kill("SIGTERM");
+    await daemon.ended;
+    await rm(directory, { recursive: true });
+  });
+
+  /** The processes of programs. */
+  const processes = () =>
+    execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+      .split("\n")
+      .filter((line) => line.includes(join(directory, "chat.mjs")));
+
+  const isDeleted = (name: string) =>
+    eventually(
+      () => daemon.output().includes(`delete of ${ada.username}/${name}) succeeded`),
+      "the deletion of the workspace",
+      patience,
+    );
+
+  it("can be followed by REST only, from its creation to its end", async () => {
+    const made = await as.post(`${tasks}/me`, { template_version_id: versionId, name: "by-rest", input: "Hello" });
+    expect(made, JSON.stringify(made.body)).to.deep.include({ status: 201 });
+    expect(made.body.status).to.equal("pending");
+    const path = `${tasks}/me/by-rest`;
+    const becomes = (status: string) =>
+      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, patience);
+    const says = (content: string) =>
+      eventually(
+        async () => (await as.get(`${path}/logs`)).body.logs?.some((each: Entry) => each.content === content),
+        `the message ${content}`,
+        patience,
+      );
+    await becomes("active");
+    await says("small echo: Hello");
+    expect(processes()).to.have.length(1);
+    expect((await as.post(`${path}/send`, { input: "Are you there?" })).status).to.equal(204);
+    await says("small echo: Are you there?");
+    const { body: live } = await as.get(`${path}/logs`);
+    expect(live.snapshot).to.equal(false);
+    expect(live.logs.map(({ type, content }: Entry) => [type, content])).to.deep.equal([
+      ["input", "Hello"],
+      ["output", "small echo: Hello"],
+      ["input", "Are you there?"],
+      ["output", "small echo: Are you there?"],
+    ]);
+
+    expect((await as.post(`${path}/pause`)).status).to.equal(202);
+    await becomes("paused");
+    expect(processes()).to.deep.equal([]);
+    expect((await as.post(`${path}/send`, { input: "Hi" })).status).to.equal(409);
+    expect((await as.get(`${path}/logs`)).body.snapshot).to.equal(true);
+    expect((await as.patch(`${path}/input`, { input: "Welcome back" })).status).to.equal(204);
+
+    expect((await as.post(`${path}/resume`)).status).to.equal(202);
+    await becomes("active");
+    await says("small echo: Welcome back");
+    expect(processes()).to.have.length(1);
+
+    expect((await as.delete(path)).status).to.equal(202);
+    expect((await as.get(path)).status).to.equal(404);
+    await isDeleted("by-rest");
+    expect(processes()).to.deep.equal([]);
+  });
+
+  describe("by GraphQL", () => {
+    let socket: Socket;
+    beforeEach(() => {
+      socket = createClient({
+        url: `${the().url.replace("http", "ws")}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams: { sessionToken: ada.token },
+      });
+    });
+    afterEach(() => socket.dispose());
+
+    /** Collects what a subscription sends until it ends, in the field `name`. */
+    function collect<Value>(name: string, query: string, id: string): { values: Value[]; ended: Promise<void> } {
+      const values: Value[] = [];
+      const ended = (async () => {
+        for await (const { data } of socket.iterate<Record<string, Value>>({ query, variables: { id } }))
+          if (data) values.push(data[name]!);
+      })();
+      ended.catch(() => {});
+      return { values, ended };
+    }
+
+    it("can be followed live, from its creation to its end", async () => {
+      const { createTask } = await as.graphql(
+        `mutation($input: CreateTaskInput!) { createTask(input: $input) { task { id status } } }`,
+        { input: { templateVersionId: versionId, name: "by-graphql", input: "Hello" } },
+      );
+      expect(createTask.task.status).to.equal("PENDING");
+      const { id } = createTask.task;
+      const act = (mutation: string, more = "") =>
+        as.graphql(`mutation { ${mutation}(input: { task: "${id}"${more} }) { __typename } }`);
+      const changes = collect<{ status: string }>(
+        "taskChanged",
+        "subscription($id: UUID) { taskChanged(id: $id) { status } }",
+        id,
+      );
+      const becomes = (status: string) =>
+        eventually(() => changes.values.at(-1)?.status === status, `the status ${status}`, patience);
+      const relay = () =>
+        collect<Entry>("taskMessages", "subscription($id: UUID!) { taskMessages(id: $id) { type content } }", id);
+      const says = ({ values }: { values: Entry[] }, content: string) =>
+        eventually(() => values.some((each) => each.content === content), `the message ${content}`, patience);
+
+      await becomes("ACTIVE");
+      const first = relay();
+      await says(first, "small echo: Hello");
+      await act("sendTaskInput", ', input: "Are you there?"');
+      await says(first, "small echo: Are you there?");
+      await act("pauseTask");
+      await becomes("PAUSED");
+      expect(processes()).to.deep.equal([]);
+      await act("updateTaskInput", ', input: "Welcome back"');
+      await act("resumeTask");
+      await becomes("ACTIVE");
+      await says(relay(), "small echo: Welcome back");
+      await act("deleteTask");
+      await changes.ended;
+      await isDeleted("by-graphql");
+      expect(processes()).to.deep.equal([]);
+      const seen = changes.values.map(({ status }) => status).filter((each, at, all) => each !== all[at - 1]);
+      expect(seen.filter((each) => ["ACTIVE", "PAUSED"].includes(each))).to.deep.equal(["ACTIVE", "PAUSED", "ACTIVE"]);
+    });
+  });
+});
