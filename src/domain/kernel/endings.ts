@@ -1,4 +1,4 @@
-import { shaped, type Statement } from "./database.js";
+import { shaped, type Statement } from "./statements.js";
 import { joined, type Sql, sql } from "./sql.js";
 
 /**

@@ -157,7 +157,8 @@ const alsoByEmail = ({ target, operator, value }: Comparison): Sql | undefined =
     ? sql`(l.user_id is null and ${isText("u.email", String(value))})`
     : undefined;
 
-const isText = (column: string, value: string): Sql => sql`${raw(foldedSql(column))} = ${folded(value)}`;
+/** The condition that a column is a text, in any letter case. */
+export const isText = (column: string, value: string): Sql => sql`${raw(foldedSql(column))} = ${folded(value)}`;
 
 const isLike = (column: string, pattern: string): Sql => sql`${raw(foldedSql(column))} like ${folded(pattern)}`;
 

@@ -4,7 +4,8 @@ import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { raw, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
-import { accountDiff, addUser } from "../users/accounts.js";
+import { accountDiff } from "../users/accounts.js";
+import { newUser, type Surroundings } from "../users/creation.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
 import { type AccountChange, writeUser } from "../users/writes.js";
@@ -16,9 +17,9 @@ import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { userType } from "./schema.js";
-import { asUniqueness, deprovisioning, linking, revive, yieldName } from "./user-links.js";
-import { type Existing, matchUser, newUsername } from "./user-matches.js";
-import { tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
+import { asUniqueness, deprovisioning, linking, linkingNew, revive, yieldName } from "./user-links.js";
+import { anotherUsername, baseOf, type Existing, matchUser, newUsername } from "./user-matches.js";
+import { type WantedUser, wantedUser } from "./user-mapping.js";
 import {
   countVisibleUsers,
   type ScimUserRow,
@@ -78,22 +79,21 @@ export async function createScimUser(
   const provisioner = provisionerOf(ctx);
   const resource = readResource(userType, document);
   const wanted = wantedUser(resource);
-  const { existing, username } = await matchUser(ctx, provisioner, wanted, upsert ?? false);
+  const { email, name, avatarUrl } = wanted.account;
+  const base = baseOf(wanted);
+  const status: UserStatus = wanted.active === false ? "suspended" : "active";
+  const { scimLoginType: loginType } = ctx.config;
+  const account = { email, username: base, name, loginType, organizationIds: provisioner.organizationIds ?? null };
+  const { id, columns, add } = await newUser(ctx, account, { avatarUrl: avatarUrl ?? "", status });
+  const { existing, found } = await matchUser<Surroundings>(ctx, provisioner, wanted, upsert ?? false, columns);
   if (existing) return reviveOrUpdate(ctx, provisioner, existing, resource);
 
-  const { email, name, avatarUrl } = wanted.account;
-  const status: UserStatus = wanted.active === false ? "suspended" : "active";
-  const account = {
-    email,
-    username: username ?? tooManyNames(),
-    name,
-    loginType: ctx.config.scimLoginType,
-    organizationIds: provisioner.organizationIds ?? null,
-  };
-  const besides = { tables: linking(provisioner, wanted, wanted.userName) };
-  const created = await addUser(ctx, account, { avatarUrl: avatarUrl ?? "", status, besides }).catch(asUniqueness);
-  const { id, createdAt, updatedAt, version } = created;
-  const values = { id, createdAt, updatedAt, version, username: account.username, email, name: name ?? "", status };
+  const username = found.isFree ? base : await anotherUsername(ctx, wanted);
+  const written = add(found, username);
+  const { externalId, userName, kept } = wanted;
+  const { source } = provisioner;
+  ctx.write(linkingNew, { source, user_id: id, external_id: externalId, user_name: userName, attributes: kept });
+  const values = { id, ...written, username, email, name: name ?? "", status };
   return { row: { ...values, ...linkOf(provisioner, wanted), groups: [] } };
 }
 

@@ -12,7 +12,7 @@ export type AccountChange = {
 };
 
 /** Whether another user has the email, and whether another user has the username. */
-type Taken = Record<"email" | "username", boolean>;
+export type Taken = Record<"email" | "username", boolean>;
 
 /** What else a statement does that writes a user. Its tables read the row as `written`: no row, if there is a conflict. */
 export interface Besides {
@@ -73,12 +73,7 @@ export const claiming = ({ id, email, username, isNamed = false }: Claim): Sql =
     )`;
 };
 
-/** The columns of `Taken` and of `Written`, and the recipients of an announcement. */
-export const outcome = (recipients?: Sql): Sql => sql`
-  taken.email, taken.username, written.created_at as "createdAt", written.updated_at as "updatedAt",
-  written.scim_version as version${recipients ? sql`, ${recipients} as recipients` : sql``}`;
-
-export type Outcome = Taken & Written & { recipients: Recipients };
+type Outcome = Taken & Written & { recipients: Recipients };
 
 /** The faults of values that another user has. */
 const takenFields: Record<keyof Taken, Validation> = {
@@ -119,7 +114,8 @@ export async function writeUser(
       from free where id = ${id}
       returning users.*
     )${status ? sql`, ${withoutAccess(id)}` : sql``}${besides ? sql`, ${besides.tables}` : sql``}
-    select ${outcome(telling?.recipients)}${status ? sql`, ${endedGrants} as grants` : sql``}
+    select taken.email, taken.username, written.created_at as "createdAt", written.updated_at as "updatedAt",
+      written.scim_version as version${telling ? sql`, ${telling.recipients} as recipients` : sql``}${status ? sql`, ${endedGrants} as grants` : sql``}
     from taken left join written on true`;
   const [row] = await ctx.select<Outcome & { grants: RevokedGrant[] }>(update).catch(throwTaken);
   requireFree(row!);
