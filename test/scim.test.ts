@@ -638,7 +638,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       "delete group": 3,
       "create group": 4,
       "rename group": 4,
-      rename: 4,
+      rename: 3,
     });
   });
 });

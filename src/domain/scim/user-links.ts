@@ -7,6 +7,14 @@ import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import type { WantedUser } from "./user-mapping.js";
 
+/** The columns of a row that come from a written link which has the userName. */
+export const linkOf = ({ source }: Provisioner, { externalId, userName, kept }: WantedUser) => ({
+  externalId,
+  userName,
+  nameSource: source,
+  attributes: kept,
+});
+
 /** The link of a source to a new user, by the columns of `scim_user_links`. */
 interface NewLink {
   source: string;

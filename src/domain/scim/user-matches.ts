@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { folded, foldedSql } from "../kernel/folding.js";
+import { folded } from "../kernel/folding.js";
 import { type Sql, sql } from "../kernel/sql.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
@@ -85,23 +85,26 @@ export async function anotherUsername(ctx: Context, wanted: WantedUser): Promise
   return (await ctx.row(freeUsername, folded(base), usernames(base)))!.username ?? tooManyNames();
 }
 
-const isNamed = (column: string) => `${foldedSql(column)} = ${foldedSql("$1")}`;
+/** What `usernameColumns` selects. */
+export interface UsernameFound {
+  isUserNameTaken: boolean;
+  newUsername: string | null;
+}
 
-const nameFor = statement<{ isTaken: boolean; username: string | null }>(`
-  select free_username($3, $4, $2) as username, exists(
-    select from scim_user_links where ${isNamed("user_name")} and deprovisioned_at is null and user_id <> $2
-  ) or exists(
-    select from users u where deleted_at is null and ${isNamed("username")} and id <> $2 and not exists(
-      select from scim_user_links n where n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null)
-  ) as "isTaken"`);
-
-/**
- * Finds the username for a new userName of a user. Throws CONFLICT if another user has the userName. Concurrent writes
- * are left to the unique indexes.
- */
-export async function newUsername(ctx: Context, wanted: WantedUser, id: string): Promise<string> {
+/** Columns with the username for a new userName of a user, for `newUsername`. */
+export function usernameColumns(wanted: WantedUser, id: string): Sql {
   const base = baseOf(wanted);
-  const { isTaken, username } = (await ctx.row(nameFor, wanted.userName, id, folded(base), usernames(base)))!;
-  if (isTaken) throw notUnique("userName");
+  const isNamed = (column: string) => isText(column, wanted.userName);
+  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id}) as "newUsername", (exists(
+      select from scim_user_links where ${isNamed("user_name")} and deprovisioned_at is null and user_id <> ${id}
+    ) or exists(
+      select from users u where deleted_at is null and ${isNamed("username")} and id <> ${id} and not exists(
+        select from scim_user_links n where n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null)
+    )) as "isUserNameTaken"`;
+}
+
+/** The username for a new userName. Throws CONFLICT if another user has the userName. The unique indexes find later ones. */
+export function newUsername({ isUserNameTaken, newUsername: username }: UsernameFound): string {
+  if (isUserNameTaken) throw notUnique("userName");
   return username ?? tooManyNames();
 }
