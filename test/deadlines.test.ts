@@ -46,7 +46,7 @@ describe("a request that takes too long", () => {
     const slow = mock.method(database, "transaction", () => {
       const transaction = begin();
       const commit = transaction.commit.bind(transaction);
-      transaction.commit = () => delay(1_500).then(commit);
+      transaction.commit = (...endings) => delay(1_500).then(() => commit(...endings));
       return transaction;
     });
     try {

@@ -628,7 +628,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       group: 2,
       unchanged: 1,
       status: 3,
-      create: 3,
+      create: 2,
       member: 2,
       attribute: 3,
       replace: 3,
@@ -638,7 +638,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       "delete group": 3,
       "create group": 4,
       "rename group": 4,
-      rename: 4,
+      rename: 3,
     });
   });
 });

@@ -18,6 +18,16 @@ const lostRace = new Set(["40001", "40P01"]);
 export const isLostRace = (error: unknown): boolean =>
   lostRace.has((error as { code?: string } | undefined)?.code ?? "");
 
+/** SQLSTATEs of values that another transaction took, and of rows that it removed. */
+const taken = new Set(["23502", "23503", "23505"]);
+
+/** Throws the violation of a constraint as a lost race, for a transaction that had checked the constraint. */
+export function throwLostRace(error: unknown): never {
+  if (taken.has((error as { code?: string }).code ?? ""))
+    throw Object.assign(new Error("A concurrent transaction took a value.", { cause: error }), { code: "40001" });
+  throw error;
+}
+
 /** The reason for an error, in one line: its code if it has no message, as some socket errors. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };

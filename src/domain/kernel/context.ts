@@ -5,13 +5,14 @@ import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
 import type { Actor } from "./actor.js";
 import { type Database, shaped, type Statement, type Transaction } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
-import { type Ending, endingOf } from "./endings.js";
+import { throwLostRace } from "./availability.js";
+import { type Ending, endingOf, tablesOf } from "./endings.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import type { Sql } from "./sql.js";
+import { empty, type Sql, sql } from "./sql.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
 import type { RecentClients } from "../oauth2/recent-clients.js";
@@ -65,6 +66,12 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
 
 const first = <Row>(rows: Row[]): Row | undefined => rows[0];
 
+function collect<Row>(endings: Map<Ending<unknown>, unknown[]>, ending: Ending<Row>, rows: readonly Row[]): void {
+  const collected = endings.get(ending);
+  if (collected) collected.push(...rows);
+  else endings.set(ending, [...rows]);
+}
+
 /**
  * A request: its caller, the services, and the transaction while a mutation runs. Apollo copies a context field by
  * field onto the same prototype: getters work, `#private` fields would be lost.
@@ -74,6 +81,7 @@ export class Context {
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
   private readonly endings = new Map<Ending<unknown>, unknown[]>();
+  private readonly unwritten = new Map<Ending<unknown>, unknown[]>();
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
 
   constructor(
@@ -98,6 +106,7 @@ export class Context {
 
   /** Returns the rows of a prepared statement. Inside a mutation, runs it in the transaction. */
   rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
+    if (this.unwritten.size > 0) return this.writeNow().then(() => this.rows(prepared, ...values));
     return (this.transaction ?? this.services.database).query(prepared, values);
   }
 
@@ -114,6 +123,14 @@ export class Context {
   /** Returns the count that SQL of the form `select count(*) from …` selects. */
   count(counting: Sql): Promise<number> {
     return this.select<{ count: number }>(counting).then(([row]) => row!.count);
+  }
+
+  /**
+   * Returns the rows of SQL, like `select`, but in no transaction, and in one batch with the lookups of other requests: for
+   * what decides what a mutation writes. It must be fast and must not wait for locks, and does not see what was written.
+   */
+  look<Row>({ text, values }: Sql): Promise<Row[]> {
+    return this.services.database.query({ ...shaped<Row>(text), isLookup: true }, values);
   }
 
   /**
@@ -135,9 +152,33 @@ export class Context {
   /** Writes rows with the commit of the mutation: all that was collected, in one statement. If it fails, so does the mutation. */
   atCommit<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
     if (!this.transaction) throw new Error("This requires a transaction.");
-    const collected = this.endings.get(ending);
-    if (collected) collected.push(...rows);
-    else this.endings.set(ending, [...rows]);
+    collect(this.endings, ending, rows);
+  }
+
+  /**
+   * The common table expressions that write what was collected for the commit, each with a comma before it: for the last
+   * statement of a mutation, which then needs none for them.
+   */
+  lastTables(): Sql {
+    if (this.endings.size === 0) return empty;
+    const tables = sql`, ${tablesOf(this.endings)}`;
+    this.endings.clear();
+    return tables;
+  }
+
+  /**
+   * Writes rows with the commit of the mutation, or before what it reads until then, which sees them. The mutation must
+   * have checked what constraints require: a violation means that it lost a race, and it is retried.
+   */
+  write<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
+    if (!this.transaction) throw new Error("This requires a transaction.");
+    collect(this.unwritten, ending, rows);
+  }
+
+  private async writeNow(): Promise<void> {
+    const written = endingOf(this.unwritten);
+    this.unwritten.clear();
+    await this.transaction!.query(...written).catch(throwLostRace);
   }
 
   /**
@@ -185,6 +226,7 @@ export class Context {
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
     const transaction = (this.transaction = this.services.database.transaction());
     this.endings.clear();
+    this.unwritten.clear();
     const result = await this.committing(transaction, work);
     this.transaction = undefined;
     this.forgetLoaded();
@@ -198,8 +240,9 @@ export class Context {
     try {
       const result = await work();
       this.beginCommit();
-      if (this.endings.size > 0) transaction.beforeCommit(endingOf(this.endings));
-      await transaction.commit();
+      const isChecked = this.unwritten.size > 0;
+      const committed = transaction.commit(new Map([...this.unwritten, ...this.endings]));
+      await (isChecked ? committed.catch(throwLostRace) : committed);
       return result;
     } catch (error) {
       if (this.request.fate === "commits") this.request.fate = undefined;

@@ -4,50 +4,14 @@ import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
+import { type Endings, endingOf } from "./endings.js";
 import { SharedCommits } from "./shared-commits.js";
+import { isRolledBack, SharedEndings } from "./shared-endings.js";
 import { Slots } from "./slots.js";
+import { lookup, shaped, type Statement, statement } from "./statements.js";
 import { rfc3339 } from "./text.js";
 
-/** SQL with parameters `$1…`. `Row` is the type of its rows. */
-export interface Statement<Row> {
-  /** Prepared once per connection under this name. Statements without a name are planned for each use. */
-  readonly name?: string;
-  readonly text: string;
-  /** Set by `lookup`. */
-  readonly isLookup?: boolean;
-  /** Never set: carries the type. */
-  readonly row?: Row;
-}
-
-let statements = 0;
-
-/** Declares a prepared statement, which stays prepared on each connection. To be called at module level. */
-export function statement<Row = never>(text: string): Statement<Row> {
-  return { name: `s${++statements}`, text };
-}
-
-/**
- * Declares a prepared statement that reads few rows by key. Lookups of the same turn of the event loop share a
- * connection: a lookup must be fast and must not wait for locks.
- */
-export const lookup = <Row = never>(text: string): Statement<Row> => ({ ...statement<Row>(text), isLookup: true });
-
-/**
- * Maximum number of composed statements that are prepared, about 50 kB each per connection. More are planned per use.
- */
-const mostShapes = 250;
-
-const shapes = new Map<string, Statement<unknown>>();
-
-/** Returns the prepared statement for SQL composed of the conditions in use. */
-export function shaped<Row>(text: string): Statement<Row> {
-  const known = shapes.get(text);
-  if (known) return known as Statement<Row>;
-  if (shapes.size >= mostShapes) return { text };
-  const prepared = statement<Row>(text);
-  shapes.set(text, prepared);
-  return prepared;
-}
+export { lookup, shaped, type Statement, statement };
 
 /** Publishes statements without their values: `start` when one is sent, `asyncEnd` with its rows as `result`. */
 const channel = tracingChannel<unknown, { text: string; result?: unknown[] }>("steward.statement");
@@ -75,6 +39,7 @@ export class Database {
   readonly availability: Availability;
   readonly lookups: Lookups;
   readonly #sharedCommits = new SharedCommits(this);
+  readonly #sharedEndings = new SharedEndings((wanted, values) => this.#write(wanted, values));
   /** Reserves a quarter of the connections for reads and probes, since transactions may wait for locks. */
   readonly #transactions: Slots;
 
@@ -111,6 +76,28 @@ export class Database {
     );
   }
 
+  /** Writes what transactions collected that have sent nothing, with the same of other requests. */
+  end(endings: Endings): Promise<unknown> {
+    this.executed++;
+    const [wanted] = endingOf(endings);
+    return traced(wanted, () => this.#sharedEndings.run(endings).then(() => [], this.#fail));
+  }
+
+  /** Runs a statement that may wait for locks, and is a transaction. */
+  async #write(wanted: Statement<never>, values: unknown[]): Promise<void> {
+    const client = await this.connect();
+    let isBroken = false;
+    try {
+      await client.query(prepared(wanted, values));
+      this.availability.succeeded();
+    } catch (error) {
+      isBroken = !isRolledBack(error);
+      throw error;
+    } finally {
+      this.release(client, isBroken);
+    }
+  }
+
   readonly #rowsOf = ({ rows }: QueryResult) => {
     this.availability.succeeded();
     return rows;
@@ -145,7 +132,6 @@ export class Database {
 /** A transaction. It begins in the same round trip as its first statement. */
 export class Transaction {
   #client: Promise<PoolClient> | undefined;
-  #last: [Statement<unknown>, unknown[]] | undefined;
   #isOver = false;
 
   constructor(private readonly database: Database) {}
@@ -166,17 +152,21 @@ export class Transaction {
     });
   }
 
-  /** Sets the statement that is sent with the commit. If it fails, the transaction is rolled back. */
-  beforeCommit(last: [Statement<unknown>, unknown[]]): void {
-    this.#last = last;
-  }
-
-  async commit(): Promise<void> {
-    if (!this.#client && !this.#last) return;
+  /** Writes rows, and commits. If that fails, the transaction is rolled back. */
+  async commit(endings: Endings = new Map()): Promise<void> {
+    const isEnding = endings.size > 0;
+    if (!this.#client) {
+      this.#isOver = true;
+      if (isEnding) await this.database.end(endings);
+      return;
+    }
     const client = await this.#connection();
     // One write is safe: Postgres turns the commit of a failed transaction into a rollback.
     const results = await Promise.allSettled(
-      inOneWrite(client, () => [...(this.#last ? [this.#send(client, ...this.#last)] : []), client.query("commit")]),
+      inOneWrite(client, () => [
+        ...(isEnding ? [this.#send(client, ...endingOf(endings))] : []),
+        client.query("commit"),
+      ]),
     );
     const failure = results.find((result) => result.status === "rejected");
     if (failure) this.#fail(failure.reason);

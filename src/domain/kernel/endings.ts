@@ -1,4 +1,4 @@
-import { shaped, type Statement } from "./database.js";
+import { shaped, type Statement } from "./statements.js";
 import { joined, type Sql, sql } from "./sql.js";
 
 /**
@@ -10,9 +10,12 @@ export type Ending<Row> = (rows: string) => Sql & { readonly row?: Row };
 /** The collected rows of each part. */
 export type Endings = ReadonlyMap<Ending<unknown>, readonly unknown[]>;
 
+/** The common table expressions that write collected rows. */
+export const tablesOf = (endings: Endings): Sql =>
+  joined([...endings].map(([ending, rows]) => ending(JSON.stringify(rows))));
+
 /** Returns the last statement of a transaction, with its values. */
 export function endingOf(endings: Endings): [Statement<never>, unknown[]] {
-  const parts = [...endings].map(([ending, rows]) => ending(JSON.stringify(rows)));
-  const { text, values } = sql`with ${joined(parts)} select`;
+  const { text, values } = sql`with ${tablesOf(endings)} select`;
   return [shaped<never>(text), values];
 }

@@ -1,6 +1,7 @@
-import { type Connection, DatabaseError, type FieldDef, type PoolClient, Query, type Submittable } from "pg";
+import { type Connection, type FieldDef, type PoolClient, Query, type Submittable } from "pg";
 import { Gathering, type GatheringOptions } from "./gathering.js";
 import { type KnownColumns, ResultRows, type Sent } from "./result-rows.js";
+import { isRolledBack } from "./shared-endings.js";
 
 /** A transaction may wait for a lock of its own, but not the others for longer. */
 const options: GatheringOptions = { batchSize: 16, crowd: 2, patience: 5 };
@@ -67,9 +68,6 @@ export class SharedCommits {
 
 const firstLock = ({ query: { values } }: Pending) => String(values?.[0]);
 const byFirstLock = (a: Pending, b: Pending) => (firstLock(a) < firstLock(b) ? -1 : 1);
-
-/** Whether Postgres reported the failure. After a lost connection, it is unknown whether a transaction was committed. */
-const isRolledBack = (error: unknown): boolean => error instanceof DatabaseError && error.severity === "ERROR";
 
 /** Statements for `Client.query` with a single `Sync`, which makes them one transaction. All have the same text. */
 class SharedCommit implements Submittable {

@@ -1,6 +1,6 @@
-import sql, { join as joined, raw, type Sql } from "sql-template-tag";
+import sql, { empty, join as joined, raw, type Sql } from "sql-template-tag";
 
-export { joined, raw, type Sql, sql };
+export { empty, joined, raw, type Sql, sql };
 
 /** Joins conditions with `and`. Omits absent ones, so that each combination in use is a different statement. */
 export function allOf(...conditions: ReadonlyArray<Sql | undefined>): Sql {

@@ -1,9 +1,36 @@
 import { statement } from "../kernel/database.js";
+import type { Ending } from "../kernel/endings.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { type Sql, sql } from "../kernel/sql.js";
+import type { Values } from "./evaluate.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import type { WantedUser } from "./user-mapping.js";
+
+/** The columns of a row that come from a written link which has the userName. */
+export const linkOf = ({ source }: Provisioner, { externalId, userName, kept }: WantedUser) => ({
+  externalId,
+  userName,
+  nameSource: source,
+  attributes: kept,
+});
+
+/** The link of a source to a new user, by the columns of `scim_user_links`. */
+interface NewLink {
+  source: string;
+  user_id: string;
+  external_id: string | null;
+  user_name: string;
+  attributes: Values;
+}
+
+/** The part of the last statement of a transaction that links new users. */
+export const linkingNew: Ending<NewLink> = (rows) => sql`
+  linked as (
+    insert into scim_user_links (source, user_id, external_id, user_name, attributes)
+    select source, user_id, external_id, user_name, attributes
+    from json_populate_recordset(null::scim_user_links, ${rows})
+  )`;
 
 /**
  * Table of a statement that writes a user: the link of the source. `userName` is null if the link of another source has

@@ -1,9 +1,11 @@
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { folded, foldedSql } from "../kernel/folding.js";
+import { folded } from "../kernel/folding.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
+import { isText } from "./user-rows.js";
 
 /** A user who is the one that a provider wants to create. */
 export interface Existing {
@@ -18,50 +20,47 @@ interface Match extends Existing {
   hasEmail: boolean;
 }
 
-const isUserName = (column: string) => `${foldedSql(column)} = ${foldedSql("$3")}`;
-
 interface Found {
-  /** A username that is free until the commit; null if there are too many of its kind. */
-  username: string | null;
+  /** Whether the username is free. */
+  isFree: boolean;
   matches: Match[];
 }
 
-/**
- * Selects the first free username of `$6`, which no other provisioned user with the base `$5` gets until the transaction
- * ends, and the users who have the externalId `$2` in the source `$1`, the userName `$3` or the email `$4`. What others
- * commit while it waits for the username is left to the unique indexes.
- */
-const findMatches = statement<Found>(`
-  select free_username($5, $6, null) as username, (select coalesce(json_agg(m), '[]') from (
-  select u.id, l.deprovisioned_at is not null as "isGone",
-    coalesce(l.external_id collate "C" = $2, false) as "hasExternalId",
-    ${isUserName("coalesce(l.user_name, n.user_name, u.username)")} as "hasUserName",
-    ${foldedSql("u.email")} = ${foldedSql("$4")} as "hasEmail"
-  from users u
-  left join scim_user_links l on l.user_id = u.id and l.source = $1
-  left join scim_user_links n on n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null
-  where u.deleted_at is null and u.id = any(array(
-    select user_id from scim_user_links where source = $1 and external_id collate "C" = $2
-    union all select user_id from scim_user_links where ${isUserName("user_name")} and deprovisioned_at is null
-    union all select user_id from scim_user_links
-      where source = $1 and ${isUserName("user_name")} and deprovisioned_at is not null
-    union all select id from users where deleted_at is null and ${isUserName("username")}
-    union all select id from users where deleted_at is null and ${foldedSql("email")} = ${foldedSql("$4")}))) m) as matches`);
+/** Columns with the users who have the externalId in the source, the userName or the email, as the source sees them. */
+const matching = ({ source }: Provisioner, { externalId, userName, account: { email } }: WantedUser): Sql => sql`(
+  select coalesce(json_agg(m), '[]') from (
+    select u.id, l.deprovisioned_at is not null as "isGone",
+      coalesce(l.external_id collate "C" = ${externalId}, false) as "hasExternalId",
+      ${isText("coalesce(l.user_name, n.user_name, u.username)", userName)} as "hasUserName",
+      ${isText("u.email", email)} as "hasEmail"
+    from users u
+    left join scim_user_links l on l.user_id = u.id and l.source = ${source}
+    left join scim_user_links n on n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null
+    where u.deleted_at is null and u.id = any(array(
+      select user_id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
+      union all select user_id from scim_user_links where ${isText("user_name", userName)} and deprovisioned_at is null
+      union all select user_id from scim_user_links
+        where source = ${source} and ${isText("user_name", userName)} and deprovisioned_at is not null
+      union all select id from users where deleted_at is null and ${isText("username", userName)}
+      union all select id from users where deleted_at is null and ${isText("email", email)}))) m) as matches`;
 
 /**
- * Finds the user to revive, or with `upsert` to update: by externalId, then email, and among deleted ones by userName;
- * otherwise the username of a new user. Throws CONFLICT if the source sees another user with one of them.
+ * Finds the user to revive, or with `upsert` to update: by externalId, then email, and among deleted ones by userName.
+ * Throws CONFLICT if the source sees another user with one of them. Without such a user, returns the further columns
+ * `more`. What others commit afterwards is left to the unique indexes.
  */
-export async function matchUser(
+export async function matchUser<More>(
   ctx: Context,
-  { source }: Provisioner,
-  { externalId, userName, account }: WantedUser,
+  provisioner: Provisioner,
+  wanted: WantedUser,
   upsert: boolean,
-): Promise<{ existing?: Existing; username: string | null }> {
-  const base = usernameFor(userName, account.email);
-  const values = [source, externalId, userName, account.email, folded(base), usernames(base)];
-  const { username, matches } = (await ctx.row(findMatches, ...values))!;
-  const rivals = matches.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);
+  more: Sql,
+): Promise<{ existing?: Existing; found: Found & More }> {
+  const base = isText("username", baseOf(wanted));
+  const [found] = await ctx.look<Found & More>(sql`
+    select not exists(select from users where deleted_at is null and ${base}) as "isFree",
+      ${matching(provisioner, wanted)}, ${more}`);
+  const rivals = found!.matches.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);
   const updated = upsert
     ? (rivals.find(({ hasExternalId }) => hasExternalId) ?? rivals.find(({ hasEmail }) => hasEmail))
     : undefined;
@@ -72,26 +71,40 @@ export async function matchUser(
     rivals.find(({ hasExternalId }) => hasExternalId) ??
     rivals.find(({ hasUserName }) => hasUserName) ??
     rivals[0];
-  return { username, ...(existing && { existing }) };
+  return { found: found!, ...(existing && { existing }) };
 }
 
-const isNamed = (column: string) => `${foldedSql(column)} = ${foldedSql("$1")}`;
+/** The first of the usernames that are tried for a user. */
+export const baseOf = ({ userName, account }: WantedUser): string => usernameFor(userName, account.email);
 
-const nameFor = statement<{ isTaken: boolean; username: string | null }>(`
-  select free_username($3, $4, $2) as username, exists(
-    select from scim_user_links where ${isNamed("user_name")} and deprovisioned_at is null and user_id <> $2
-  ) or exists(
-    select from users u where deleted_at is null and ${isNamed("username")} and id <> $2 and not exists(
-      select from scim_user_links n where n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null)
-  ) as "isTaken"`);
+const freeUsername = statement<{ username: string | null }>("select free_username($1, $2, null) as username");
 
-/**
- * Finds the username for a new userName of a user. Throws CONFLICT if another user has the userName. Concurrent writes
- * are left to the unique indexes.
- */
-export async function newUsername(ctx: Context, { userName, account }: WantedUser, id: string): Promise<string> {
-  const base = usernameFor(userName, account.email);
-  const { isTaken, username } = (await ctx.row(nameFor, userName, id, folded(base), usernames(base)))!;
-  if (isTaken) throw notUnique("userName");
+/** Finds a free username for a new user, which no other user with the same base gets until the transaction ends. */
+export async function anotherUsername(ctx: Context, wanted: WantedUser): Promise<string> {
+  const base = baseOf(wanted);
+  return (await ctx.row(freeUsername, folded(base), usernames(base)))!.username ?? tooManyNames();
+}
+
+/** What `usernameColumns` selects. */
+export interface UsernameFound {
+  isUserNameTaken: boolean;
+  newUsername: string | null;
+}
+
+/** Columns with the username for a new userName of a user, for `newUsername`. */
+export function usernameColumns(wanted: WantedUser, id: string): Sql {
+  const base = baseOf(wanted);
+  const isNamed = (column: string) => isText(column, wanted.userName);
+  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id}) as "newUsername", (exists(
+      select from scim_user_links where ${isNamed("user_name")} and deprovisioned_at is null and user_id <> ${id}
+    ) or exists(
+      select from users u where deleted_at is null and ${isNamed("username")} and id <> ${id} and not exists(
+        select from scim_user_links n where n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null)
+    )) as "isUserNameTaken"`;
+}
+
+/** The username for a new userName. Throws CONFLICT if another user has the userName. The unique indexes find later ones. */
+export function newUsername({ isUserNameTaken, newUsername: username }: UsernameFound): string {
+  if (isUserNameTaken) throw notUnique("userName");
   return username ?? tooManyNames();
 }

@@ -42,6 +42,18 @@ export const visibleUsers = ({ source }: Provisioner, condition: Sql): Sql => sq
   left join scim_user_links n on n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null
   where u.deleted_at is null and not u.is_system and l.deprovisioned_at is null and ${condition}`;
 
+/** Reads a user that a source sees. */
+export async function readUserRow(
+  ctx: Context,
+  provisioner: Provisioner,
+  id: string,
+): Promise<ScimUserRow | undefined> {
+  if (!isUuid(id)) return undefined;
+  const isIt = sql`u.id = ${id}`;
+  const [row] = await ctx.look<ScimUserRow>(sql`select ${userColumns(ctx)} ${visibleUsers(provisioner, isIt)}`);
+  return row;
+}
+
 /** The users `u` that a source sees, by the index on their ids. `from … where …`. */
 export const visibleIds = ({ source }: Provisioner, condition?: Sql): Sql => sql`
   from users u
@@ -157,7 +169,8 @@ const alsoByEmail = ({ target, operator, value }: Comparison): Sql | undefined =
     ? sql`(l.user_id is null and ${isText("u.email", String(value))})`
     : undefined;
 
-const isText = (column: string, value: string): Sql => sql`${raw(foldedSql(column))} = ${folded(value)}`;
+/** The condition that a column is a text, in any letter case. */
+export const isText = (column: string, value: string): Sql => sql`${raw(foldedSql(column))} = ${folded(value)}`;
 
 const isLike = (column: string, pattern: string): Sql => sql`${raw(foldedSql(column))} like ${folded(pattern)}`;
 

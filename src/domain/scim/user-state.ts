@@ -1,11 +1,13 @@
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { raw, sql } from "../kernel/sql.js";
+import { empty, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
+import type { Recipients } from "../users/account-events.js";
 import { type FoundUser, lockUserWith } from "../users/users.js";
 import type { Values } from "./evaluate.js";
 import { versionMismatch } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
+import type { UsernameFound } from "./user-matches.js";
 import { groupsOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
 
 /** A user as SCIM clients of a source see it, and its account where a change has read it. */
@@ -31,17 +33,29 @@ interface Now {
   }>;
 }
 
-/** Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`. */
+/** Further columns of a lock, for a change of the userName or the status. */
+export type ForChange = Partial<UsernameFound & { recipients: Recipients }>;
+
+/**
+ * Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`. `more` are further
+ * columns, each with a comma before it.
+ */
 export async function lockedUser(
   ctx: Context,
   { source }: Provisioner,
   id: string,
   ifMatch?: string | null,
-): Promise<LockedUser> {
+  more: Sql = empty,
+): Promise<LockedUser & { found: ForChange }> {
   if (!isUuid(id)) throw notFound();
-  const more = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups`;
-  type More = { scim: Now } & Pick<ScimUserRow, "groups">;
-  const { scim, groups, ...account } = await lockUserWith<More>(ctx, id, "user:update", more);
+  const now = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups${more}`;
+  type More = { scim: Now } & Pick<ScimUserRow, "groups"> & ForChange;
+  const { scim, groups, isUserNameTaken, newUsername, recipients, ...account } = await lockUserWith<More>(
+    ctx,
+    id,
+    "user:update",
+    now,
+  );
   const own = scim.links.find((link) => link.source === source);
   const named = scim.links.find(({ userName, isGone }) => userName !== null && !isGone);
   if (account.isSystem || own?.isGone) throw notFound();
@@ -62,7 +76,7 @@ export async function lockedUser(
     attributes: own?.attributes ?? scim.account,
   };
   requireVersion(row, ifMatch);
-  return { account, row };
+  return { account, row, found: { isUserNameTaken, newUsername, recipients } };
 }
 
 /** Throws if a resource has none of the versions. */

@@ -1,137 +1,24 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { newId } from "../kernel/ids.js";
-import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
-import { authorize } from "../authorization/authorization.js";
+import { type Diff, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
-import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { type Sql, sql } from "../kernel/sql.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { announcement, type Recipients } from "./account-events.js";
-import {
-  authorizeOn,
-  findUser,
-  type FoundUser,
-  identified,
-  lockUser,
-  type LoginType,
-  type UserRow,
-  type UserStatus,
-} from "./users.js";
+import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./owners.js";
-import {
-  type AccountChange,
-  type Besides,
-  claiming,
-  type Outcome,
-  outcome,
-  requireFree,
-  throwTaken,
-  writeUser,
-  type Written,
-} from "./writes.js";
+import { type AccountChange, writeUser } from "./writes.js";
 
-export interface CreateUser {
-  email?: string | null;
-  username?: string | null;
-  name?: string | null;
-  /** Default: `none` for service accounts, `password` for all others. */
-  loginType?: LoginType | null;
-  /** Required if `loginType` is `password`, otherwise not allowed. */
-  password?: string | null;
-  /** Default: the default organization. */
-  organizationIds?: string[] | null;
-  isServiceAccount?: boolean | null;
-}
+/** The fault of a password of a user who signs in otherwise. */
+export const hasNoPassword = "Only users who sign in with a password have one.";
 
-/** Creates a user or a service account with memberships in organizations. Returns its id. */
-export const createUser = async (ctx: Context, input: CreateUser): Promise<string> => (await addUser(ctx, input)).id;
-
-/** What provisioning sets on a new user besides. */
-interface Provisioned {
-  avatarUrl: string;
-  status: UserStatus;
-  besides: Besides;
-}
-
-/** `createUser` with further values. Returns the user after the write. */
-export async function addUser(
-  ctx: Context,
-  input: CreateUser,
-  { avatarUrl = "", status = "active", besides }: Partial<Provisioned> = {},
-): Promise<Written & { id: string }> {
-  authorize(ctx.actor, "user:create");
-  const isServiceAccount = input.isServiceAccount ?? false;
-  const account = {
-    email: input.email ?? "",
-    username: input.username ?? "",
-    name: input.name ?? "",
-    loginType: input.loginType ?? (isServiceAccount ? "none" : "password"),
-    isServiceAccount,
-  };
-  const problems = accountProblems(account);
-  if (isServiceAccount && account.loginType !== "none")
-    problems.add("loginType", "Service accounts cannot sign in: their login type is none.");
-  problems.add("password", await firstPasswordProblem(input.password ?? undefined, account));
-  if (input.organizationIds?.length === 0) problems.add("organizationIds", "Must name at least one organization.");
-  problems.throwIfAny();
-  if ((input.organizationIds?.length ?? 0) > maxOrganizationsPerUser) throw tooManyOrganizations();
-
-  const id = newId();
-  const hash = input.password ? await ctx.services.passwords.hash(input.password) : null;
-  const { email, username, name, loginType } = account;
-  const wanted = input.organizationIds ?? null;
-  const telling = announcement(ctx, "created", { id, username, name });
-  const insert = sql`
-    with ${claiming({ id, email, username, isNamed: besides !== undefined })}, joined as (
-      select id from organizations
-      where deleted_at is null and ${wanted === null ? sql`is_default` : sql`id = any(${wanted}::uuid[])`}
-      order by id for share
-    ), written as (
-      insert into users (id, created_at, updated_at, email, username, name, avatar_url, login_type, status, password_hash,
-        is_service_account, created_by)
-      select ${id}, now(), now(), ${email}, ${username}, ${name}, ${avatarUrl}, ${loginType}, ${status}, ${hash},
-        ${isServiceAccount}::bool, ${userIdOf(ctx.actor) ?? null}::uuid
-      from free
-      returning *
-    ), memberships as (
-      insert into organization_members (organization_id, user_id, created_at)
-      select joined.id, written.id, now() from joined, written
-    )${besides ? sql`, ${besides.tables}` : sql``}
-    select ${outcome(telling.recipients)}, array(select id from joined) as "organizationIds"
-    from taken left join written on true`;
-  const [row] = await ctx.select<Outcome & { organizationIds: string[] }>(insert).catch(throwTaken);
-  requireFree(row!);
-  requireAll(wanted ?? [], row!.organizationIds);
-  const others = { ...(avatarUrl && { avatarUrl }), ...(status !== "active" && { status }) };
-  const diff = diffOf({}, { ...account, ...others, organizationIds: row!.organizationIds, password: hash && "***" });
-  ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
-  telling.send(row!.recipients);
-  return { ...row!, id };
-}
-
-async function firstPasswordProblem(password: string | undefined, account: UserNames & { loginType: LoginType }) {
-  if (account.loginType === "password") return passwordProblem(password ?? "", account);
-  return password === undefined ? undefined : hasNoPassword;
-}
-
-const hasNoPassword = "Only users who sign in with a password have one.";
-
-function requireAll(wanted: string[], found: string[]): void {
-  const problems = new Problems();
-  for (const [index, id] of wanted.entries())
-    if (!found.includes(id)) problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
-  problems.throwIfAny();
-}
-
-type UserNames = Pick<UserRow, "email" | "username" | "name">;
-
-function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
+/** The faults of values of an account. */
+export function accountProblems({ email, username, name, avatarUrl }: AccountChange): Problems {
   const problems = new Problems();
   if (email != null) problems.add("email", emailProblem(email));
   if (username != null) problems.add("username", nameProblem(username));

@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { conflict, onViolation, type Validation } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { empty, raw, type Sql, sql } from "../kernel/sql.js";
 import { afterEnding, endedGrants, endingGrants, type RevokedGrant } from "../oauth2/grants.js";
 import { announcement, type Recipients } from "./account-events.js";
 import type { FoundUser, UserRow, UserStatus } from "./users.js";
@@ -12,14 +12,18 @@ export type AccountChange = {
 };
 
 /** Whether another user has the email, and whether another user has the username. */
-type Taken = Record<"email" | "username", boolean>;
+export type Taken = Record<"email" | "username", boolean>;
 
 /** What else a statement does that writes a user. Its tables read the row as `written`: no row, if there is a conflict. */
 export interface Besides {
-  /** Common table expressions. */
-  tables: Sql;
+  /** Common table expressions that give the user a userName. */
+  tables?: Sql;
   /** Whether the version that SCIM clients see rises without a change of the account. */
   isRaised?: boolean;
+  /** Whether a change of the status has been announced. */
+  isAnnounced?: boolean;
+  /** Further common table expressions, each with a comma before it. */
+  last?: Sql;
 }
 
 /** The user after the write. */
@@ -73,12 +77,7 @@ export const claiming = ({ id, email, username, isNamed = false }: Claim): Sql =
     )`;
 };
 
-/** The columns of `Taken` and of `Written`, and the recipients of an announcement. */
-export const outcome = (recipients?: Sql): Sql => sql`
-  taken.email, taken.username, written.created_at as "createdAt", written.updated_at as "updatedAt",
-  written.scim_version as version${recipients ? sql`, ${recipients} as recipients` : sql``}`;
-
-export type Outcome = Taken & Written & { recipients: Recipients };
+type Outcome = Taken & Written & { recipients: Recipients };
 
 /** The faults of values that another user has. */
 const takenFields: Record<keyof Taken, Validation> = {
@@ -101,7 +100,14 @@ export const throwTaken = onViolation({
   users_username_unique: () => conflictOver("username"),
 });
 
-/** Writes new values and a new status of a locked user in one statement. A change of the status ends all access. */
+/** Prepares to tell about a change of the status of a user. */
+export const statusAnnouncement = (ctx: Context, user: Parameters<typeof announcement>[2], status: UserStatus) =>
+  announcement(ctx, status === "active" ? "activated" : "suspended", user);
+
+/**
+ * Writes new values and a new status of a locked user in one statement. A change of the status ends all access, and is
+ * announced to `recipients`, which the statement selects unless they are given.
+ */
 export async function writeUser(
   ctx: Context,
   user: FoundUser,
@@ -109,17 +115,19 @@ export async function writeUser(
   besides?: Besides,
 ): Promise<Written> {
   const { id } = user;
-  const telling = status && announcement(ctx, status === "active" ? "activated" : "suspended", user);
-  const raised = besides?.isRaised ? sql`, scim_version = users.scim_version + 1` : sql``;
+  const telling = status && !besides?.isAnnounced ? statusAnnouncement(ctx, user, status) : undefined;
+  const raised = besides?.isRaised ? sql`, scim_version = users.scim_version + 1` : empty;
   const update = sql`
-    with ${claiming({ id, email, username, isNamed: besides !== undefined })}, written as (
+    with ${claiming({ id, email, username, isNamed: besides?.tables !== undefined })}, written as (
       update users set email = coalesce(${email}, users.email), username = coalesce(${username}, users.username),
         name = coalesce(${name}, name), avatar_url = coalesce(${avatarUrl}, avatar_url), updated_at = now()
-        ${status ? sql`, status = ${status}` : sql``}${raised}
+        ${status ? sql`, status = ${status}` : empty}${raised}
       from free where id = ${id}
       returning users.*
-    )${status ? sql`, ${withoutAccess(id)}` : sql``}${besides ? sql`, ${besides.tables}` : sql``}
-    select ${outcome(telling?.recipients)}${status ? sql`, ${endedGrants} as grants` : sql``}
+    )${status ? sql`, ${withoutAccess(id)}` : empty}${besides?.tables ? sql`, ${besides.tables}` : empty}${besides?.last ?? empty}
+    select taken.email, taken.username, written.created_at as "createdAt", written.updated_at as "updatedAt",
+      written.scim_version as version${telling ? sql`, ${telling.recipients} as recipients` : empty}
+      ${status ? sql`, ${endedGrants} as grants` : empty}
     from taken left join written on true`;
   const [row] = await ctx.select<Outcome & { grants: RevokedGrant[] }>(update).catch(throwTaken);
   requireFree(row!);

@@ -1,0 +1,153 @@
+import { type Diff, diffOf } from "../audit/audit.js";
+import { authorize, reach } from "../authorization/authorization.js";
+import type { Context } from "../kernel/context.js";
+import { DomainError, notFound } from "../kernel/errors.js";
+import { empty, type Sql, sql } from "../kernel/sql.js";
+import { accountDiff } from "../users/accounts.js";
+import { checkStatus, recordStatus } from "../users/status.js";
+import { type FoundUser, identified, type UserStatus, userTarget } from "../users/users.js";
+import { type AccountChange, statusAnnouncement, writeUser } from "../users/writes.js";
+import type { Values } from "./evaluate.js";
+import { privileged } from "./faults.js";
+import type { Provisioner } from "./provisioner.js";
+import { asUniqueness, linking, linkOf, yieldName } from "./user-links.js";
+import { newUsername, type UsernameFound, usernameColumns } from "./user-matches.js";
+import { type WantedUser, wantedUser } from "./user-mapping.js";
+import { readUserRow, type ScimUserRow } from "./user-rows.js";
+import { type ForChange, type LockedUser, lockedUser, requireVersion, type ScimUser, writable } from "./user-state.js";
+
+/** The difference between a user and what it should be. */
+interface Difference {
+  before: Values;
+  wanted: WantedUser;
+  isRenamed: boolean;
+  status?: UserStatus;
+  /** The attributes that change, except the status. */
+  attributes: Diff;
+}
+
+/**
+ * Changes a user to what `apply` makes of its writable attributes. Writes nothing if that is no difference. Looks at the
+ * user without a lock first, since a synchronization changes few users; but not if `isKnown` to be there.
+ */
+export async function changeUser(
+  ctx: Context,
+  provisioner: Provisioner,
+  { id, ifMatch, isKnown = false }: { id: string; ifMatch?: string | null; isKnown?: boolean },
+  apply: (user: Values) => Values,
+): Promise<ScimUser> {
+  const differenceOf = (row: ScimUserRow) => difference(writable(ctx, row), apply(writable(ctx, row)));
+  const maySee = !isKnown && reach(ctx.actor, "user:update").everywhere;
+  const seen = maySee ? await readUserRow(ctx, provisioner, id) : undefined;
+  if (maySee && !seen) throw notFound();
+  if (seen) requireVersion(seen, ifMatch);
+  const expected = seen && differenceOf(seen);
+  if (seen && !expected) return { row: seen };
+
+  const lock = (row?: ScimUserRow, planned?: Difference) =>
+    lockedUser(ctx, provisioner, id, ifMatch, row && planned && columnsFor(ctx, row, planned));
+  let user = await lock(seen, expected);
+  let done = differenceOf(user.row);
+  // The user was not seen, or has changed since then: now that it is locked, it stays as it is.
+  if (done && !isCovered(done, expected)) {
+    user = await lock(user.row, done);
+    done = differenceOf(user.row);
+  }
+  return done ? write(ctx, provisioner, user, done) : user;
+}
+
+/** Whether the columns that were read for one change are those for another. */
+const isCovered = ({ isRenamed, status, wanted }: Difference, planned: Difference | undefined): boolean =>
+  (!isRenamed || (planned?.isRenamed && planned.wanted.userName === wanted.userName) === true) &&
+  (!status || planned?.status === status);
+
+function columnsFor(ctx: Context, row: ScimUserRow, { isRenamed, status, wanted }: Difference): Sql {
+  const names = isRenamed ? sql`, ${usernameColumns(wanted, row.id)}` : empty;
+  return status ? sql`${names}, ${statusAnnouncement(ctx, row, status).recipients} as recipients` : names;
+}
+
+/** Returns how a user differs from what it should be; `undefined` for no difference. */
+function difference(before: Values, after: Values): Difference | undefined {
+  const wanted = wantedUser(after);
+  const keys = [...new Set([before, after].flatMap((each) => Object.keys(each)))];
+  // Cleared attributes become "".
+  const all = diffOf(before, Object.fromEntries(keys.map((key) => [key, after[key] ?? ""])));
+  if (Object.keys(all).length === 0) return undefined;
+  const { active, ...attributes } = all;
+  const isRenamed = attributes.userName !== undefined;
+  return {
+    before,
+    wanted,
+    attributes,
+    isRenamed,
+    ...(active && { status: wanted.active ? ("active" as const) : ("suspended" as const) }),
+  };
+}
+
+/** Writes a difference, with its records, in the last statement of the mutation. */
+async function write(
+  ctx: Context,
+  provisioner: Provisioner,
+  { account, row, found }: LockedUser & { found: ForChange },
+  { before, wanted, attributes, status, isRenamed }: Difference,
+): Promise<ScimUser> {
+  const isLinkChanged = Object.keys(attributes).length > 0;
+  if (isLinkChanged) authorize(ctx.actor, "user:update", userTarget(account));
+  const change = accountChange(ctx, account, wantedUser(before), wanted);
+  if (isRenamed) {
+    const username = newUsername(found as UsernameFound);
+    if (ctx.config.scimFollowUsername) change.username = username;
+  }
+  const diff = accountDiff(account, change);
+  if (status) await checkStatus(ctx, account, status);
+  const link = isLinkChanged ? await relinked(ctx, provisioner, row, wanted) : undefined;
+
+  if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...identified(account), diff });
+  if (status) recordStatus(ctx, account, status);
+  // What changed in the account is recorded, too.
+  if (isLinkChanged) ctx.audit({ action: "update", ...identified(account), diff: attributes });
+  if (status) statusAnnouncement(ctx, account, status).send(found.recipients!);
+  const besides = {
+    ...(link && { tables: linking(provisioner, wanted, link.ownName), isRaised: true }),
+    isAnnounced: true,
+    last: ctx.lastTables(),
+  };
+  const written = await writeUser(ctx, account, { ...change, ...(status && { status }) }, besides).catch(asUniqueness);
+  const { updatedAt, version } = written;
+  const values = { ...present(change), ...(status && { status }), updatedAt };
+  return { account: { ...account, ...values }, row: { ...row, ...values, version, ...link?.columns } };
+}
+
+const present = (change: AccountChange): Partial<Record<keyof AccountChange, string>> =>
+  Object.fromEntries(Object.entries(change).filter((entry): entry is [string, string] => entry[1] != null));
+
+/** The change of the account, except the username. Throws FORBIDDEN if the caller may not make it. */
+function accountChange(ctx: Context, account: FoundUser, former: WantedUser, wanted: WantedUser): AccountChange {
+  const change: AccountChange = Object.fromEntries(
+    Object.entries(wanted.account).filter(([field, value]) => value !== former.account[field as "email"]),
+  );
+  if (wanted.userName !== former.userName || Object.keys(change).length > 0) requirePersonal(ctx, account);
+  return change;
+}
+
+/** Throws FORBIDDEN if the caller may not change the name and the email of the user. */
+function requirePersonal(ctx: Context, user: FoundUser): void {
+  try {
+    authorize(ctx.actor, "user:update_personal", userTarget(user));
+  } catch (error) {
+    throw error instanceof DomainError && error.code === "FORBIDDEN" ? privileged() : error;
+  }
+}
+
+/**
+ * The userName of the link of the source, null if that of another source keeps it, and what the link makes of a row. A
+ * new userName is taken over from the link of another source.
+ */
+async function relinked(ctx: Context, provisioner: Provisioner, row: ScimUserRow, wanted: WantedUser) {
+  const columns = linkOf(provisioner, wanted);
+  const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
+  if (!isElsewhere) return { ownName: wanted.userName, columns };
+  if (wanted.userName === row.userName) return { ownName: null, columns: { ...columns, nameSource: row.nameSource } };
+  await ctx.rows(yieldName, row.id, provisioner.source);
+  return { ownName: wanted.userName, columns };
+}
