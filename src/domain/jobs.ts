@@ -14,7 +14,7 @@ import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { unusedClientPurge } from "./oauth2/unused-clients.js";
 import { daemonPurge } from "./provisioners/daemons.js";
-import { jobReaper } from "./provisioners/reaper.js";
+import { jobReaper, unacceptedJobs } from "./provisioners/reaper.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
@@ -57,6 +57,7 @@ const jobs: readonly Job[] = [
   replicaPurge,
   revocationJob,
   signInPurge,
+  unacceptedJobs,
   ...workspaceJobs,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];

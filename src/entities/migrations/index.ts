@@ -22,6 +22,7 @@ import { NotificationMessages } from "./0020-notification-messages.js";
 import { Provisioning } from "./0021-provisioning.js";
 import { LockedState } from "./0022-locked-state.js";
 import { NotificationTransports } from "./0023-notification-transports.js";
+import { ProvisionerQueue } from "./0026-provisioner-queue.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -48,4 +49,5 @@ export const migrations: MigrationObject[] = [
   { name: "0021-provisioning", class: Provisioning },
   { name: "0022-locked-state", class: LockedState },
   { name: "0023-notification-transports", class: NotificationTransports },
+  { name: "0026-provisioner-queue", class: ProvisionerQueue },
 ];
