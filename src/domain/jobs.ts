@@ -22,6 +22,7 @@ import { loginAddressPurge } from "./sign-in/failures.js";
 import { signInPurge } from "./sign-in/providers.js";
 import { inputPurge } from "./tasks/messages.js";
 import { keyPurge } from "./tokens/tokens.js";
+import { failureReports } from "./workspaces/failure-reports.js";
 import { workspaceJobs } from "./workspaces/schedule.js";
 import { replicaPurge } from "./workspace-proxies/registration.js";
 
@@ -43,6 +44,7 @@ const jobs: readonly Job[] = [
   unusedClientPurge,
   conversionPurge,
   daemonPurge,
+  failureReports,
   idempotencyKeyPurge,
   jobReaper,
   keyPurge,
