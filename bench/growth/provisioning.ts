@@ -14,7 +14,7 @@ const job = numbered("c", 0);
 
 const templateLists = list({
   field: "templates",
-  nodes: "id name displayName description organization { id name } activeVersionId",
+  nodes: "id name displayName description organization { id name } activeVersion { id }",
   roles: readers,
   filters: {
     organization: `filter: { ${organization} }`,
