@@ -4,7 +4,7 @@ import type { ProvisionerActor } from "./domain/kernel/actor.js";
 import { Context, type Services } from "./domain/kernel/context.js";
 import type { Subscription } from "./domain/kernel/events.js";
 import { newId } from "./domain/kernel/ids.js";
-import { organizationsToServe, registerBuiltInDaemon } from "./domain/provisioners/built-in.js";
+import { organizationsWithWork, registerBuiltInDaemons } from "./domain/provisioners/built-in.js";
 import { formatError } from "./graphql/engine/errors.js";
 import { type Admitted, type Operation, prepare } from "./graphql/engine/execute.js";
 import type { Result } from "./graphql/engine/result.js";
@@ -21,12 +21,15 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** Runs one daemon per organization. */
+/** Has a daemon for each organization. It runs while the organization has work for it: idle ones cost nothing. */
 export class BuiltInDaemons {
+  /** By organization. */
+  #daemons = new Map<string, ProvisionerActor>();
   readonly #running = new Map<string, Running>();
   readonly #operations: (document: string) => Operation;
   #updating: Promise<void> = Promise.resolve();
   #timer?: NodeJS.Timeout;
+  #isClosed = false;
   #hints?: Subscription;
 
   constructor(
@@ -41,7 +44,7 @@ export class BuiltInDaemons {
     };
   }
 
-  /** Starts the daemons, now and whenever an organization is created. */
+  /** Registers the daemons, and starts those that have work, now and whenever there is a new job. */
   start(): void {
     const { events, log } = this.services;
     const update = () => {
@@ -51,9 +54,11 @@ export class BuiltInDaemons {
     };
     update();
     this.#timer = setInterval(update, interval);
-    // The first job of a new organization comes with a hint that has just the ID of the organization.
+    // A new job comes with a hint that has just the ID of the organization.
     const onHint = (id: string) => {
-      if (!id.includes(":") && !this.#running.has(id)) update();
+      if (id.includes(":") || this.#running.has(id)) return;
+      if (this.#daemons.has(id)) this.#serve(id);
+      else update();
     };
     this.#hints = events.subscribeAll("jobs", onHint, () => {});
   }
@@ -62,29 +67,40 @@ export class BuiltInDaemons {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#hints?.close();
+    this.#isClosed = true;
     await this.#updating;
     await Promise.all([...this.#running.keys()].map((id) => this.#stop(id)));
   }
 
   async #update(): Promise<void> {
-    const wanted = new Set(await organizationsToServe(this.services));
-    for (const id of this.#running.keys()) if (!wanted.has(id)) await this.#stop(id);
-    for (const id of wanted) {
-      const running = this.#running.get(id);
-      if (running) await running.transport.refresh();
-      else this.#running.set(id, this.#serve(id));
-    }
+    const registered = await registerBuiltInDaemons(this.services);
+    this.#daemons = new Map(registered.map((daemon) => [daemon.organizationId, daemon]));
+    for (const [id, { transport }] of this.#running) transport.refresh(this.#daemons.get(id));
+    const wanted = await this.#startWanted();
+    const idle = [...this.#running.keys()].filter((id) => !wanted.has(id));
+    await Promise.all(idle.map((id) => this.#stop(id)));
+    // What arrived while they stopped.
+    if (idle.length > 0) await this.#startWanted();
   }
 
-  #serve(organizationId: string): Running {
+  /** Starts the daemons of the organizations in which jobs wait. Returns these organizations. */
+  async #startWanted(): Promise<Set<string>> {
+    const wanted = await organizationsWithWork(this.services, [...this.#daemons.keys()]);
+    for (const id of wanted) if (!this.#running.has(id)) this.#serve(id);
+    return wanted;
+  }
+
+  #serve(organizationId: string): void {
+    if (this.#isClosed) return;
     const { log } = this.services;
-    const transport = new InProcess(this.services, organizationId, this.#operations);
+    const daemonOf = () => this.#daemons.get(organizationId);
+    const transport = new InProcess(this.services, daemonOf, this.#operations);
     const stopping = new AbortController();
     const report = (message: string) => log.debug({ organizationId }, message);
     const ended = serveEcho(transport, stopping.signal, report).catch((error: unknown) =>
       log.error({ err: error, organizationId }, "The built-in provisioner daemon failed."),
     );
-    return { transport, stopping, ended };
+    this.#running.set(organizationId, { transport, stopping, ended });
   }
 
   async #stop(organizationId: string): Promise<void> {
@@ -101,20 +117,20 @@ class InProcess implements Transport {
 
   constructor(
     private readonly services: Services,
-    private readonly organizationId: string,
+    private readonly daemonOf: () => ProvisionerActor | undefined,
     private readonly operations: (document: string) => Operation,
   ) {}
 
   async connect(): Promise<Connection> {
-    const actor = await registerBuiltInDaemon(this.services, this.organizationId);
-    this.#connection = new InProcessConnection(this.services, actor, this.operations);
+    const daemon = this.daemonOf();
+    if (!daemon) throw new Error("The organization was deleted.");
+    this.#connection = new InProcessConnection(this.services, { ...daemon }, this.operations);
     return this.#connection;
   }
 
-  /** Records that the daemon was seen. If its row was deleted, which makes it another daemon, it connects again. */
-  async refresh(): Promise<void> {
-    const { id } = await registerBuiltInDaemon(this.services, this.organizationId);
-    if (this.#connection && this.#connection.daemonId !== id) this.#connection.close();
+  /** Connects again if the row of the daemon was deleted, which makes it another daemon. */
+  refresh(daemon: ProvisionerActor | undefined): void {
+    if (this.#connection && this.#connection.daemonId !== daemon?.id) this.#connection.close();
   }
 }
 

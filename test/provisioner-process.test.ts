@@ -251,6 +251,25 @@ describe("the process provisioner", () => {
     await agent.until(() => agent.lines.includes(`in ${home()}`) && agent.lines.includes("box"));
   });
 
+  it("runs scripts by their schedules, and appends their output to their files inside of the home", async () => {
+    await writeFile(join(directory, "outside"), "");
+    const scripts = [
+      { display_name: "Often", script: "echo tick", cron: "* * * * * *", log_path: "logs/often.log" },
+      { display_name: "Out", script: "echo out", run_on_start: true, log_path: "../../outside" },
+    ];
+    const job = await start({ ...main, command: idle, scripts });
+    const agent = steward.agentOf(job, "main");
+    const [often] = agent.manifest.scripts as Array<{ id: string }>;
+    const runs = () => agent.inputsOf("reportScriptResult").filter(({ scriptId }) => scriptId === often!.id);
+    await agent.until(() => runs().length >= 2 && agent.lines.some((line) => line.includes("it is outside the home")));
+    expect(runs()[0]).to.include({ status: "OK", exitCode: 0 });
+    expect(readFileSync(join(home(), "logs/often.log"), "utf8")).to.match(/^tick\ntick\n/);
+    expect(modeOf(join(home(), "logs/often.log"))).to.equal("600");
+    expect(readFileSync(join(directory, "outside"), "utf8")).to.equal("");
+    await build("STOP", template()).reaches("SUCCEEDED");
+    expect(agent.lifecycle.at(-1)).to.equal("OFF");
+  });
+
   it("ends processes that a script has left behind", async () => {
     const text = 'sleep 600 & echo $! > "$HOME/left"';
     const scripts = [{ display_name: "Leaving", script: text, run_on_start: true }];

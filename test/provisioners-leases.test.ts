@@ -1,6 +1,6 @@
 // Leases of provisioner jobs: who holds a job, what its daemon may report, and how it ends without one.
 import { expect } from "chai";
-import { jobReaper } from "../src/domain/provisioners/reaper.js";
+import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/reaper.js";
 import {
   type Assigned,
   carryOut,
@@ -50,7 +50,10 @@ describe("leases of provisioner jobs", () => {
       .graphql(`mutation($job: String!) { cancelProvisionerJob(input: { job: $job }) { provisionerJob { status } } }`, {
         job,
       });
-  const reap = () => jobReaper.run(w().app.services);
+  const reap = async () => {
+    await unacceptedJobs.run(w().app.services);
+    await jobReaper.run(w().app.services);
+  };
 
   before(async () => {
     key = await newKey(w());

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import type { App } from "../src/app.js";
-import { jobReaper } from "../src/domain/provisioners/reaper.js";
+import { jobReaper, unacceptedJobs } from "../src/domain/provisioners/reaper.js";
 import { startServer } from "./support/app.js";
 import {
   type Assigned,
@@ -127,7 +127,10 @@ describe("provisioner jobs of two replicas", () => {
     }
     // As after the time limits: 15 seconds without acceptance, 5 minutes without a report.
     await sql("update provisioner_jobs set lease_expires_at = now() where completed_at is null");
-    await Promise.all([jobReaper.run(w().app.services), jobReaper.run(replica.services)]);
+    const reapers = [w().app, replica].flatMap(({ services }) =>
+      [unacceptedJobs, jobReaper].map((job) => job.run(services)),
+    );
+    await Promise.all(reapers);
     const daemon = (await serve(replica, { key })).work(4);
     for (let n = 0; n < 4; n++) await carryOut(daemon, await daemon.job(n));
     expect(await statuses()).to.deep.equal([
@@ -143,6 +146,7 @@ describe("provisioner jobs of two replicas", () => {
     await queueImport(w());
     const job = await first.work().job();
     await sql("update provisioner_jobs set lease_expires_at = now()");
+    await unacceptedJobs.run(replica.services);
     const other = await second.work().job();
     expect(other.jobId).to.equal(job.jobId);
     const lost = await first.call("acceptProvisionerJob", job).catch((error: Refused) => error);

@@ -64,6 +64,7 @@ describe("the socket of provisioner daemons", () => {
     expect(await status({ key, query: "provisioner=echo&version=1.1" })).to.equal(400);
     expect(await status({ key, query: "provisioner=echo&tag=a%3D1" })).to.equal(400);
     expect(await status({ key, query: "provisioner=echo&name=-" })).to.equal(400);
+    expect(await status({ key, query: "provisioner=echo&name=Built-In" })).to.equal(400);
     expect(await status({ key, query: "provisioner=echo&name=a&name=b" })).to.equal(400);
     expect(await status({ key, protocol: "graphql-ws" })).to.equal(400);
     expect(await status({ key, protocol: null })).to.equal(400);

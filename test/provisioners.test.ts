@@ -258,7 +258,7 @@ describe("provisioner jobs", () => {
     }));
     expect(await count(() => daemon.call("acceptProvisionerJob", job))).to.equal(1);
     expect(await count(() => daemon.call("updateProvisionerJob", job, { logs }))).to.equal(1);
-    expect(await count(() => daemon.call("reportProvisionerResources", job, { resources }))).to.equal(3);
+    expect(await count(() => daemon.call("reportProvisionerResources", job, { resources }))).to.equal(2);
     await daemon.call("completeProvisionerJob", job);
     daemon.close();
   });

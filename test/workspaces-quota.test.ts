@@ -12,6 +12,7 @@ import {
   stop,
   templateOf,
 } from "./support/builds.js";
+import { newKey, type Refused, serve } from "./support/provisioners.js";
 import { world } from "./support/world.js";
 
 describe("the workspace quota", () => {
@@ -72,5 +73,36 @@ describe("the workspace quota", () => {
       .to.match(/^stwa_/)
       .and.not.equal(first!.agents[0]!.token);
     expect(await quotaOf(ada!)).to.deep.equal({ budget: 5, credits_consumed: 5 });
+  });
+
+  it("fails a build over it when its daemon reports: the daemon learns why, and so does the owner", async () => {
+    const [ada] = await w().users("ada");
+    await allow(w().defaultOrganization, 3);
+    const template = await templateOf(w(), boxOf(4));
+    const daemon = (await serve(w().app, { key: await newKey(w()), query: "provisioner=echo&name=quota" })).work();
+    const { workspace } = await createBox(w(), ada!, template.id);
+    const job = await daemon.job();
+    await daemon.call("acceptProvisionerJob", job);
+    const { resources } = job.assignment.document;
+    const refused = await daemon
+      .call("reportProvisionerResources", job, { resources })
+      .catch((error: Refused) => error);
+    expect(refused).to.include({ code: "CONFLICT", reason: "QUOTA_EXCEEDED" });
+    const late = await daemon.call("completeProvisionerJob", job).catch((error: Refused) => error);
+    expect((late as Refused).reason).to.equal("LEASE_LOST");
+
+    const { provisionerJob } = await w()
+      .as(ada!)
+      .graphql("query($id: UUID!) { provisionerJob(id: $id) { status error errorCode } }", { id: job.jobId });
+    expect(provisionerJob).to.include({ status: "FAILED", errorCode: "INSUFFICIENT_QUOTA" });
+    expect(provisionerJob.error).to.match(/credits/);
+    expect(await readBox(w(), ada!, workspace.id)).to.include({ status: "FAILED" });
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 3, credits_consumed: 0 });
+    const { body } = await w().as(w().owner).get("/api/v2/organizations/default/provisionerkeys/daemons");
+    const listed = (body as Array<{ daemons: Array<{ name: string; previous_job?: object }> }>).flatMap(
+      (each) => each.daemons,
+    );
+    expect(listed.find(({ name }) => name === "quota")!.previous_job).to.include({ id: job.jobId, status: "failed" });
+    await daemon.leave();
   });
 });

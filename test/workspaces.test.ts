@@ -1,5 +1,6 @@
 // Workspaces: how they are created, started, stopped, deleted, changed, and shared out by permission.
 import { expect } from "chai";
+import { reportFailures } from "../src/domain/workspaces/failure-reports.js";
 import {
   addVersion,
   beginBuild,
@@ -339,5 +340,27 @@ describe("workspaces", () => {
       "START",
       "STOP",
     ]);
+  });
+
+  it("whose builds failed are reported once a week to the administrators of their templates", async () => {
+    const [ada] = await w().users("ada");
+    const admin = await w().user("admin");
+    await w().grant(admin, "template-admin");
+    const [failing, good] = [await templateOf(w(), boxOf()), await templateOf(w(), boxOf())];
+    const built = [await createBox(w(), ada!, failing.id), await createBox(w(), ada!, failing.id)];
+    for (const { workspaceBuild } of built) await endBuild(w(), workspaceBuild.id, "failed");
+    await runningBox(w(), ada!, failing.id);
+    await runningBox(w(), ada!, good.id);
+    const { services } = w().app;
+    const nextWeek = new Date(Date.now() + 7 * 86_400_000);
+    await Promise.all([reportFailures(services, nextWeek), reportFailures(services, nextWeek)]);
+    await reportFailures(services, new Date(nextWeek.getTime() + 7 * 86_400_000));
+    const { inboxNotifications } = await w().as(admin).graphql("{ inboxNotifications { nodes { title content } } }");
+    const title = ({ name }: { name: string }) => `Failed builds of the template ${name}`;
+    const reports = (inboxNotifications.nodes as Array<{ title: string; content: string }>).filter(({ title: each }) =>
+      [failing, good].some((template) => each.replaceAll("\\", "") === title(template)),
+    );
+    expect(reports).to.have.length(1);
+    expect(reports[0]!.content.replaceAll("\\", "")).to.match(/2 of 3 builds[^]*: 2 failed/);
   });
 });

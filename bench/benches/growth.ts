@@ -3,6 +3,7 @@ import { requireCoverage } from "../growth/coverage.js";
 import { databaseOfSize } from "../growth/databases.js";
 import { measure, rowOf, type Site, type Sites } from "../growth/measure.js";
 import { protocolCases } from "../growth/protocols.js";
+import { provisioningCases } from "../growth/provisioning.js";
 import { lists, points } from "../growth/queries.js";
 import { restCases } from "../growth/rest.js";
 import { scimCases } from "../growth/scim.js";
@@ -11,7 +12,14 @@ import type { Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
 import { startSteward } from "../steward.js";
 
-const cases: readonly Case[] = [...lists, ...points, ...restCases, ...scimCases, ...protocolCases];
+const cases: readonly Case[] = [
+  ...lists,
+  ...points,
+  ...restCases,
+  ...scimCases,
+  ...protocolCases,
+  ...provisioningCases,
+];
 
 const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;
 
@@ -19,8 +27,8 @@ const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what
 export const growthBench: Bench = {
   name: "growth",
   method: `Two databases of one cluster, filled by SQL: the small one has 1,000 users, 50 groups, 10,000 notifications, audit events
-and connections each, the large one 100,000 users, 2,000 groups, one of them of 50,000 members, 1,000,000 notifications,
-20,000 of one user unread, 1,000,000 audit events and 200,000 connections. Servers of the same build get the same request,
+and connections each, 2,000 workspaces and 20 templates, the large one 100,000 users, 2,000 groups, one of them of 50,000 members, 1,000,000 notifications,
+20,000 of one user unread, 1,000,000 audit events, 200,000 connections, 200,000 workspaces and 2,000 templates. Servers of the same build get the same request,
 one at a time and in turn; those in the middle of a list begin in the middle of that list. Costs are CPU per request of
 server and Postgres together (and of Postgres alone), from the nanoseconds of schedstat, as medians of batches. Ratios are
 of adjacent batches, large to small, as geometric mean with its 95 % confidence interval; a verdict takes all of the interval, divided by how many times as long

@@ -38,11 +38,12 @@ const steward: Contestant = {
   name: "Steward, accept, report and complete",
   start: (run) => startSteward(run, { STEWARD_BUILTIN_DAEMON: "false" }),
   async work(server, count) {
-    let left = count;
+    const done = new Set<string>();
     await new Promise<void>((resolve, reject) => {
       const sockets = Array.from({ length: daemons }, () =>
-        daemon(server, reject, () => {
-          if (--left > 0) return;
+        daemon(server, reject, (jobId) => {
+          if (done.has(jobId)) reject(new Error(`The job ${jobId} was carried out twice.`));
+          if (done.add(jobId).size < count) return;
           for (const socket of sockets) socket.terminate();
           resolve();
         }),
@@ -133,7 +134,7 @@ interface Message {
 }
 
 /** Connects a daemon that carries out all jobs it gets. */
-function daemon({ url }: ServerProcess, fail: (error: Error) => void, onDone: () => void): WebSocket {
+function daemon({ url }: ServerProcess, fail: (error: Error) => void, onDone: (jobId: string) => void): WebSocket {
   const path = `/api/v2/organizations/${ids.organization}/provisionerdaemons/serve?provisioner=echo`;
   const socket = new WebSocket(new URL(path, url.href.replace("http", "ws")), "graphql-transport-ws", {
     headers: { "Service-Provisioner-Key": `stwk_${secret}` },
@@ -160,7 +161,7 @@ function daemon({ url }: ServerProcess, fail: (error: Error) => void, onDone: ()
     const [nr, jobId] = id.split(" ") as [string, string];
     if (Number(nr) + 1 < steps.length) return step(jobId, Number(nr) + 1);
     leases.delete(jobId);
-    onDone();
+    onDone(jobId);
   });
   return socket;
 }

@@ -1,4 +1,5 @@
 // A queue of jobs as one would write it by hand: 20 workers that take a job with SKIP LOCKED and record its end.
+import { ids } from "../data.js";
 import { pool, readJson, serve } from "./serve.js";
 
 const workers = 20;
@@ -6,8 +7,8 @@ const workers = 20;
 const take = {
   name: "take",
   text: `update provisioner_jobs set status = 'running', started_at = now(), lease_expires_at = now() + interval '5 minutes'
-    where id = (select id from provisioner_jobs where status = 'pending' order by priority, created_at, id
-      for update skip locked limit 1)
+    where id = (select id from provisioner_jobs where organization_id = $1 and status = 'pending'
+      order by priority, created_at, id for update skip locked limit 1)
     returning id`,
 };
 const end = {
@@ -17,7 +18,7 @@ const end = {
 
 async function work(): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query<{ id: string }>(take);
+    const { rows } = await pool.query<{ id: string }>({ ...take, values: [ids.organization] });
     if (!rows[0]) return;
     await pool.query({ ...end, values: [rows[0].id] });
   }

@@ -1,6 +1,7 @@
 import { insertSessions, sqlId } from "../data.js";
 import { known, sessionSeries, sideGroups, users } from "./known.js";
 import { protocols } from "./fill-protocols.js";
+import { provisioning } from "./fill-provisioning.js";
 import type { Size } from "./size.js";
 
 /** The time of the `n`th of `count` rows, spread evenly over some days before a fixed moment. */
@@ -24,6 +25,7 @@ export function fillSql(size: Size): string {
     logs(size),
     credentials(size),
     workspaces(size),
+    provisioning(size),
     protocols(size),
   ].join("\n");
 }
@@ -198,7 +200,7 @@ const workspaces = ({ users: userCount, workspaces: count }: Size) => `
   insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name, template_id, latest_build_id,
     latest_transition, latest_status)
   select ${sqlId("5", "n")}, now(), now(), ${defaultOrganization},
-    ${sqlId("1", `case n when 0 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)}, 'box-' || n,
+    ${sqlId("1", `case when n < 10 then ${users.member} else ${ordinary} + n % ${userCount - ordinary} end`)}, 'box-' || n,
     ${sqlId("a", "1")}, ${sqlId("b", "n")}, 'start', 'running'
   from generate_series(0, ${count - 1}) n;
   insert into provisioner_jobs (id, created_at, organization_id, type, status, provisioner, tags, initiator_id, document_id,

@@ -13,6 +13,7 @@ export interface Size {
   apiKeys: number;
   secrets: number;
   workspaces: number;
+  templates: number;
   aiUsages: number;
 }
 
@@ -28,7 +29,8 @@ export const sizes = {
     connectionLogs: 10_000,
     apiKeys: 1_000,
     secrets: 500,
-    workspaces: 200,
+    workspaces: 2_000,
+    templates: 20,
     aiUsages: 2_000,
   },
   large: {
@@ -42,7 +44,8 @@ export const sizes = {
     connectionLogs: 200_000,
     apiKeys: 100_000,
     secrets: 50_000,
-    workspaces: 20_000,
+    workspaces: 200_000,
+    templates: 2_000,
     aiUsages: 200_000,
   },
 } satisfies Record<string, Size>;

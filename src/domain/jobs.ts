@@ -14,7 +14,7 @@ import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
 import { unusedClientPurge } from "./oauth2/unused-clients.js";
 import { daemonPurge } from "./provisioners/daemons.js";
-import { jobReaper } from "./provisioners/reaper.js";
+import { jobReaper, unacceptedJobs } from "./provisioners/reaper.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";
 import { rateCounterPurge } from "./rate-limits/shared.js";
 import { conversionPurge } from "./sign-in/conversions.js";
@@ -22,6 +22,7 @@ import { loginAddressPurge } from "./sign-in/failures.js";
 import { signInPurge } from "./sign-in/providers.js";
 import { inputPurge } from "./tasks/messages.js";
 import { keyPurge } from "./tokens/tokens.js";
+import { failureReports } from "./workspaces/failure-reports.js";
 import { workspaceJobs } from "./workspaces/schedule.js";
 import { replicaPurge } from "./workspace-proxies/registration.js";
 
@@ -43,6 +44,7 @@ const jobs: readonly Job[] = [
   unusedClientPurge,
   conversionPurge,
   daemonPurge,
+  failureReports,
   idempotencyKeyPurge,
   jobReaper,
   keyPurge,
@@ -57,6 +59,7 @@ const jobs: readonly Job[] = [
   replicaPurge,
   revocationJob,
   signInPurge,
+  unacceptedJobs,
   ...workspaceJobs,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];

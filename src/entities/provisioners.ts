@@ -66,6 +66,10 @@ const ProvisionerDaemonSchema = defineEntity({
 export class ProvisionerDaemon extends ProvisionerDaemonSchema.class {}
 ProvisionerDaemonSchema.setClass(ProvisionerDaemon);
 
+/**
+ * Jobs. No index has the columns that change while a daemon works on a job, `status` and `lease_expires_at`, so that
+ * these changes write no index.
+ */
 const ProvisionerJobSchema = defineEntity({
   name: "ProvisionerJob",
   tableName: "provisioner_jobs",
@@ -73,12 +77,12 @@ const ProvisionerJobSchema = defineEntity({
     {
       name: "provisioner_jobs_pending_index",
       expression:
-        "create index provisioner_jobs_pending_index on provisioner_jobs (organization_id, priority, created_at, id) where status = 'pending'",
+        "create index provisioner_jobs_pending_index on provisioner_jobs (organization_id, priority, created_at, id) where worker_id is null and completed_at is null",
     },
     {
-      name: "provisioner_jobs_lease_index",
+      name: "provisioner_jobs_held_index",
       expression:
-        "create index provisioner_jobs_lease_index on provisioner_jobs (lease_expires_at) where status in ('pending', 'running', 'canceling')",
+        "create index provisioner_jobs_held_index on provisioner_jobs (worker_id) where worker_id is not null and completed_at is null",
     },
     {
       name: "provisioner_jobs_worker_index",

@@ -44,6 +44,11 @@ const TemplateSchema = defineEntity({
         'create index templates_page_index on templates (lower(name) collate "C", id) where deleted_at is null',
     },
     {
+      name: "templates_search_index",
+      expression:
+        'create index templates_search_index on templates using gin ((lower(name) collate "C") gin_trgm_ops, (lower(display_name) collate "C") gin_trgm_ops) where deleted_at is null',
+    },
+    {
       name: "templates_created_index",
       expression: "create index templates_created_index on templates (created_at, id) where deleted_at is null",
     },

@@ -34,22 +34,22 @@ const WorkspaceSchema = defineEntity({
     {
       name: "workspaces_owner_used_index",
       expression:
-        "create index workspaces_owner_used_index on workspaces (owner_id, last_used_at desc, id desc) where deleted_at is null",
+        "create index workspaces_owner_used_index on workspaces (owner_id, last_used_at, id) where deleted_at is null",
     },
     {
       name: "workspaces_used_index",
       expression:
-        "create index workspaces_used_index on workspaces (organization_id, last_used_at desc, id desc) where deleted_at is null",
+        "create index workspaces_used_index on workspaces (organization_id, last_used_at, id) where deleted_at is null",
     },
     {
       name: "workspaces_status_index",
       expression:
-        "create index workspaces_status_index on workspaces (latest_status, last_used_at desc, id desc) where deleted_at is null",
+        "create index workspaces_status_index on workspaces (latest_status, last_used_at, id) where deleted_at is null",
     },
     {
       name: "workspaces_template_index",
       expression:
-        "create index workspaces_template_index on workspaces (template_id, last_used_at desc, id desc) where deleted_at is null",
+        "create index workspaces_template_index on workspaces (template_id, last_used_at, id) where deleted_at is null",
     },
     {
       name: "workspaces_list_index",

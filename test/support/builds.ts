@@ -123,19 +123,24 @@ export const beginBuild = (w: World, buildId: string): Promise<void> =>
 export async function reportBuild(w: World, buildId: string): Promise<StoredResources | undefined> {
   try {
     return await onJob(w, buildId, "running", async (ctx, job) => {
-      const [row] = await ctx.rows<{ content: TemplateDocument; transition: "start" | "stop" | "delete" }>(
+      const [row] = await ctx.rows<{
+        content: TemplateDocument;
+        transition: "start" | "stop" | "delete";
+        isRepeated: boolean;
+      }>(
         {
-          text: `select d.content, b.transition from workspace_builds b join template_versions v on v.id = b.version_id
+          text: `select d.content, b.transition,
+              exists (select from workspace_resources r where r.job_id = b.job_id) as "isRepeated" from workspace_builds b join template_versions v on v.id = b.version_id
             join template_documents d on d.id = v.document_id where b.id = $1`,
         },
         buildId,
       );
-      const { content, transition } = row!;
+      const { content, transition, isRepeated } = row!;
       const wanted = content.resources.filter(({ transitions }) => transitions.some((each) => each === transition));
       const problems = new Problems();
       const resources = parseReported(content, transition, wanted, problems);
       if (!problems.isEmpty) throw new Error(JSON.stringify(problems.found));
-      return storeResources(ctx, job, resources);
+      return storeResources(ctx, job, resources, isRepeated);
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.details.reason !== "QUOTA_EXCEEDED") throw error;

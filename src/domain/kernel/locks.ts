@@ -4,6 +4,7 @@ import { type Statement, statement } from "./database.js";
 export type Lock =
   | "app_connect_keys"
   | "boot"
+  | "failure_reports"
   | "licenses"
   | "owners"
   | "proxy_health"

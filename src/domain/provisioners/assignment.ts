@@ -5,7 +5,7 @@ import type { TemplateDocument } from "../templates/documents.js";
 import { openVariables, type StoredVariables, type VariableValue } from "../templates/variables.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 import { type JobRow, workHint } from "./jobs.js";
-import { daemonMatches, isOnline, tagsMatch } from "./matching.js";
+import { daemonMatches, isOnline, isWaiting, tagsMatch } from "./matching.js";
 
 /** What a daemon needs for a job. */
 export interface Assignment {
@@ -81,10 +81,9 @@ const assignJobs = statement<AssignedRow>(`
   ), picked as materialized (
     select id from (
       select j.id from provisioner_jobs j
-      where j.status = 'pending' and j.organization_id = $2 and j.provisioner = any($4::text[])
-        and (j.lease_expires_at is null or j.lease_expires_at <= now())
+      where ${isWaiting} and j.organization_id = $2 and j.provisioner = any($4::text[])
         and (j.pinned_daemon_id is null or j.pinned_daemon_id = $1) and ${tagsMatch("$5::jsonb")}
-        and (coalesce(j.worker_id, j.refused_by) is distinct from $1 or not exists (
+        and (j.refused_by is distinct from $1 or not exists (
           select from provisioner_daemons d where d.id <> $1 and ${isOnline} and ${daemonMatches}))
       order by j.priority, j.created_at, j.id limit ${batchSize} for update of j skip locked
     ) next

@@ -8,7 +8,7 @@ import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { daemonHint, endJobsOf } from "./ends.js";
+import { presenceHint, endJobsOf } from "./ends.js";
 import type { JobRow } from "./jobs.js";
 import type { ProvisionerKeyRow } from "./keys.js";
 import { isOnline } from "./matching.js";
@@ -143,7 +143,7 @@ export async function deleteProvisionerDaemon(ctx: Context, id: string): Promise
     ...auditedAs("provisioner_daemon", id, daemon.name, daemon.organizationId),
     diff: { name: { old: daemon.name } },
   });
-  ctx.publish(daemonHint(id));
+  ctx.publish(presenceHint(id));
   return daemon;
 }
 

@@ -32,8 +32,11 @@ export async function endJobsOf(
   const failed = await ctx.rows(failHeld, daemonIds, error);
   await ctx.rows(releaseHandedOut, daemonIds);
   for (const { former, ...job } of failed) await jobEnded(ctx, job, "failed", former);
-  ctx.publish(workHint(organizationId), ...daemonIds.map(daemonHint));
+  ctx.publish(workHint(organizationId), ...daemonIds.map(presenceHint));
 }
 
-/** The hint that a daemon has room for a job, must cancel one, was replaced, or deleted. */
+/** The hint that a daemon has room for a job, or must cancel one. */
 export const daemonHint = (id: string) => ({ topic: "jobs", id: `d:${id}` }) as const;
+
+/** The hint that a connection of a daemon was replaced by a newer one, or that the daemon was deleted. */
+export const presenceHint = (id: string) => ({ topic: "jobs", id: `p:${id}` }) as const;

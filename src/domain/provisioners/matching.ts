@@ -12,3 +12,6 @@ export const daemonMatches = `d.organization_id = j.organization_id and j.provis
 
 /** The condition that the daemon `d` is online. */
 export const isOnline = "d.last_seen_at > now() - interval '90 seconds'";
+
+/** The condition that the job `j` is in the queue: it was not handed out. It has the index of the queue. */
+export const isWaiting = "j.worker_id is null and j.completed_at is null and j.status = 'pending'";

@@ -1,8 +1,8 @@
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { daemonMatches, isOnline } from "./matching.js";
+import { daemonMatches, isOnline, isWaiting } from "./matching.js";
 
-/** The position of a job among those that wait; zeros unless an online daemon could take it. */
+/** The position of a job among those that wait; zeros unless an online daemon could take it, and once it was handed out. */
 export interface QueuePlace {
   /** From 1: the lowest rank in the queue of any online daemon that could take the job. */
   position: number;
@@ -18,7 +18,7 @@ const queuePlaces = statement<QueuePlace & { id: string }>(`
     select j.id, rank() over (partition by d.id order by j.priority, j.created_at, j.id) as rank,
       count(*) over (partition by d.id) as size
     from organizations o join provisioner_daemons d on d.organization_id = o.organization_id and ${isOnline}
-      join provisioner_jobs j on j.organization_id = o.organization_id and j.status = 'pending' and ${daemonMatches}
+      join provisioner_jobs j on j.organization_id = o.organization_id and ${isWaiting} and ${daemonMatches}
   )
   select id, min(rank)::int as position, max(size)::int as size from ranked where id = any($1::uuid[]) group by id`);
 

@@ -4,6 +4,7 @@ import { statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
 import { daemonHint, ended, type EndedRow } from "./ends.js";
 import { jobColumns, type JobRow, workHint } from "./jobs.js";
+import { isWaiting } from "./matching.js";
 import { jobEnded } from "./outcomes.js";
 
 /** Why a job ended, for its log and its error. */
@@ -14,9 +15,13 @@ const reasons = {
   uncanceled: "The provisioner daemon did not stop the job in time after its cancellation.",
 } as const;
 
+/** The condition that the job `j` was handed out to a daemon, or runs on it. It has an index. */
+const isHeldByDaemon = "j.worker_id is not null and j.completed_at is null";
+
 type Overdue = EndedRow & { outcome: "failed" | "canceled" };
 
-// The first condition that holds decides.
+// The ids are read by the indexes of jobs that wait, and of those that daemons hold. The first condition that holds
+// decides.
 const endOverdue = statement<Overdue>(`
   with overdue as materialized (
     select j.id, j.status,
@@ -25,7 +30,11 @@ const endOverdue = statement<Overdue>(`
         when j.started_at <= now() - make_interval(secs => $3) then '${reasons.tooLong}'
         else '${reasons.hung}' end as reason
     from provisioner_jobs j
-    where j.status in ('pending', 'running', 'canceling') and j.id <> all($4::uuid[]) and case
+    where j.id = any(array(
+        select j.id from provisioner_jobs j
+        where ${isWaiting} and j.created_at <= now() - make_interval(secs => $1)
+        union all select j.id from provisioner_jobs j where ${isHeldByDaemon}))
+      and j.completed_at is null and j.id <> all($4::uuid[]) and case
       when j.status = 'pending' then j.created_at <= now() - make_interval(secs => $1)
       else j.lease_expires_at <= now() or j.started_at <= now() - make_interval(secs => $3)
         or j.status = 'canceling' and j.canceled_at <= now() - make_interval(secs => $2) end
@@ -44,18 +53,27 @@ const releaseUnaccepted = statement<Pick<JobRow, "organizationId">>(`
   update provisioner_jobs j set refused_by = j.worker_id, worker_id = null, worker_name = '', lease_hash = null,
     lease_expires_at = null
   from (
-    select id from provisioner_jobs where status = 'pending' and lease_expires_at <= now() limit 1000 for update skip locked
+    select id from provisioner_jobs j
+    where ${isHeldByDaemon} and j.status = 'pending' and j.lease_expires_at <= now() limit 1000 for update skip locked
   ) late
   where j.id = late.id
   returning j.organization_id as "organizationId"`);
 
-/** Ends jobs that are overdue, and takes back those that their daemon did not accept. */
+/** Takes back jobs that were handed out and not accepted in time. */
+export const unacceptedJobs = {
+  name: "take back provisioner jobs that no daemon accepted",
+  every: 3_000,
+  async run({ database, events }: Services): Promise<void> {
+    const released = await database.query(releaseUnaccepted, []);
+    events.publish(...released.map(({ organizationId }) => workHint(organizationId)));
+  },
+};
+
+/** Ends jobs that are overdue. */
 export const jobReaper = {
   name: "end overdue provisioner jobs",
   every: 30_000,
   async run(services: Services): Promise<void> {
-    const released = await services.database.query(releaseUnaccepted, []);
-    services.events.publish(...released.map(({ organizationId }) => workHint(organizationId)));
     // A job whose end fails does not keep the others from theirs.
     const passed: string[] = [];
     while (await endNext(services, passed));

@@ -3,7 +3,7 @@ import { statement } from "../kernel/database.js";
 import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";
 import type { Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { daemonHint } from "./ends.js";
+import { presenceHint } from "./ends.js";
 import type { Tags } from "./tags.js";
 
 /** The version of the protocol that this server speaks. */
@@ -59,7 +59,7 @@ export async function registerDaemon(
       }),
     );
   if (!stored) throw conflictOn("name", "A daemon of another key or user has this name.");
-  events.publish(daemonHint(stored.id));
+  events.publish(presenceHint(stored.id));
   return {
     kind: "provisioner",
     ...stored,

@@ -7,7 +7,7 @@ import { forbidden, notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { cleaned } from "../kernel/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
-import { daemonNameProblem } from "./names.js";
+import { daemonNameProblem, isReservedKey } from "./names.js";
 import { protocolVersion, registerDaemon } from "./registration.js";
 import { scoped, tagProblem } from "./tags.js";
 import type { ProvisionerKeyHolder } from "./tokens.js";
@@ -43,7 +43,7 @@ export async function admitDaemon(
   const problems = new Problems();
   checkProvisioners(request.provisioners, problems);
   const name = request.name || `daemon-${randomBytes(4).toString("hex")}`;
-  problems.add("name", daemonNameProblem(name));
+  problems.add("name", isReservedKey(name) ? "This name is reserved." : daemonNameProblem(name));
   problems.add("tag", key && request.tags.length > 0 ? "Is set by the key." : given.problem);
   const version = request.version || `${protocolVersion.major}.${protocolVersion.minor}`;
   problems.add("version", versionProblem(version));

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countIn, countMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -68,25 +68,27 @@ export async function listTemplates(
   problems.add("filter.search", search == null ? undefined : proseProblem(search, 254));
   problems.throwIfAny();
   const organizationId = organization ? (await findOrganization(ctx, organization)).id : undefined;
-  const matches = allOf(
-    isLive,
-    isReadableTemplate(ctx),
-    given(organizationId, (id) => sql`t.organization_id = ${id}`),
-    given(search || undefined, contains),
-  );
+  const from = (condition?: Sql) =>
+    sql`from templates t where ${allOf(
+      isLive,
+      isReadableTemplate(ctx),
+      given(organizationId, (id) => sql`t.organization_id = ${id}`),
+      condition,
+    )}`;
   const order: Order = {
     keys: [{ column, ofPlace: (id) => ofReadable(ctx, column, id) }],
     id: sql`t.id`,
     isDescending: orderBy?.direction === OrderDirection.DESC,
   };
-  const rows = rowsIn(
-    range,
-    order,
-    (beyond) => sql`select ${raw(templateColumns)} from templates t where ${allOf(matches, beyond)}`,
-  );
+  const columns = raw(templateColumns);
+  const found = given(search || undefined, (part) => ({ columns, from, ...searchFor(part) }));
+  const rows = found
+    ? matchesIn(range, order, found)
+    : rowsIn(range, order, (beyond) => sql`select ${columns} ${from(beyond)}`);
   return pageOf(range, await ctx.select<TemplateRow>(rows), {
     cursor: (template) => cursor(template.id, valueOf(template)),
-    count: () => ctx.count(countUpTo(mostCounted, sql`select from templates t where ${matches}`)),
+    count: () =>
+      ctx.count(found ? countMatches(order, found) : countIn(order, (condition) => sql`select ${from(condition)}`)),
   });
 }
 
@@ -94,5 +96,9 @@ export async function listTemplates(
 const ofReadable = (ctx: Context, column: Sql, id: string): Sql =>
   sql`(select ${column} from templates t where ${allOf(sql`t.id = ${id}`, isLive, isReadableTemplate(ctx))})`;
 
-const contains = (part: string): Sql =>
-  anyOf(sql`lower(t.name) like lower(${containing(part)})`, sql`lower(t.display_name) like lower(${containing(part)})`);
+/** The search for templates whose name or display name contains a text. */
+function searchFor(part: string): Pick<Search, "matches" | "candidates"> {
+  const contains = (column: string) => sql`lower(${raw(column)}) collate "C" like lower(${containing(part)}::text)`;
+  const matches = anyOf(contains("t.name"), contains("t.display_name"));
+  return { matches, candidates: sql`select t.id from templates t where ${isLive} and ${matches}` };
+}

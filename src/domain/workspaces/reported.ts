@@ -3,7 +3,9 @@ import { endAgentTokens } from "../agents/tokens.js";
 import { requireQuota } from "../groups/quota.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
+import { type Ending, endingOf } from "../kernel/endings.js";
 import { newId } from "../kernel/ids.js";
+import { sql } from "../kernel/sql.js";
 import type { JobRow } from "../provisioners/jobs.js";
 import { linkTaskApp } from "../tasks/builds.js";
 import type { DocumentResource } from "../templates/documents.js";
@@ -35,13 +37,18 @@ const buildOf = statement<ReportedBuild>(`
         and p.build_number = b.build_number - 1), 0) as previous
   from workspace_builds b join workspaces w on w.id = b.workspace_id where b.id = $1`);
 
-const insertResources = statement<{ id: string }>(`
-  insert into workspace_resources (id, created_at, job_id, transition, position, name, type, icon, hide, daily_cost,
-    metadata)
-  select id, now(), $1, $2, position, name, type, icon, hide, daily_cost, metadata
-  from jsonb_to_recordset($3) as r (id uuid, position int, name text, type text, icon text, hide boolean,
-    daily_cost int, metadata jsonb)
-  on conflict (job_id, name) do nothing returning id`);
+/** The statement, or the part of the last one of a transaction, that inserts resources. */
+const insertResources: Ending<ReturnType<typeof rowOf>> = (rows) => sql`
+  created as (
+    insert into workspace_resources (id, created_at, job_id, transition, position, name, type, icon, hide, daily_cost,
+      metadata)
+    select id, now(), job_id, transition, position, name, type, icon, hide, daily_cost, metadata
+    from json_populate_recordset(null::workspace_resources, ${rows}))`;
+
+async function insertNow(ctx: Context, rows: ReadonlyArray<ReturnType<typeof rowOf>>): Promise<void> {
+  const [insert, values] = endingOf(new Map([[insertResources, rows]]));
+  await ctx.rows(insert, ...values);
+}
 
 const storeCost = statement("update workspace_builds set daily_cost = $2, updated_at = now() where id = $1");
 
@@ -49,25 +56,27 @@ const largestCost = 2_147_483_647;
 
 /**
  * Stores the resources that a daemon reported for a job, which is locked and whose resources were checked, and creates
- * the agents of a start. A repeated report stores nothing and returns new tokens. Throws CONFLICT with the reason
+ * the agents of a start. A repeated report of equal ones stores nothing and returns new tokens. Throws CONFLICT with the reason
  * `QUOTA_EXCEEDED` if the build exceeds the quota of the owner: the caller then fails the job.
  */
 export async function storeResources(
   ctx: Context,
   job: Pick<JobRow, "id" | "workspaceBuildId">,
   resources: readonly DocumentResource[],
+  isRepeated: boolean,
 ): Promise<StoredResources> {
   const dailyCost = Math.min(largestCost, sumOf(resources.map(({ daily_cost: cost }) => cost)));
   const build = job.workspaceBuildId === null ? undefined : await ctx.row(buildOf, job.workspaceBuildId);
   const isStart = build?.transition === "start";
   if (build && isStart && !build.isPrebuild) await requireQuota(ctx, { ...build, cost: dailyCost });
-  const rows = resources.map(rowOf);
-  const inserted = await ctx.rows(insertResources, job.id, build?.transition ?? "start", JSON.stringify(rows));
+  const rows = resources.map((resource, position) => rowOf(job.id, build?.transition ?? "start", resource, position));
+  if (!build && !isRepeated) ctx.atCommit(insertResources, ...rows);
   if (!build) return { dailyCost, agents: [] };
+  if (!isRepeated) await insertNow(ctx, rows);
   await ctx.row(storeCost, build.id, dailyCost);
   ctx.publish(workspaceHint(build.workspaceId));
   if (!isStart) return { dailyCost, agents: [] };
-  if (inserted.length < rows.length) return { dailyCost, agents: await renewAgents(ctx, build.id) };
+  if (isRepeated) return { dailyCost, agents: await renewAgents(ctx, build.id) };
   await endAgentTokens(ctx, build.workspaceId);
   const made = resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
   const agents = await createAgents(ctx, { workspaceId: build.workspaceId, buildId: build.id, resources: made });
@@ -77,8 +86,15 @@ export async function storeResources(
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
 
-const rowOf = ({ name, type, icon, hide, daily_cost, metadata }: DocumentResource, position: number) => ({
+const rowOf = (
+  jobId: string,
+  transition: WorkspaceTransition,
+  { name, type, icon, hide, daily_cost, metadata }: DocumentResource,
+  position: number,
+) => ({
   id: newId(),
+  job_id: jobId,
+  transition,
   position,
   name,
   type,

@@ -17,11 +17,14 @@ export type WorkspaceStatus = (typeof WorkspaceStatus)[keyof typeof WorkspaceSta
 export const WorkspaceTransition = { START: "start", STOP: "stop", DELETE: "delete" } as const;
 export type WorkspaceTransition = (typeof WorkspaceTransition)[keyof typeof WorkspaceTransition];
 
-/** SQL: the status of the build `b` with the job `j`. */
-export const buildStatus = `case j.status
+/** SQL: the status of the build `b` whose job has a status, given in SQL. */
+export const buildStatusWith = (jobStatus: string): string => `case ${jobStatus}
   when 'running' then case b.transition when 'start' then 'starting' when 'stop' then 'stopping' else 'deleting' end
   when 'succeeded' then case b.transition when 'start' then 'running' when 'stop' then 'stopped' else 'deleted' end
-  else j.status end`;
+  else ${jobStatus} end`;
+
+/** SQL: the status of the build `b` with the job `j`. */
+export const buildStatus = buildStatusWith("j.status");
 
 /** The statuses of builds whose job has not ended. A workspace has at most one such build. */
 export const openStatuses: readonly WorkspaceStatus[] = ["pending", "starting", "stopping", "deleting", "canceling"];

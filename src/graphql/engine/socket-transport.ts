@@ -88,14 +88,24 @@ export class Transport<Client extends FailureHandler> {
     for (const connection of this.#open) connection.end(code, reason);
   }
 
-  /** Resolves when the message has left this process or its socket is closed. */
+  /**
+   * Resolves when the client may be sent the next message: immediately while little waits for it, otherwise when this one
+   * has left this process or its socket is closed.
+   */
   async #send(peer: WebSocket, socket: Socket, text: string, onStalled: () => void): Promise<void> {
     if (peer.readyState !== peer.OPEN) return;
     if (this.unread.isFull(socket)) return void socket.destroy();
+    // A result and its end are mostly sent in the same turn: they leave in one write.
+    const isCorked = socket.writableCorked > 0;
+    if (!isCorked) socket.cork();
     // A closure over the text would keep it in memory beside the bytes that wait.
     const { promise, resolve } = Promise.withResolvers<void>();
     peer.send(text, () => resolve());
-    this.unread.wrote(socket, onStalled);
-    return promise;
+    if (!isCorked)
+      process.nextTick(() => {
+        socket.uncork();
+        this.unread.wrote(socket, onStalled);
+      });
+    return socket.writableNeedDrain ? promise : undefined;
   }
 }

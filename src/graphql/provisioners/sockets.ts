@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Actor, ProvisionerActor } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
-import { daemonHint } from "../../domain/provisioners/ends.js";
+import { presenceHint } from "../../domain/provisioners/ends.js";
 import { noteSeen } from "../../domain/provisioners/registration.js";
 import type { Beating } from "../../http/heartbeat.js";
 import type { Unread } from "../../http/unread.js";
@@ -118,7 +118,7 @@ class DaemonClient extends SocketClient {
     super(serving, connection, identityOf(serving.services, admitted), admitted.details);
     this.#services = serving.services;
     this.#daemon = admitted.daemon;
-    const { topic, id } = daemonHint(admitted.daemon.id);
+    const { topic, id } = presenceHint(admitted.daemon.id);
     const hints = serving.services.events.subscribe(topic, id, () => this.note());
     connection.until(() => hints.close());
     this.note();

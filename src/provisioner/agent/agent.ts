@@ -14,7 +14,8 @@ import { AgentLog } from "./logs.js";
 import { OutputFile } from "./output.js";
 import { type Account, type Leader, markOf } from "./processes.js";
 import { Reports } from "./reports.js";
-import { runScripts, type ScriptStatus } from "./scripts.js";
+import { schedule } from "./schedules.js";
+import { runScripts, type ScriptHost, type ScriptStatus } from "./scripts.js";
 
 /** What a later process of this program needs to take over the processes of an agent. */
 export interface AgentProcesses {
@@ -207,6 +208,9 @@ export class Agent {
       if (await this.#output.step()) this.#changed();
     });
     void this.#checks.run(this.#silent.signal);
+    const over = AbortSignal.any([this.#ending.signal, this.#silent.signal]);
+    const run = async (script: ManifestScript) => void (await runScripts([script], this.#scriptHost(), over));
+    schedule(this.#manifest.scripts, run, over);
   }
 
   async #beat(): Promise<void> {
@@ -230,14 +234,20 @@ export class Agent {
   }
 
   #runScripts(isWanted: (script: ManifestScript) => boolean, signal: AbortSignal): Promise<ScriptStatus> {
-    const host = {
+    return runScripts(this.#manifest.scripts.filter(isWanted), this.#scriptHost(), signal);
+  }
+
+  #scriptHost(): ScriptHost {
+    const { place, account, isConfined } = this.#options;
+    const directory = directoryOf(this.#manifest, place.home);
+    return {
       groups: this.#groups,
       log: (source: string, line: string, level?: "ERROR") => this.#logs.add(source, line, level),
       report: (result: Parameters<AgentClient["scriptResult"]>[0]) =>
         this.#reports.add(() => this.#client.scriptResult(result)),
+      place: { home: place.home, directory, isConfined, account },
       pace: this.#pace,
     };
-    return runScripts(this.#manifest.scripts.filter(isWanted), host, signal);
   }
 
   async #runStartScripts(): Promise<void> {

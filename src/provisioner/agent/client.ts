@@ -22,6 +22,10 @@ export interface ManifestScript {
   runOnStop: boolean;
   /** 0 means no timeout. */
   timeoutSeconds: number;
+  /** When it runs, as a cron expression; may be empty. */
+  cron: string;
+  /** Path of a file that receives its output; may be empty. */
+  logPath: string;
   logSourceId: string;
 }
 
@@ -87,6 +91,8 @@ const manifestQuery = /* GraphQL */ `
         runOnStart
         runOnStop
         timeoutSeconds
+        cron
+        logPath
         logSourceId
       }
       logSourceId

@@ -21,7 +21,7 @@ export interface FilePlace {
 /** A file was not written. The message completes "the file <path> …". */
 class Rejected extends Error {}
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /** Writes the files. Returns a sentence for each file that was not written; it has the path, and never the content. */
 export async function writeSecretFiles(files: readonly SecretFile[], place: FilePlace): Promise<string[]> {
@@ -40,7 +40,8 @@ const reasons: Record<string, string> = {
   ENXIO: "the path is not a regular file",
 };
 
-function reasonOf(error: Error): string {
+/** Completes the sentence "the file <path> was not written: …". */
+export function reasonOf(error: Error): string {
   const { code = "" } = error as NodeJS.ErrnoException;
   return error instanceof Rejected ? error.message : (reasons[code] ?? `writing failed (${code || error.message})`);
 }
@@ -48,9 +49,7 @@ function reasonOf(error: Error): string {
 async function write({ path, content }: SecretFile, place: FilePlace): Promise<void> {
   const target = path.startsWith("~/") ? join(place.home, path.slice(2)) : path;
   if (!place.isConfined) return writeAnywhere(target, content);
-  const inside = relative(place.home, target);
-  if (inside === "" || inside === ".." || inside.startsWith("../")) throw new Rejected("it is outside the home");
-  const parents = inside.split("/");
+  const parents = insideOf(place.home, target);
   const name = parents.pop()!;
   const directory = await enterAll(place.home, parents, place.account);
   try {
@@ -58,6 +57,32 @@ async function write({ path, content }: SecretFile, place: FilePlace): Promise<v
   } finally {
     await directory.handle.close();
   }
+}
+
+/**
+ * Opens a file for appending, with its directories, for what programs of the home write. Throws an error whose message
+ * completes "the file <path> …" if the path is not allowed.
+ */
+export async function openToAppend(path: string, { home, isConfined, account }: FilePlace): Promise<FileHandle> {
+  if (!isConfined) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return open(path, "a", 0o600);
+  }
+  const parents = insideOf(home, path);
+  const name = parents.pop()!;
+  const directory = await enterAll(home, parents, account);
+  try {
+    return await openIn(directory, name, O_APPEND, account);
+  } finally {
+    await directory.handle.close();
+  }
+}
+
+/** The names of the directories and the file of a path below the home. */
+function insideOf(home: string, path: string): string[] {
+  const inside = relative(home, path);
+  if (inside === "" || inside === ".." || inside.startsWith("../")) throw new Rejected("it is outside the home");
+  return inside.split("/");
 }
 
 /** Makes a directory below the home, and its parents, with mode 0700. Throws if the path has symbolic links. */
@@ -113,17 +138,28 @@ function exists(error: NodeJS.ErrnoException): false {
   throw error;
 }
 
-/** Writes a new file with mode 0600, or replaces the content of an existing one. */
-async function writeIn(directory: Directory, name: string, content: string, account?: Account): Promise<void> {
+/** Opens a new file with mode 0600, or an existing one. */
+async function openIn(directory: Directory, name: string, mode: number, account?: Account): Promise<FileHandle> {
   const path = entryOf(directory, name);
-  const made = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600).catch(exists);
+  const made = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | mode, 0o600).catch(exists);
   // Without O_NONBLOCK, opening a named pipe would wait for a reader.
-  const file = made || (await open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK));
+  const file = made || (await open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | mode));
   try {
     const stat = await file.stat();
     // Another name of the same file could be outside the home.
     if (!stat.isFile() || stat.nlink > 1) throw new Rejected("the path is not a regular file with one name");
     if (made && account) await file.chown(account.uid, account.gid);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Writes a new file, or replaces the content of an existing one. */
+async function writeIn(directory: Directory, name: string, content: string, account?: Account): Promise<void> {
+  const file = await openIn(directory, name, 0, account);
+  try {
     await file.truncate();
     await file.writeFile(content);
   } finally {

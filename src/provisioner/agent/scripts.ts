@@ -4,12 +4,15 @@ import type { ManifestScript, ScriptResult } from "./client.js";
 import type { Groups } from "./groups.js";
 import { Lines } from "./output.js";
 import type { Running } from "./processes.js";
+import { ScriptFile, type ScriptPlace } from "./script-files.js";
 
 /** What scripts use of their agent. */
 export interface ScriptHost {
   groups: Groups;
   log(source: string, line: string, level?: "ERROR"): void;
   report(result: ScriptResult): void;
+  /** Where the files of their output are. */
+  place: ScriptPlace;
   pace: Pace;
 }
 
@@ -49,19 +52,24 @@ const sentences: Record<Exclude<ScriptStatus, "OK">, (script: ManifestScript, ex
 };
 
 async function outcome(
-  { script, timeoutSeconds, logSourceId }: ManifestScript,
+  { script, timeoutSeconds, logPath, logSourceId }: ManifestScript,
   host: ScriptHost,
   signal: AbortSignal,
 ): Promise<Pick<ScriptResult, "exitCode" | "status">> {
   const lines = new Lines((line) => host.log(logSourceId, line));
+  const file = await ScriptFile.open(logPath, host.place, (fault) => host.log(logSourceId, fault, "ERROR"));
   let running: Running;
   try {
     running = await host.groups.start(shell(script));
   } catch (error) {
+    await file?.close();
     host.log(logSourceId, `The script could not be started: ${(error as Error).message}`, "ERROR");
     return { exitCode: noExitCode, status: "EXIT_FAILURE" };
   }
-  const closed = running.read((chunk) => lines.add(chunk));
+  const closed = running.read((chunk) => {
+    lines.add(chunk);
+    file?.add(chunk);
+  });
   const over = new AbortController();
   const timeout = timeoutSeconds > 0 ? delay(timeoutSeconds * 1000, over.signal) : new Promise<void>(() => {});
   const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -73,6 +81,7 @@ async function outcome(
   const exitCode = (ended === "stopped" ? await running.ended : ended) ?? noExitCode;
   const isClosed = await Promise.race([closed.then(() => true), delay(host.pace.pipes).then(() => false)]);
   lines.end();
+  await file?.close();
   // Processes that outlive the script end with the agent.
   if (!host.groups.isRunning(running)) host.groups.forget(running);
   if (ended === "stopped") return { exitCode, status: signal.aborted ? "EXIT_FAILURE" : "TIMED_OUT" };

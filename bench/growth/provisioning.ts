@@ -1,0 +1,103 @@
+import { numbered } from "../data.js";
+import { list, point, rest } from "./case.js";
+import { known, users } from "./known.js";
+
+const readers = ["owner", "administrator", "member"] as const;
+const administrators = ["owner", "administrator"] as const;
+
+const organization = `organization: "default"`;
+const member = `user-${users.member}`;
+const template = numbered("a", 1);
+
+/** A job that succeeded; the agent and the build of the first workspace have the same number. */
+const job = numbered("c", 0);
+
+const templateLists = list({
+  field: "templates",
+  nodes: "id name displayName description organization { id name } activeVersion { id }",
+  roles: readers,
+  filters: {
+    organization: `filter: { ${organization} }`,
+    "rare search": `filter: { search: "zebulon" }`,
+    "search that all meet": `filter: { search: "box" }`,
+  },
+  orders: ["NAME", "CREATED_AT"],
+});
+
+const workspaceLists = list({
+  field: "workspaces",
+  nodes: "id name status lastUsedAt owner { id username } latestBuild { id status }",
+  roles: readers,
+  filters: {
+    own: `filter: { owner: "me" }`,
+    owner: `filter: { owner: "${member}" }`,
+    organization: `filter: { ${organization} }`,
+    template: `filter: { templateId: "${template}" }`,
+    "usual status": "filter: { status: RUNNING }",
+    "rare status": "filter: { status: FAILED }",
+    "rare status in an organization": `filter: { status: FAILED, ${organization} }`,
+    "rare search": `filter: { search: "zebulon" }`,
+    "search that all meet": `filter: { search: "box" }`,
+    dormant: "filter: { dormant: true }",
+    agents: "filter: { hasAgent: TIMEOUT }",
+  },
+  orders: ["LAST_USED_AT"],
+}).filter(({ role, what }) => role === "owner" || !what.startsWith("owner,"));
+
+const jobLists = list({
+  field: "provisionerJobs",
+  arguments: organization,
+  nodes: "id type status createdAt startedAt completedAt initiator { id username } workerName",
+  roles: readers,
+  filters: {
+    ids: `filter: { ids: ["${job}"] }`,
+    waiting: "filter: { status: [PENDING] }",
+    "usual status": "filter: { status: [SUCCEEDED] }",
+    "usual type": "filter: { type: WORKSPACE_BUILD }",
+    tags: `filter: { tags: { scope: "organization" } }`,
+    initiator: `filter: { initiator: "me" }`,
+  },
+});
+
+const lists = [
+  ...templateLists,
+  ...workspaceLists,
+  ...jobLists,
+  ...list({
+    field: "templateAclAvailable",
+    connection: "templateAclAvailable",
+    arguments: `templateId: "${template}"`,
+    within: String,
+    nodes: "__typename",
+    roles: ["owner"],
+    filters: { "rare search": `search: "zebulon"` },
+  }),
+];
+
+const points = [
+  ...point("template", readers, { "": `id: "${template}"` }),
+  ...point("templateByName", readers, { "": `${organization}, name: "box"` }),
+  ...point("templateVersion", administrators, { "": `id: "${numbered("a", 2)}"` }),
+  ...point("templateAcl", administrators, { "": `templateId: "${template}"` }),
+  ...point("workspace", readers, { "": `id: "${known.workspace(0)}"` }),
+  ...point("workspaceByName", readers, { "": `owner: "${member}", name: "box-0"` }),
+  ...point("workspaceBuild", readers, { "": `id: "${numbered("b", 0)}"` }),
+  ...point("workspaceAgent", readers, { "": `id: "${numbered("8", 0)}"` }),
+  ...point("provisionerJob", readers, { ended: `id: "${job}"`, waiting: `id: "${numbered("7", 0)}"` }),
+  ...point("provisionerKeys", administrators, { "": organization }),
+  ...point("provisionerKeyDaemons", administrators, { "": organization }),
+  ...point("provisionerDaemons", administrators, { "": organization }),
+];
+
+const acl = `/api/v2/templates/${template}/acl`;
+const keys = "/api/v2/organizations/default/provisionerkeys";
+
+const restReads = [
+  ...rest("/api/v2/templates/{template}/acl", ["owner"], { "": acl }),
+  ...rest("/api/v2/templates/{template}/acl/available", ["owner"], { "rare search": `${acl}/available?q=zebulon` }),
+  ...rest("/api/v2/organizations/{organization}/provisionerkeys", ["owner"], { "": keys }),
+  ...rest("/api/v2/organizations/{organization}/provisionerkeys/daemons", ["owner"], { "": `${keys}/daemons` }),
+];
+
+/** Reads of templates, workspaces, provisioner jobs, keys, and daemons. */
+export const provisioningCases = [...lists, ...points, ...restReads];
