@@ -11,10 +11,10 @@ import {
   readConfig,
   unknownSettings,
 } from "./config/config.js";
-import { createLog } from "./log.js";
+import { createServerLog } from "./log.js";
 
 const config = settings(process.env);
-const log = createLog(config);
+const log = createServerLog(config);
 for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
 for (const file of exposedFiles(process.env)) log.warn(file, "Other users of this machine can read this secret.");
 process.on("uncaughtException", (error) => {

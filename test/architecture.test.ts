@@ -51,9 +51,9 @@ describe("the layers", () => {
     graphql: ["graphql", "domain", "http", "config", "program-files"],
     rest: ["rest", "pages", "graphql", "domain", "http", "config", "program-files"],
     pages: ["pages", "graphql", "domain", "http", "config", "program-files"],
-    http: ["http", "domain", "config", "metrics"],
+    http: ["http", "domain", "config"],
     config: ["config", "domain"],
-    metrics: ["domain"],
+    metrics: ["domain", "http", "program-files"],
     health: ["domain", "http", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
     // Clients of the public interface only.

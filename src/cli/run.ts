@@ -15,7 +15,7 @@ import { CheckFailed, type Command, requireOptions, UsageError } from "./command
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { borrowCluster } from "../embedded-postgres/index.js";
-import { createLog } from "../log.js";
+import { createCommandLog } from "../log.js";
 
 const commands: Record<string, Command> = {
   migrate: {
@@ -97,7 +97,7 @@ function onDatabase(
     requireOptions(values, ...names);
     const config = readConfig(process.env);
     // Standard output is reserved for the result.
-    const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
+    const log = createCommandLog({ ...config, logLevel: "warn" });
     const closers: Closer[] = [];
     try {
       const services = await openServices(config, log, borrowCluster, closers);
