@@ -3,6 +3,7 @@ import "./node-version.js";
 import "./compile-cache.js";
 import "reflect-metadata";
 import type { App } from "./app.js";
+import { handleOptions } from "./cli/server.js";
 import {
   type Config,
   ConfigError,
@@ -13,6 +14,7 @@ import {
 } from "./config/config.js";
 import { createServerLog } from "./log.js";
 
+handleOptions(process.argv.slice(2));
 const config = settings(process.env);
 const log = createServerLog(config);
 for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");

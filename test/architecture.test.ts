@@ -57,9 +57,10 @@ describe("the layers", () => {
     health: ["domain", "http", "config", "metrics"],
     "embedded-postgres": ["embedded-postgres"],
     // Clients of the public interface only.
-    provisioner: ["provisioner", "node-version"],
+    provisioner: ["provisioner", "node-version", "manual"],
     log: ["config", "domain"],
     "compile-cache": ["program-files"],
+    manual: [],
     "node-version": [],
     "program-files": [],
   };

@@ -59,7 +59,7 @@ export class Lifetimes {
 
   /**
    * Ends streams now, rejects requests that are not received soon, waits up to `grace` milliseconds for everything else
-   * that has begun, and closes what is left. Later requests are rejected at once: they would keep a busy server from
+   * that has begun, and closes what is left. Later requests are rejected immediately: they would keep a busy server from
    * ending.
    */
   async drain(grace: number): Promise<void> {

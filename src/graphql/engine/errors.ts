@@ -22,6 +22,13 @@ export function translate(error: unknown): DomainError {
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
 }
 
+/** Translates what an operation has thrown, and records the code in the request. */
+export function failureOf({ request }: Pick<Context, "request">, thrown: unknown): DomainError {
+  const failure = translate(thrown);
+  noteError(request, failure.code);
+  return failure;
+}
+
 /** Wraps what was thrown outside a resolver as GraphQL itself wraps what resolvers throw. */
 export const asGraphqlError = (error: unknown): GraphQLError =>
   error instanceof GraphQLError ? error : new GraphQLError((error as Error).message, { originalError: error as Error });
