@@ -19,6 +19,7 @@ import { Entitlements } from "./domain/entitlements/entitlements.js";
 import { BrowserLinks } from "./domain/external-auth/browser-flow.js";
 import { ExternalAuthRegistry } from "./domain/external-auth/registry.js";
 import { Errands } from "./domain/kernel/errands.js";
+import { Tally } from "./domain/kernel/tally.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
@@ -49,6 +50,7 @@ import { Lifetimes } from "./http/lifetimes.js";
 import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
 import { oneByOne } from "./http/pipelining.js";
 import { countVisitors } from "./http/quotas.js";
+import { RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
@@ -173,6 +175,7 @@ export async function openServices(
   const seals = new Seals({ database, vault });
   const agentApi = new AgentApi(config);
   const outside = { fetch, agentApi, clientDocuments, passwords, vault, seals, identityProviders, externalAuth };
+  const signIns = new Tally("method", "result");
   const deliveries = { undelivered: 0 };
   return {
     config,
@@ -183,6 +186,7 @@ export async function openServices(
     limits,
     entitlements,
     errands,
+    signIns,
     deliveries,
     proxyHealth,
     transports,
@@ -206,6 +210,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const lifetimes = new Lifetimes();
   const unread = new Unread(config.unread);
   const metrics = new Metrics(services, unread);
+  const observers = [metrics, new RequestLog(services.log, config.requestLog)];
   let stage: Stage = "migrations";
   const ready = readiness(services, () => stage);
 
@@ -215,8 +220,8 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
     return actor instanceof Promise ? actor.then(make) : make(actor);
   };
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
-  const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread);
-  const daemonSockets = new DaemonSockets(services, schema, unread);
+  const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread, observers);
+  const daemonSockets = new DaemonSockets(services, schema, unread, observers);
   const routes = new Routes(refuseRoute);
   routes.register(servePath, ["GET"], serveDaemons(services, contextOf, daemonSockets));
   routeRows(routes, services, innerSchema, contextOf);
@@ -230,7 +235,7 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const applicationHosts = new ApplicationHostPages(services, new ApplicationHosts(config));
 
   const koa = new Koa<State>();
-  koa.use(new Baseline(services, lifetimes, unread, metrics, spellFailure).handle);
+  koa.use(new Baseline(services, lifetimes, unread, observers, spellFailure).handle);
   const probes = health(services, ready, metrics);
   koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));

@@ -86,6 +86,7 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
   return (http, next) => {
     const probe = probes[http.path];
     if (!probe) return next();
+    http.state.route = http.path;
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
     return probe(http);
   };

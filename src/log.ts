@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "./config/config.js";
@@ -10,28 +11,82 @@ const secrets = ["password", "token", "authorization", "cookie", "secret"].flatM
   `*.*.${name}`,
 ]);
 
-/** Creates the logger, which writes JSON lines or text to a file descriptor. Default: standard output. */
-export function createLog({ logLevel, logFormat }: Pick<Config, "logLevel" | "logFormat">, descriptor = 1): Logger {
+/** Creates a logger, which writes text or JSON lines to a file descriptor: by default, text if it is a terminal. */
+function createLog(
+  { logLevel, logFormat }: Pick<Config, "logLevel" | "logFormat">,
+  descriptor: number,
+  lines: (descriptor: number) => DestinationStream,
+): Logger {
   const options = {
     level: logLevel,
     redact: { paths: secrets, censor: "***" },
     serializers: { err: withoutRows },
     hooks,
   };
-  return pino(options, logFormat === "text" ? text(descriptor) : destination(descriptor));
+  const format = logFormat ?? (isatty(descriptor) ? "text" : "json");
+  return pino(options, format === "text" ? text(descriptor) : lines(descriptor));
 }
 
-const debug = 20;
+/** The log of a command, on standard error. */
+export const createCommandLog = (config: Pick<Config, "logLevel" | "logFormat">): Logger =>
+  createLog(config, 2, destination);
 
-/** Lowers errors caused by a failure that is already logged to `debug`, so that an outage does not flood the log. */
+/** The log of the server, on standard output. */
+export const createServerLog = (config: Pick<Config, "logLevel" | "logFormat">): Logger =>
+  createLog(config, 1, collected);
+
+const debug = 20;
+const info = 30;
+
+/**
+ * Lowers errors caused by a failure that is already logged to `debug`, so that an outage does not flood the log. Writes
+ * warnings and errors immediately.
+ */
 export const hooks: LoggerOptions["hooks"] = {
   logMethod(args, method, level) {
     const [fields] = args as unknown[];
     const isConsequence = level > debug && isLogged((fields as { err?: unknown } | undefined)?.err);
-    if (isConsequence) this.debug(...args);
-    else method.apply(this, args);
+    if (isConsequence) return this.debug(...args);
+    method.apply(this, args);
+    if (level > info) this.flush();
   },
 };
+
+/** Milliseconds, and characters, for which lines are collected. */
+const collecting = { milliseconds: 50, characters: 8 * 1024 };
+
+/** Bytes that may wait for a reader that is too slow. Further lines are dropped. */
+const mostWaiting = 16 * 1024 ** 2;
+
+/**
+ * Collects lines and writes them together, without waiting for the reader: a write costs more than a line. Writes what is
+ * left when the process exits. A process that is killed loses the lines of the last moment.
+ */
+function collected(descriptor: number): DestinationStream & { flush(): void; flushSync(): void } {
+  const output = destination({ fd: descriptor, sync: false, maxLength: mostWaiting });
+  let lines = "";
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines !== "") output.write(lines);
+    lines = "";
+  };
+  const flushSync = () => {
+    flush();
+    output.flushSync();
+  };
+  process.on("exit", flushSync);
+  return {
+    write(line) {
+      lines += line;
+      if (lines.length >= collecting.characters) flush();
+      else timer ??= setTimeout(flush, collecting.milliseconds).unref();
+    },
+    flush,
+    flushSync,
+  };
+}
 
 const text = (descriptor: number): DestinationStream =>
   pretty({
@@ -40,7 +95,17 @@ const text = (descriptor: number): DestinationStream =>
     singleLine: true,
     ignore: "pid,hostname",
     translateTime: "SYS:HH:MM:ss.l",
+    messageFormat: shortened,
   });
+
+/** Writes the main fields of a request into its message, and removes them from the list of fields behind it. */
+function shortened(line: Record<string, unknown>, messageKey: string): string {
+  const message = String(line[messageKey]);
+  if (message !== "request") return message;
+  const { method, route, status, ms } = line as Record<string, string | number>;
+  for (const shown of ["method", "route", "status", "ms"]) delete line[shown];
+  return `${method} ${route} ${status} in ${ms} ms`;
+}
 
 /** Serializes an error without the `detail` of Postgres, which contains the rejected row, including hashes. */
 function withoutRows(error: Error): object {

@@ -3,6 +3,7 @@ import "./node-version.js";
 import "./compile-cache.js";
 import "reflect-metadata";
 import type { App } from "./app.js";
+import { handleOptions } from "./cli/server.js";
 import {
   type Config,
   ConfigError,
@@ -11,10 +12,11 @@ import {
   readConfig,
   unknownSettings,
 } from "./config/config.js";
-import { createLog } from "./log.js";
+import { createServerLog } from "./log.js";
 
+handleOptions(process.argv.slice(2));
 const config = settings(process.env);
-const log = createLog(config);
+const log = createServerLog(config);
 for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
 for (const file of exposedFiles(process.env)) log.warn(file, "Other users of this machine can read this secret.");
 process.on("uncaughtException", (error) => {

@@ -1,27 +1,65 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
+import { queueLengths } from "./domain/deployment/queue-lengths.js";
 import type { Services } from "./domain/kernel/context.js";
+import type { RequestDetails } from "./domain/kernel/request.js";
+import { Tally } from "./domain/kernel/tally.js";
+import type { CompletedOperation, CompletedRequest, RequestObserver } from "./http/request-log.js";
+import { version } from "./program-files.js";
+
+/** Maximum number of names of clients' operations that have counts of their own. */
+const mostNames = 200;
 
 /** Prometheus metrics of this replica. Labels never contain user data. */
-export class Metrics {
+export class Metrics implements RequestObserver {
   readonly registry = new Registry();
   readonly #requests = requestDurations();
+  readonly #operations = new Tally("operation", "source", "code");
+  /** The names of clients' operations that have counts of their own. */
+  readonly #names = new Set<string>();
 
   constructor(
-    { database, deliveries, events }: Pick<Services, "database" | "deliveries" | "events">,
+    services: Pick<Services, "database" | "deliveries" | "events" | "limits" | "signIns">,
     unread: { readonly bytes: number },
   ) {
+    const { database, deliveries, events, limits, signIns } = services;
     collectDefaultMetrics({ register: this.registry });
-    this.registry.registerMetric(this.#requests);
-    this.registry.registerMetric(sqlStatements(database));
-    this.registry.registerMetric(connections(database));
-    this.registry.registerMetric(subscriptions(events));
-    this.registry.registerMetric(unreadBytes(unread));
-    this.registry.registerMetric(undeliveredSecrets(deliveries));
+    const metrics: Array<Metric<never>> = [
+      this.#requests,
+      counted("steward_graphql_operations_total", "GraphQL operations on all interfaces.", this.#operations),
+      counted("steward_sign_ins_total", "Attempts to sign in.", signIns),
+      counted("steward_rate_limit_rejections_total", "Uses that a rate limit rejected.", limits.rejections),
+      sqlStatements(database),
+      connections(database),
+      queues(database),
+      subscriptions(events),
+      unreadBytes(unread),
+      undeliveredSecrets(deliveries),
+      build(),
+    ];
+    for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
-  /** Records a completed request. `route` is the pattern of the path; the duration is in seconds. */
-  observe(method: string, route: string, status: number, seconds: number): void {
-    this.#requests.observe({ method, route, status }, seconds);
+  /** Records a request, and the operation that it ran. */
+  request({ method, route, status, milliseconds, details }: CompletedRequest): void {
+    this.#requests.observe({ method, route, status }, milliseconds / 1000);
+    this.operation({ details });
+  }
+
+  /** Records the operation of a request or socket, if there is one, with the code of its first error or `OK`. */
+  operation({ details }: Pick<CompletedOperation, "details">): void {
+    const { operation, errorCodes } = details;
+    if (operation) this.#operations.add(this.#nameOf(details), operation.source, errorCodes?.[0] ?? "OK");
+  }
+
+  socket(): void {}
+
+  /** The name to count an operation by. Clients choose names: only the first ones of signed-in callers count. */
+  #nameOf({ operation, actorId }: RequestDetails): string {
+    const { name, source, isKnown } = operation!;
+    if (source === "stored" || this.#names.has(name)) return name;
+    if (!isKnown || actorId === undefined || this.#names.size >= mostNames) return "other";
+    this.#names.add(name);
+    return name;
   }
 }
 
@@ -30,8 +68,21 @@ const requestDurations = () =>
     name: "steward_http_request_duration_seconds",
     help: "Time from the headers of a request to its response.",
     labelNames: ["method", "route", "status"],
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
     registers: [],
+  });
+
+/** A counter of what a tally has counted. */
+const counted = <Label extends string>(name: string, help: string, tally: Tally<Label>) =>
+  new Counter({
+    name,
+    help,
+    labelNames: tally.labels,
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { labels, count } of tally) this.inc(labels, count);
+    },
   });
 
 const sqlStatements = (database: Services["database"]) =>
@@ -55,6 +106,18 @@ const connections = ({ pool }: Services["database"]) =>
       this.set({ state: "busy" }, pool.totalCount - pool.idleCount);
       this.set({ state: "idle" }, pool.idleCount);
       this.set({ state: "awaited" }, pool.waitingCount);
+    },
+  });
+
+const queues = (database: Services["database"]) =>
+  new Gauge({
+    name: "steward_queue_length",
+    help: "Rows of the deployment's queues that are not finished, at most 10000. Absent while the database is.",
+    labelNames: ["queue"],
+    registers: [],
+    async collect() {
+      this.reset();
+      for (const [queue, length] of Object.entries(await queueLengths(database))) this.set({ queue }, length);
     },
   });
 
@@ -88,3 +151,15 @@ const undeliveredSecrets = (deliveries: Services["deliveries"]) =>
       this.inc(deliveries.undelivered);
     },
   });
+
+/** Always 1: its labels tell the versions. */
+function build() {
+  const gauge = new Gauge({
+    name: "steward_build_info",
+    help: "The version of Steward and of Node.js.",
+    labelNames: ["version", "node"],
+    registers: [],
+  });
+  gauge.set({ version, node: process.versions.node }, 1);
+  return gauge;
+}

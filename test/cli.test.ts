@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ownerPassword, startServer } from "./support/app.js";
 import type { App } from "../src/app.js";
+import { version } from "../src/program-files.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
-import { command, spawnServer } from "./support/process.js";
+import { command, spawnProgram, spawnServer } from "./support/process.js";
 import { transports } from "./support/watchers.js";
 import { Client } from "./support/world.js";
 
@@ -19,23 +20,50 @@ const printed = (stdout: string) => {
 };
 
 describe("the command line", function () {
-  it("prints its help", async () => {
-    const { status, stdout, stderr } = await command({}, "--help");
-    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: "" });
-    expect(stdout).to.include("admin reset-password --email E").and.include("STEWARD_DATABASE_URL");
+  const helps: Array<[words: string, says: string]> = [
+    ["--help", "admin reset-password --email E"],
+    ["--help", "STEWARD_DATABASE_URL"],
+    ["admin create --help", "--username U"],
+    ["license issue --email x --help", "--grace-days N"],
+  ];
+  it("prints help for all commands and for each, within 80 columns, and its version", async () => {
+    const check = async ([words, says]: (typeof helps)[number]) => {
+      const { status, stdout, stderr } = await command({}, ...words.split(" "));
+      expect({ status, stderr }, words).to.deep.equal({ status: 0, stderr: "" });
+      expect(stdout).to.include(says);
+      expect(stdout.split("\n").filter((line) => line.length > 80)).to.deep.equal([]);
+    };
+    await Promise.all(helps.map(check));
+    expect(await command({}, "--version")).to.deep.equal({ status: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it("prints the help and the version of the server, which rejects other options", async () => {
+    const server = async (option: string) => {
+      const { ended, stdout, stderr } = spawnProgram("dist/main.js", [option], {});
+      return { status: await ended, stdout: stdout(), stderr: stderr() };
+    };
+    const [help, itsVersion, unknown] = await Promise.all(["--help", "--version", "--halp"].map(server));
+    expect(help).to.include({ status: 0, stderr: "" });
+    expect(help!.stdout)
+      .to.match(/^Usage: npm start/)
+      .and.include("STEWARD_PORT");
+    expect(help!.stdout.split("\n").filter((line) => line.length > 80)).to.deep.equal([]);
+    expect(itsVersion).to.deep.equal({ status: 0, stdout: `${version}\n`, stderr: "" });
+    expect(unknown).to.include({ status: 2, stdout: "" });
+    expect(unknown!.stderr).to.match(/^Unknown option "--halp"\.\n.*--help\n$/);
   });
 
   const mistakes: Array<[words: string, says: RegExp]> = [
     ["frobnicate", /^Unknown command "frobnicate"\.\n.*--help\n$/],
     ["migrated", /^Unknown command "migrated"\.\n/],
-    ["admin create --email a@example.com", /^Missing required options: --username\.\n/],
+    ["admin create --email a@example.com", /^Missing required options: --username\.\n.*admin create --help\n$/],
     ["admin reset-password --mail a@example.com", /^Unknown option '--mail'/],
     ["migrate now", /^Unexpected argument 'now'/],
   ];
   it("rejects an invalid command with a message", async () => {
     const check = async ([words, says]: (typeof mistakes)[number]) => {
       const { status, stdout, stderr } = await command({}, ...words.split(" "));
-      expect({ status, stdout }, words).to.deep.equal({ status: 1, stdout: "" });
+      expect({ status, stdout }, words).to.deep.equal({ status: 2, stdout: "" });
       expect(stderr).to.match(says);
     };
     await Promise.all(mistakes.map(check));

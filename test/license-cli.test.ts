@@ -168,7 +168,7 @@ describe("the license commands", function () {
     expect(kept.stdout).to.match(/^\{[^]*\}\nValid/);
     expect(refused).to.deep.include({ status: 1, stderr: "" });
     expect(refused.stdout).to.match(/^Not a license\./);
-    expect(misused).to.deep.include({ status: 1, stdout: "" });
+    expect(misused).to.deep.include({ status: 2, stdout: "" });
     expect(misused.stderr).to.match(/^Missing required options: --key, --kid, --account-id\.\n.*--help\n$/);
   });
 

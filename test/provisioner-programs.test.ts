@@ -184,6 +184,11 @@ describe("npm run provisioner", () => {
       const lines = help.stdout().split("\n");
       expect(lines.filter((line) => line.length > 80)).to.deep.equal([]);
       expect(help.stdout()).to.contain("STEWARD_URL").and.contain("Required.");
+      const unknown = run(script, ["--halp"], {});
+      expect(await unknown.ended).to.equal(2);
+      expect(unknown.stderr()).to.match(/^Unknown option "--halp".*--help/);
+      const its = run(script, ["--version"], {});
+      expect([await its.ended, its.stdout()]).to.deep.equal([0, `${version}\n`]);
     }
   });
 

@@ -1,14 +1,21 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { table, UsageError, wrapped } from "../manual.js";
+
+export { UsageError };
+
 /** A command of the command line. */
 export interface Command {
   usage: string;
   /** One sentence for `--help`. */
   summary: string;
+  /** The options with their descriptions, for the command's own `--help`. */
+  options?: ReadonlyArray<readonly [option: string, text: string]>;
   /** Returns the output. `words` are the arguments after the command's name. */
   run(words: string[]): Promise<string>;
 }
 
-/** The command line is invalid: an unknown command, or a missing or invalid option. */
-export class UsageError extends Error {}
+/** How the command line is called. */
+export const steward = "npm run steward --";
 
 /** The result of a check that failed. Its message goes to standard output; the exit status is 1. */
 export class CheckFailed extends Error {}
@@ -19,3 +26,22 @@ export function requireOptions(values: Record<string, unknown>, ...names: string
   if (missing.length > 0)
     throw new UsageError(`Missing required options: ${missing.map((name) => `--${name}`).join(", ")}.`);
 }
+
+/** Parses the arguments of a command. Throws a `UsageError` for unknown and malformed ones. */
+export function parsed<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code?.startsWith("ERR_PARSE_ARGS") ? new UsageError(message) : error;
+  }
+}
+
+/** The help of one command. */
+export const helpOf = ({ usage, summary, options = [] }: Command): string =>
+  [
+    ...wrapped(`Usage: ${steward} ${usage}`),
+    "",
+    ...wrapped(summary),
+    ...(options.length > 0 ? ["", "Options", table(options)] : []),
+  ].join("\n");

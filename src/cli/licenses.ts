@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as everything } from "node:stream/consumers";
-import { parseArgs } from "node:util";
+import type { parseArgs } from "node:util";
 import { featureNames } from "../domain/entitlements/features.js";
 import { quote } from "../domain/kernel/errors.js";
 import { newId } from "../domain/kernel/ids.js";
@@ -13,7 +13,7 @@ import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { type LicenseToken, readToken, tokenRule } from "../domain/licenses/token.js";
 import { contentFaults, headerFaults, verifyLicense } from "../domain/licenses/verification.js";
 import { utcMoment } from "../domain/kernel/text.js";
-import { CheckFailed, type Command, requireOptions, UsageError } from "./command.js";
+import { CheckFailed, type Command, parsed, requireOptions, UsageError } from "./command.js";
 
 const string = { type: "string" } as const;
 const strings = { type: "string", multiple: true } as const;
@@ -22,8 +22,12 @@ const flag = { type: "boolean" } as const;
 const keygen: Command = {
   usage: "license keygen --kid K --out DIR",
   summary: "Generate a signing key: the private key in license-K.pem, the public key added to license-keys.json.",
+  options: [
+    ["--kid K", "Name of the key: letters, digits, hyphens, underscores, and dots."],
+    ["--out DIR", "Directory of the files. It is created if necessary."],
+  ],
   run: async (words) => {
-    const { values } = parseArgs({ args: words, options: { kid: string, out: string } });
+    const { values } = parsed({ args: words, options: { kid: string, out: string } });
     requireOptions(values, "kid", "out");
     const { kid, out } = values as Record<"kid" | "out", string>;
     if (!/^[\w-][\w.-]{0,63}$/.test(kid))
@@ -63,12 +67,24 @@ async function replace(path: string, content: string): Promise<void> {
 
 const issue: Command = {
   usage: "license issue --key FILE --kid K --account-id A (--days N | --expires TIME)",
-  summary: [
-    "Issue a license. Options: --account-type direct, --not-before TIME, --grace-days 30, --feature-set premium,",
-    "--feature NAME=N (repeatable), --deployment-id ID (repeatable), --email E, --trial, --require-telemetry.",
-  ].join(" "),
+  summary: "Issue a license and print it.",
+  options: [
+    ["--key FILE", "Private key that signs the license."],
+    ["--kid K", "Name of the key."],
+    ["--account-id A", "Account of the customer."],
+    ["--account-type T", "Type of the account. Default: direct."],
+    ["--days N, --expires TIME", "Term of the license: days from its start, or its end."],
+    ["--not-before TIME", "Start of the term. Default: now."],
+    ["--grace-days N", "Days after the end for which the license still works. Default: 30."],
+    ["--feature-set S", "Set of features. Default: premium."],
+    ["--feature NAME=N", "A feature and its amount. Repeatable."],
+    ["--deployment-id ID", "A deployment that may use the license. Repeatable. Default: any."],
+    ["--email E", "Contact of the customer."],
+    ["--trial", "Marks a trial."],
+    ["--require-telemetry", "Requires telemetry."],
+  ],
   run: async (words) => {
-    const { values } = parseArgs({ args: words, options: issueOptions });
+    const { values } = parsed({ args: words, options: issueOptions });
     requireOptions(values, "key", "kid", "account-id");
     const key = await privateKeyIn(values.key!);
     const claims = claimsOf(values, Math.floor(Date.now() / 1000));
@@ -161,8 +177,9 @@ async function privateKeyIn(path: string): Promise<KeyObject> {
 const inspect: Command = {
   usage: "license inspect TOKEN|- [--keys FILE]",
   summary: "Print the claims of a license and check them; with --keys, also verify the signature.",
+  options: [["--keys FILE", "Public keys, such as license-keys.json."]],
   run: async (words) => {
-    const { values, positionals } = parseArgs({ args: words, options: { keys: string }, allowPositionals: true });
+    const { values, positionals } = parsed({ args: words, options: { keys: string }, allowPositionals: true });
     if (positionals.length !== 1) throw new UsageError("Specify one license, or - to read it from standard input.");
     const given = positionals[0] === "-" ? await everything(process.stdin) : positionals[0]!;
     const { claims, faults, verdict } = await judge(given.trim(), values.keys);

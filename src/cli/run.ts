@@ -1,8 +1,7 @@
 // Commands for operators. They read the same environment variables as the server.
-import { parseArgs } from "node:util";
 import { systemActor } from "../domain/kernel/actor.js";
 import { type Closer, explainsItself, openServices } from "../app.js";
-import { readConfig, settingsManual } from "../config/config.js";
+import { readConfig } from "../config/config.js";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { newId } from "../domain/kernel/ids.js";
 import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
@@ -11,11 +10,14 @@ import { configuredKeys } from "../domain/encryption/keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/status.js";
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
-import { CheckFailed, type Command, requireOptions, UsageError } from "./command.js";
+import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, UsageError } from "./command.js";
+import { environment } from "./server.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
 import { borrowCluster } from "../embedded-postgres/index.js";
-import { createLog } from "../log.js";
+import { createCommandLog } from "../log.js";
+import { list, misused } from "../manual.js";
+import { version } from "../program-files.js";
 
 const commands: Record<string, Command> = {
   migrate: {
@@ -26,6 +28,10 @@ const commands: Record<string, Command> = {
   "admin create": {
     usage: "admin create --email E --username U",
     summary: "Create an administrator and print the password.",
+    options: [
+      ["--email E", "Email address of the administrator."],
+      ["--username U", "Username: letters, digits, and single hyphens."],
+    ],
     run: onDatabase(["email", "username"], async (services, { email, username }) =>
       shown(await act(services, (ctx) => createAdministrator(ctx, { email: email!, username: username! }))),
     ),
@@ -33,6 +39,7 @@ const commands: Record<string, Command> = {
   "admin reset-password": {
     usage: "admin reset-password --email E",
     summary: "Reset a user's password, end the user's sessions, and print the new password.",
+    options: [["--email E", "Email address of the user."]],
     run: onDatabase(["email"], async (services, { email }) =>
       shown(await act(services, (ctx) => recoverAccess(ctx, email!))),
     ),
@@ -59,18 +66,13 @@ const commands: Record<string, Command> = {
   ...licenseCommands,
 };
 
-const help = () => `Usage: npm run steward -- <command>
+const help = () => `Usage: ${steward} <command> [--help | --version]
 
 Commands
-${table(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
+${list(Object.values(commands).map(({ usage, summary }) => [usage, summary]))}
 
 Environment variables
-${table(settingsManual().map(({ name, meaning, defaultText }) => [name, `${meaning} Default: ${defaultText}.`]))}`;
-
-function table(rows: Array<[string, string]>): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
-}
+${environment()}`;
 
 const shown = ({ email, password }: Administrator) => `Email     ${email}\nPassword  ${password}`;
 
@@ -93,11 +95,11 @@ function onDatabase(
 ): Command["run"] {
   return async (words) => {
     const declared = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
-    const { values } = parseArgs({ args: words, options: declared });
+    const { values } = parsed({ args: words, options: declared });
     requireOptions(values, ...names);
     const config = readConfig(process.env);
     // Standard output is reserved for the result.
-    const log = createLog({ ...config, logLevel: "warn" }, process.stderr.fd);
+    const log = createCommandLog({ ...config, logLevel: "warn" });
     const closers: Closer[] = [];
     try {
       const services = await openServices(config, log, borrowCluster, closers);
@@ -114,31 +116,38 @@ function act<Result>(services: Services, work: (ctx: Context) => Promise<Result>
   return ctx.transactional(() => work(ctx));
 }
 
-/** Runs the command named by `words`, and prints its result or error. Sets the exit status to 1 on failure. */
+/**
+ * Runs the command named by `words`, and prints its result or error. The exit status is 1 on failure, and 2 if the
+ * command line is invalid.
+ */
 export async function run(words: string[]): Promise<void> {
   try {
     process.stdout.write(`${await outputOf(words)}\n`);
   } catch (error) {
     if (error instanceof CheckFailed) process.stdout.write(`${error.message}\n`);
     else process.stderr.write(`${explain(error)}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof UsageError ? misused : 1;
   }
 }
 
 async function outputOf(words: string[]): Promise<string> {
-  if (words.length === 0 || words.includes("--help")) return help();
   const name = Object.keys(commands).find((each) => `${words.join(" ")} `.startsWith(`${each} `));
-  if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`);
-  return commands[name]!.run(words.slice(name.split(" ").length));
+  const asksForHelp = words.length === 0 || words.includes("--help");
+  if (asksForHelp) return name ? helpOf(commands[name]!) : help();
+  if (words[0] === "--version") return version;
+  if (!name) throw new UsageError(`Unknown command "${words.join(" ")}".`, `${steward} --help`);
+  try {
+    return await commands[name]!.run(words.slice(name.split(" ").length));
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(error.message, `${steward} ${name} --help`) : error;
+  }
 }
 
 /** Formats an error: as its message if it is meant for users, otherwise as a stack trace. */
 function explain(error: unknown): string {
   if (error instanceof DomainError) return [error.message, ...faultsOf(error)].join("\n");
-  const { message, stack, code } = error as NodeJS.ErrnoException;
-  const isMisused = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS");
-  if (isMisused) return `${message}\nFor a list of commands, run: npm run steward -- --help`;
-  return explainsItself(error) ? message : String(stack);
+  const { message, stack } = error as Error;
+  return error instanceof UsageError || explainsItself(error) ? message : String(stack);
 }
 
 const faultsOf = ({ details }: DomainError) =>

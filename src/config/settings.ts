@@ -98,6 +98,14 @@ const webhookSecret: Rule<string> = {
   read: (given) => (isWebhookSecret(given) ? given : undefined),
   rule: webhookSecretRule,
 };
+const requestShare: Rule<number> = {
+  read: (given) => {
+    if (given === "on") return 1;
+    if (given === "off") return 0;
+    return /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(given) ? Number(given) : undefined;
+  },
+  rule: "on, off, or a number from 0 to 1",
+};
 const logLevel = oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent");
 
 /** All settings: name, format, default, and description. Durations are stored in milliseconds. */
@@ -132,7 +140,8 @@ export const settings = {
   metricsAllow:             several("STEWARD_METRICS_ALLOW",                cidr,                      "Networks that may read /metrics, in addition to the same machine."),
   metricsToken:             optional("STEWARD_METRICS_TOKEN",               text,                      "Bearer token that grants access to /metrics.", { secret: true }),
   logLevel:                 setting("STEWARD_LOG_LEVEL",                    logLevel,                  "info", "Minimum level of log messages."),
-  logFormat:                setting("STEWARD_LOG_FORMAT",                   oneOf("json", "text"),     "json", "Format of log lines."),
+  logFormat:                optional("STEWARD_LOG_FORMAT",                  oneOf("json", "text"),     "Format of log lines.", { defaultInWords: "text on a terminal, else json" }),
+  requestLog:               setting("STEWARD_REQUEST_LOG",                  requestShare,              "on", "Which requests are logged: on, off, or a fraction of them and all that failed."),
   auditRetention:           setting("STEWARD_AUDIT_RETENTION",              retention,                 "0", "How long audit events are kept. 0 means indefinitely."),
   connectionLog:            setting("STEWARD_CONNECTION_LOG",               yesOrNo,                   "true", "Whether connections to workspaces are recorded."),
   connectionLogRetention:   setting("STEWARD_CONNECTION_LOG_RETENTION",     retention,                 "0", "How long connection log entries are kept. 0 means indefinitely."),

@@ -101,10 +101,11 @@ function keepRunning(installation: Installation, first: number, log: ClusterOpti
       if (isAlive(pid)) continue;
       try {
         if (!failure) log.error({ postgres: lastWords(installation) }, "Postgres died; restarting it");
-        ({ pid } = await ensureRunning(installation));
+        ({ pid } = await ensureRunning(installation, ending.signal, (launched) => (pid = launched)));
         log.info({ postmaster: pid }, "Postgres started");
         failure = "";
       } catch (error) {
+        if (ending.signal.aborted) break;
         if (String(error) !== failure) log.error({ err: error }, "Postgres could not be started; retrying");
         failure = String(error);
       }

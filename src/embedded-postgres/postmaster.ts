@@ -28,18 +28,28 @@ const stopLimit = 20_000;
 /** Milliseconds to retry: backends whose postmaster was killed keep the shared memory until they notice. */
 const lingerLimit = 10_000;
 
-/** Returns the process ID of the installation's Postgres, which is started unless it is already running. */
-export async function ensureRunning(installation: Installation): Promise<{ pid: number; isNew: boolean }> {
+/**
+ * Returns the process ID of the installation's Postgres, which is started unless it is already running. Aborting the
+ * signal ends the wait with its reason; `onLaunch` gets the process ID before the wait.
+ */
+export async function ensureRunning(
+  installation: Installation,
+  signal?: AbortSignal,
+  onLaunch: (pid: number) => void = () => {},
+): Promise<{ pid: number; isNew: boolean }> {
   const running = findRunning(installation);
-  if (running !== undefined && (await becomesReady(installation, running))) return { pid: running, isNew: false };
+  if (running !== undefined && (await becomesReady(installation, running, signal)))
+    return { pid: running, isNew: false };
 
   if (!existsSync(dataOf(installation))) await createData(installation);
   const giveUp = Date.now() + lingerLimit;
   for (;;) {
     // The file contains the ID of a process that has ended or that is not Postgres.
     rmSync(pidFileOf(installation), { force: true });
+    signal?.throwIfAborted();
     const pid = await launch(installation);
-    if (await becomesReady(installation, pid)) return { pid, isNew: true };
+    onLaunch(pid);
+    if (await becomesReady(installation, pid, signal)) return { pid, isNew: true };
     const reason = lastWords(installation);
     if (!reason.includes("shared memory block") || Date.now() > giveUp) throw cannotStart(installation, reason);
     await sleep(100);
@@ -70,9 +80,10 @@ export function findRunning(installation: Installation): number | undefined {
 }
 
 /** Waits until Postgres accepts connections. Resolves to false if it ends instead; throws after `startLimit`. */
-async function becomesReady(installation: Installation, pid: number): Promise<boolean> {
+async function becomesReady(installation: Installation, pid: number, signal?: AbortSignal): Promise<boolean> {
   const deadline = Date.now() + startLimit;
   while (isAlive(pid)) {
+    signal?.throwIfAborted();
     const file = readPidFile(installation);
     if (file?.pid === pid && file.status === "ready") return true;
     if (Date.now() > deadline) throw cannotStart(installation, lastWords(installation));

@@ -1,9 +1,10 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import type Koa from "koa";
 import type { Services } from "../domain/kernel/context.js";
 import { type HttpResponse, TransportError } from "./responses.js";
 import { type Http, type State, upgrades } from "./exchange.js";
 import { requestDetailsOf } from "./request-details.js";
-import type { Metrics } from "../metrics.js";
+import type { RequestObserver } from "./request-log.js";
 import { Deadlines } from "./deadlines.js";
 import type { Lifetimes } from "./lifetimes.js";
 import type { Unread } from "./unread.js";
@@ -18,6 +19,9 @@ const ofOAuth = /^\/oauth2(\/|$)/;
 /** Spells a failure in the format of the part of the server that a path belongs to. */
 export type SpellFailure = (path: string, failure: TransportError) => HttpResponse;
 
+/** Publishes requests: `start` when one begins, `asyncEnd` when it has its response. */
+const channel = tracingChannel<unknown, { http: Koa.ParameterizedContext<State> }>("steward.request");
+
 /** Applies to every request: its id, common headers, a time limit, and a response even after a defect. */
 export class Baseline {
   readonly #headers: Record<string, string>;
@@ -27,7 +31,7 @@ export class Baseline {
     private readonly services: Services,
     private readonly lifetimes: Lifetimes,
     private readonly unread: Unread,
-    private readonly metrics: Metrics,
+    private readonly observers: readonly RequestObserver[],
     private readonly spell: SpellFailure,
   ) {
     const { accessUrl, requestTimeout } = services.config;
@@ -44,7 +48,10 @@ export class Baseline {
     };
   }
 
-  handle: Koa.Middleware<State> = async (http, next) => {
+  handle: Koa.Middleware<State> = (http, next) =>
+    channel.hasSubscribers ? channel.tracePromise(() => this.#handle(http, next), { http }) : this.#handle(http, next);
+
+  #handle: Koa.Middleware<State> = async (http, next) => {
     const begun = performance.now();
     const state = (http.state = this.#stateOf(http));
     // Responses are written here, not by Koa: see `write`.
@@ -64,7 +71,10 @@ export class Baseline {
     const { res, method } = http;
     // Streams write their own response, and a request that timed out already has one.
     if (state.response && !res.headersSent) write(http, state.response);
-    this.metrics.observe(method, state.route ?? "other", res.statusCode, (performance.now() - begun) / 1000);
+    const { route = "other", details } = state;
+    const milliseconds = performance.now() - begun;
+    const completed = { method, route, status: res.statusCode, milliseconds, details };
+    for (const observer of this.observers) observer.request(completed);
   };
 
   #stateOf({ req, res }: Koa.Context): State {

@@ -58,14 +58,17 @@ export class Lifetimes {
   }
 
   /**
-   * Ends streams now, rejects requests that are not received soon, waits up to `grace` milliseconds for everything else,
-   * and closes what is left.
+   * Ends streams now, rejects requests that are not received soon, waits up to `grace` milliseconds for everything else
+   * that has begun, and closes what is left. Later requests are rejected immediately: they would keep a busy server from
+   * ending.
    */
   async drain(grace: number): Promise<void> {
     this.#isDraining = true;
     for (const life of this.#lives.values()) life?.abort("restart" satisfies End);
     const begun = performance.now();
-    for (let spent = 0; spent < grace && this.#lives.size > 0; spent = performance.now() - begun) {
+    const awaited = [...this.#lives.keys()];
+    const isBusy = () => awaited.some((connection) => this.#lives.has(connection));
+    for (let spent = 0; spent < grace && isBusy(); spent = performance.now() - begun) {
       if (spent > arrival) this.rejectUnreceived();
       if (spent > farewell) this.#cut((connection) => !(connection instanceof ServerResponse));
       await delay(10);

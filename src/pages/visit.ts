@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
-import { report, translate } from "../graphql/engine/errors.js";
+import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
 import { TransportError } from "../http/responses.js";
 import { send, type Http } from "../http/exchange.js";
@@ -96,7 +96,7 @@ export async function perform<Data>(
   variables: Variables = {},
 ): Promise<Data> {
   const { data, errors } = await operation.admit(ctx).run(variables);
-  if (errors) throw translate(errors[0]);
+  if (errors) throw failureOf(ctx, errors[0]);
   return data as Data;
 }
 

@@ -2,13 +2,14 @@
 import "../node-version.js";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
+import { misused, UsageError } from "../manual.js";
 import { Daemon, type Worker } from "./daemon.js";
 import { echo } from "./echo.js";
 import { pace } from "./pace.js";
 import { accountNotice, chooseAccount, requireAccess, usualAccount } from "./process/account.js";
 import { Folder } from "./process/folder.js";
 import { ProcessWorker } from "./process/worker.js";
-import { manual, matching, readSettings, serverUrl, StartRefused, type ValuesOf } from "./settings.js";
+import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused, type ValuesOf } from "./settings.js";
 import { Refused } from "./transport.js";
 import { version } from "./version.js";
 import { finalClosing, isProvisionerKey, WebSocketTransport } from "./web-socket.js";
@@ -94,7 +95,7 @@ const settings = {
 
 type Settings = ValuesOf<typeof settings>;
 
-const help = `Usage: npm run provisioner [-- --allow-root | --help]
+const help = `Usage: npm run provisioner [-- --allow-root | --help | --version]
 
 Takes jobs from a Steward server and does them: it imports templates, and
 starts, stops, and deletes workspaces. SIGTERM ends it after the jobs in
@@ -111,9 +112,7 @@ ${manual(settings)}`;
 const log = (message: string) => void process.stdout.write(`${new Date().toISOString()} ${message}\n`);
 
 async function main(options: readonly string[]): Promise<void> {
-  if (options.includes("--help")) return void process.stdout.write(`${help}\n`);
-  const unknown = options.find((option) => option !== "--allow-root");
-  if (unknown !== undefined) throw new StartRefused(`Unknown option ${unknown}. For help: --help`);
+  handleOptions(options, help, version, "--allow-root");
   const given = readSettings(settings, process.env);
   // Whatever this process starts must not inherit the key.
   delete process.env[settings.key.name];
@@ -185,7 +184,7 @@ try {
   process.exit(0);
 } catch (error) {
   const { message, stack } = error as Error;
-  const isExplained = [StartRefused, Refused].some((kind) => error instanceof kind);
+  const isExplained = [StartRefused, Refused, UsageError].some((kind) => error instanceof kind);
   process.stderr.write(`${isExplained || (error as NodeJS.ErrnoException).code ? message : stack}\n`);
-  process.exit(1);
+  process.exit(error instanceof UsageError ? misused : 1);
 }

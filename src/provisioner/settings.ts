@@ -1,5 +1,6 @@
 // The form of the settings of the programs: environment variables, described in one table for each program.
 import { readFileSync } from "node:fs";
+import { table, UsageError } from "../manual.js";
 
 /** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {
@@ -60,26 +61,24 @@ function textOfFile(name: string, env: Environment, faults: string[]): string | 
   }
 }
 
-const columns = 80;
-
 /** Formats the settings for `--help`, within 80 columns. */
-export function manual(table: Table): string {
-  const width = Math.max(...Object.values(table).map(({ name }) => name.length)) + 4;
-  return Object.values(table)
-    .flatMap(({ name, meaning, defaultText, isSecret }) => {
+export const manual = (settings: Table): string =>
+  table(
+    Object.values(settings).map(({ name, meaning, defaultText, isSecret }) => {
       const origin = defaultText === undefined ? "Required." : `Default: ${defaultText || "empty"}.`;
-      const text = `${meaning}. ${origin}${isSecret ? ` Or the path of a file with it in ${name}_FILE.` : ""}`;
-      return wrapped(text, columns - width).map((line, n) => `  ${n === 0 ? name : ""}`.padEnd(width) + line);
-    })
-    .join("\n");
-}
+      return [name, `${meaning}. ${origin}${isSecret ? ` Or the path of a file with it in ${name}_FILE.` : ""}`];
+    }),
+  );
 
-function wrapped(text: string, width: number): string[] {
-  return text.split(" ").reduce<string[]>((lines, word) => {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) return [...lines, word];
-    return [...lines.slice(0, -1), `${last} ${word}`];
-  }, []);
+/** Handles the options of a program: prints its help or version and exits, or throws a `UsageError` for an unknown one. */
+export function handleOptions(words: readonly string[], help: string, version: string, ...known: string[]): void {
+  const output = words.includes("--help") ? help : words.includes("--version") ? version : undefined;
+  if (output !== undefined) {
+    process.stdout.write(`${output}\n`);
+    process.exit(0);
+  }
+  const unknown = words.find((word) => !known.includes(word));
+  if (unknown !== undefined) throw new UsageError(`Unknown option "${unknown}". For help: --help`);
 }
 
 /** The URL of a server: an origin without a path. */

@@ -20,6 +20,7 @@ const settings = (databaseUrl: string): NodeJS.ProcessEnv => ({
   // Tests that want jobs done run daemons of their own.
   STEWARD_BUILTIN_DAEMON: "false",
   STEWARD_LOG_LEVEL: "error",
+  STEWARD_REQUEST_LOG: "off",
   // All requests of a test come from one address.
   STEWARD_RATE_LIMIT_CREDENTIAL: "0",
   STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0",

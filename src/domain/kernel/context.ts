@@ -2,7 +2,7 @@ import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
-import type { Actor } from "./actor.js";
+import { type Actor, idOf } from "./actor.js";
 import { type Database, shaped, type Statement, type Transaction } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
 import { throwLostRace } from "./availability.js";
@@ -13,6 +13,7 @@ import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
 import { empty, type Sql, sql } from "./sql.js";
+import type { Tally } from "./tally.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
 import type { RecentClients } from "../oauth2/recent-clients.js";
@@ -44,6 +45,8 @@ export interface Services {
   externalAuth: ExternalAuthRegistry;
   transports: Transports;
   errands: Errands;
+  /** Attempts to sign in. */
+  signIns: Tally<"method" | "result">;
   /** Counts the secrets that were left out of deliveries to agents. */
   deliveries: { undelivered: number };
   proxyHealth: ProxyHealth;
@@ -89,7 +92,10 @@ export class Context {
     readonly actor: Actor,
     readonly request: RequestDetails,
     private readonly lifetime: () => AbortController,
-  ) {}
+  ) {
+    const actorId = idOf(actor);
+    if (actorId !== undefined) request.actorId = actorId;
+  }
 
   /** Aborted when the client disconnects, its session ends or the server drains. Pass it to every wait of a stream. */
   get signal(): AbortSignal {

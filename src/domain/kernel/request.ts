@@ -1,5 +1,16 @@
 import type { Quota } from "../rate-limits/window.js";
 
+/** A GraphQL operation, for logs and metrics. */
+export interface OperationDetails {
+  /** Its name in the document, cut to 64 characters; `anonymous` without a name. */
+  readonly name: string;
+  readonly kind: string;
+  /** Where the document is from: `stored` in the program, or sent by a `client`. */
+  readonly source: "stored" | "client";
+  /** Whether the document is stored or cached: its name is one of few. */
+  readonly isKnown: boolean;
+}
+
 /** The metadata of a request. */
 export interface RequestDetails {
   id: string;
@@ -12,4 +23,16 @@ export interface RequestDetails {
    * timeout, after which it must not commit.
    */
   fate?: "commits" | "given up";
+  /** The user or machine that sent it, once that is known. */
+  actorId?: string;
+  /** The operation that it runs; of several, the last one. */
+  operation?: OperationDetails;
+  /** The codes of its errors, each once. */
+  errorCodes?: string[];
+}
+
+/** Records the code of an error of a request. */
+export function noteError(request: RequestDetails, code: string): void {
+  const codes = (request.errorCodes ??= []);
+  if (!codes.includes(code)) codes.push(code);
 }

@@ -4,6 +4,7 @@ import { type Actor, idOf } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
+import { Tally } from "../kernel/tally.js";
 import { LocalCounters } from "./local.js";
 import { SharedCounters } from "./shared.js";
 import type { Policy, Quota } from "./window.js";
@@ -40,6 +41,8 @@ export class RateLimits {
   readonly #callers: LocalCounters;
   readonly #provisioning: Policy;
   readonly #provisioners: LocalCounters;
+  /** Rejected uses, by the name of the limit. */
+  readonly rejections = new Tally("limit");
   /** Failed authentication, by address. */
   readonly #rejected = new LocalCounters({ name: "rejections", limit: mostRejections, window: minute });
   readonly #addresses: Limit;
@@ -61,7 +64,8 @@ export class RateLimits {
     this.#callers = new LocalCounters(this.#api);
     this.#provisioning = { name: "scim", limit: config.scimRateLimit, window: minute };
     this.#provisioners = new LocalCounters(this.#provisioning);
-    const shared = (name: string, limit: number, window: number) => new Limit(database, { name, limit, window });
+    const shared = (name: string, limit: number, window: number) =>
+      new Limit(database, { name, limit, window }, this.#enforce);
     this.#addresses = shared("credential-ip", config.rateLimitCredentialIp, minute);
     this.#accounts = shared("credential", config.rateLimitCredential, minute);
     this.testNotifications = shared("test-notifications", 60, minute);
@@ -74,22 +78,22 @@ export class RateLimits {
   /** Counts a request by its caller: the user, else the machine, else the address. */
   countCaller({ actor, request }: Source): void {
     if (actor.kind === "scim_key") {
-      if (this.#provisioning.limit > 0) enforce(request, this.#provisioners.take(actor.id));
+      if (this.#provisioning.limit > 0) this.#enforce(request, this.#provisioners.take(actor.id));
       return;
     }
-    if (this.#api.limit > 0) enforce(request, this.#callers.take(callerOf(actor, request)));
+    if (this.#api.limit > 0) this.#enforce(request, this.#callers.take(callerOf(actor, request)));
   }
 
   /** Counts a request by the OAuth2 application that it authenticated. Replaces the count of the request by its caller. */
   countClient(source: Source, clientId: string): void {
     if (this.#api.limit === 0) return;
     this.#uncountCaller(source);
-    enforce(source.request, this.#callers.take(clientId));
+    this.#enforce(source.request, this.#callers.take(clientId));
   }
 
   /** Counts a failed authentication by its address, where these are limited. */
   countRejection(request: RequestDetails): void {
-    enforce(undefined, this.#rejected.take(networkOf(request.ip)));
+    this.#enforce(undefined, this.#rejected.take(networkOf(request.ip)));
   }
 
   /** Counts an attempt to verify a secret, once per request, by its address. */
@@ -112,6 +116,13 @@ export class RateLimits {
     return this.#registrations.take(networkOf(request.ip), request);
   }
 
+  readonly #enforce: Enforce = (request, quota) => {
+    if (request) (request.quotas ??= []).push(quota);
+    if (!quota.isRefused) return;
+    this.rejections.add(quota.policy.name);
+    throw rateLimited(quota.reset);
+  };
+
   /** Reverts `countCaller`: GraphQL requests are counted before their operation is known. */
   #uncountCaller({ actor, request }: Source): void {
     const counted = request.quotas?.findIndex(({ policy }) => policy === this.#api) ?? -1;
@@ -128,31 +139,30 @@ class Limit {
   constructor(
     database: Database,
     private readonly policy: Policy,
+    private readonly enforce: Enforce,
   ) {
     this.#counters = new SharedCounters(database, policy);
   }
 
   /** Counts a use. Throws RATE_LIMITED if the limit is reached. */
   async take(key: string, request?: RequestDetails): Promise<void> {
-    if (this.policy.limit > 0) enforce(request, await this.#counters.take(key));
+    if (this.policy.limit > 0) this.enforce(request, await this.#counters.take(key));
   }
 
   /** Throws RATE_LIMITED if the limit is reached. Counts nothing. */
   async check(key: string): Promise<void> {
-    if (this.policy.limit > 0) enforce(undefined, await this.#counters.look(key));
+    if (this.policy.limit > 0) this.enforce(undefined, await this.#counters.look(key));
   }
 
   /** Throws RATE_LIMITED if this replica knows that the limit is reached. Runs no statement. */
   checkKnown(key: string): void {
     const rejection = this.#counters.recentRejection(key);
-    if (rejection) enforce(undefined, rejection);
+    if (rejection) this.enforce(undefined, rejection);
   }
 }
 
-function enforce(request: RequestDetails | undefined, quota: Quota): void {
-  if (request) (request.quotas ??= []).push(quota);
-  if (quota.isRefused) throw rateLimited(quota.reset);
-}
+/** Records a quota in the request. Throws RATE_LIMITED if it is used up. */
+type Enforce = (request: RequestDetails | undefined, quota: Quota) => void;
 
 const callerOf = (actor: Actor, { ip }: RequestDetails) => idOf(actor) ?? networkOf(ip);
 

@@ -14,6 +14,7 @@ import {
   verify,
   wrongPassword,
 } from "./accounts.js";
+import { counted } from "./counts.js";
 import { limitFailures, rememberAddress } from "./failures.js";
 import { passwordProblem } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/tokens.js";
@@ -34,11 +35,17 @@ const enter = statement<{ id: string }>(`
   where id = $1 and password_hash = $2 and status = 'active' and login_type = 'password' and deleted_at is null
   returning id`);
 
+/** A user with a new session. */
+interface NewSession {
+  userId: string;
+  sessionToken: string;
+}
+
 /** Signs in a user by email and password. An unknown email is indistinguishable from a wrong password. */
-export async function login(
-  ctx: Context,
-  { email, password }: Login,
-): Promise<{ userId: string; sessionToken: string }> {
+export const login = (ctx: Context, given: Login): Promise<NewSession> =>
+  counted(ctx, "password", () => signIn(ctx, given));
+
+async function signIn(ctx: Context, { email, password }: Login): Promise<NewSession> {
   if (!ctx.config.passwordAuth) throw forbidden("Password authentication is disabled.");
   const problems = new Problems();
   problems.add("email", email ? undefined : "Is required.");

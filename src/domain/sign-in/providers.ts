@@ -8,6 +8,7 @@ import { purge } from "../kernel/purge.js";
 import { type Sql, sql } from "../kernel/sql.js";
 import { type Account, accountByEmail, identified, refused } from "./accounts.js";
 import { useConversion } from "./conversions.js";
+import { counted } from "./counts.js";
 import type { Identity, ProviderName } from "../outside/identity-providers.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { endSessions, issueSession } from "../tokens/tokens.js";
@@ -47,8 +48,10 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
     if (linked) throw conflict("This identity signs in to an account already.");
     return { userId: await convert(ctx, identity, conversion) };
   }
-  const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
-  return { userId: account.id, sessionToken: await begin(ctx, account, identity.provider) };
+  return counted(ctx, identity.provider, async () => {
+    const account = linked ?? (await linkByEmail(ctx, identity)) ?? (await createAccount(ctx, identity));
+    return { userId: account.id, sessionToken: await begin(ctx, account, identity.provider) };
+  });
 }
 
 const keyOf = ({ provider, issuer, subject }: Identity) => [provider, issuer, subject];

@@ -2,6 +2,7 @@ import { GraphQLError, type GraphQLFormattedError, Kind } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { isConnectionFault } from "../../domain/kernel/availability.js";
 import { badInput, DomainError, unavailable } from "../../domain/kernel/errors.js";
+import { noteError } from "../../domain/kernel/request.js";
 
 /** SQLSTATEs that mean "not now": no resources, statement or lock time-out, serialization failure, deadlock, read-only. */
 const passing = /^(53...|57014|55P03|40001|40P01|25006)$/;
@@ -19,6 +20,13 @@ export function translate(error: unknown): DomainError {
   if (passing.test(code) || isConnectionFault(cause)) return unavailable();
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });
+}
+
+/** Translates what an operation has thrown, and records the code in the request. */
+export function failureOf({ request }: Pick<Context, "request">, thrown: unknown): DomainError {
+  const failure = translate(thrown);
+  noteError(request, failure.code);
+  return failure;
 }
 
 /** Wraps what was thrown outside a resolver as GraphQL itself wraps what resolvers throw. */
@@ -48,11 +56,12 @@ function rootCause(error: unknown): unknown {
   return cause;
 }
 
-/** Logs defects with their stack, and outages with their cause. */
+/** Logs defects with their stack, and outages with their cause. Records the code of the failure in the request. */
 export function report(ctx: Pick<Context, "log" | "request">, failure: DomainError, thrown: unknown): void {
   const cause = rootCause(thrown);
   const { code, details } = failure;
   const requestId = ctx.request.id;
+  noteError(ctx.request, code);
   if (code === "INTERNAL_SERVER_ERROR") ctx.log.error({ err: cause, requestId }, "defect");
   // An error of the domain explains itself. Under overload, stacks would flood the log.
   else if (code === "UNAVAILABLE" && cause === failure)

@@ -1,3 +1,4 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import {
   createSourceEventStream,
   type DocumentNode,
@@ -11,6 +12,7 @@ import {
 } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
+import type { OperationDetails } from "../../domain/kernel/request.js";
 import { sharesEvents } from "./access.js";
 import { Admission } from "./admission.js";
 import { type Coerce, coercerOf } from "./coercion.js";
@@ -42,10 +44,16 @@ export interface Admitted {
   start(variables: Variables): Promise<AsyncGenerator<Result> | Result>;
 }
 
+/** Characters of an operation's name that are logged. */
+const longestName = 64;
+
+/** Publishes operations without their values: `start` when one is run, `asyncEnd` with its result. */
+const channel = tracingChannel<unknown, { operation: OperationDetails; result?: unknown }>("steward.operation");
+
 /**
- * Prepares an operation of a valid document. Queries and mutations are compiled to code when
- * `compiled`; subscriptions, whose arguments the compiler reads differently, are interpreted. A response of more than
- * `mostBytes` of JSON is an error, which holds for each event of a subscription as well.
+ * Prepares an operation of a valid document. Queries and mutations are compiled to code when `compiled`; subscriptions,
+ * whose arguments the compiler reads differently, are interpreted. `mostBytes` is set for documents of clients: a response
+ * with more JSON is an error, which holds for each event of a subscription as well.
  */
 export function prepare(
   schema: GraphQLSchema,
@@ -71,6 +79,14 @@ export function prepare(
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every(sharesEvents);
   const run = isShared ? oncePerEvent(limited) : limited;
   const isMutation = kind === OperationTypeNode.MUTATION;
+  const details: OperationDetails = {
+    name: (operationName ?? definition.name?.value ?? "anonymous").slice(0, longestName),
+    kind,
+    source: mostBytes === Infinity ? "stored" : "client",
+    isKnown: compiled || kind !== OperationTypeNode.QUERY,
+  };
+  const traced = <Value>(work: () => Value | Promise<Value>): Value | Promise<Value> =>
+    channel.hasSubscribers ? channel.tracePromise(async () => work(), { operation: details }) : work();
   return {
     kind,
     definition,
@@ -81,10 +97,12 @@ export function prepare(
     variables,
     coerce,
     admit(ctx, count) {
+      ctx.request.operation = details;
       admission.check(ctx, count);
       return {
-        run: (values) => (isMutation ? inTransaction(ctx, () => run(ctx, values)) : run(ctx, values)),
-        start: (values) => subscribe({ schema, document, contextValue: ctx, variableValues: values }, run),
+        run: (values) => traced(() => (isMutation ? inTransaction(ctx, () => run(ctx, values)) : run(ctx, values))),
+        start: async (values) =>
+          traced(() => subscribe({ schema, document, contextValue: ctx, variableValues: values }, run)),
       };
     },
   };

@@ -12,6 +12,7 @@ import {
 } from "graphql";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
+import { noteError } from "../../domain/kernel/request.js";
 import { json, TransportError } from "../../http/responses.js";
 import { credentialHeaders } from "../../http/credentials.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
@@ -131,7 +132,9 @@ function ownExecutor(documents: Documents): ApolloServerPlugin<Context> {
       async willSendResponse({ response, contextValue }) {
         if (response.body.kind !== "single") return;
         for (const { extensions } of response.body.singleResult.errors ?? []) {
-          if (extensions) extensions.requestId = contextValue.request.id;
+          if (!extensions) continue;
+          extensions.requestId = contextValue.request.id;
+          noteError(contextValue.request, String(extensions.code));
         }
       },
     }),

@@ -9,10 +9,12 @@ import {
 } from "graphql";
 import { CloseCode, type SubscribePayload } from "graphql-ws";
 import type { Services } from "../../domain/kernel/context.js";
-import type { RequestDetails } from "../../domain/kernel/request.js";
+import { idOf } from "../../domain/kernel/actor.js";
+import { noteError, type RequestDetails } from "../../domain/kernel/request.js";
 import { boundedPool } from "../../domain/kernel/bounded-pool.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { End } from "../../http/lifetimes.js";
+import type { RequestObserver } from "../../http/request-log.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, report, translate } from "./errors.js";
 import type { Admitted } from "./execute.js";
@@ -34,6 +36,7 @@ export interface Serving {
   /** Of documents that passed the rules. */
   documents: Documents;
   rules: readonly ValidationRule[];
+  observers: readonly RequestObserver[];
 }
 
 /** One client on its socket, and the operations that it has under way. */
@@ -43,13 +46,22 @@ export class SocketClient {
   /** The subscriptions under way. */
   readonly #streams = new Set<SocketOperation>();
   #isDraining = false;
+  /** The number of operations so far. */
+  #operationCount = 0;
 
   constructor(
     private readonly serving: Serving,
     readonly connection: Connection,
     private readonly identity: Identity,
     private readonly request: RequestDetails,
-  ) {}
+  ) {
+    const begun = performance.now();
+    connection.until((code) => {
+      const milliseconds = performance.now() - begun;
+      const closed = { milliseconds, code, operations: this.#operationCount, details: request };
+      for (const observer of serving.observers) observer.socket(closed);
+    });
+  }
 
   /** Accepts a client that sends a credential, in its first message or with the upgrade. */
   async introduce(token: unknown): Promise<boolean> {
@@ -57,6 +69,7 @@ export class SocketClient {
       const actor = await this.identity.introduce(token);
       if (!actor) return false;
       const { connection, serving } = this;
+      this.request.actorId = idOf(actor);
       const endSession = () => connection.end(CloseCode.Forbidden, "Session ended");
       connection.until(serving.services.credentials.watch(actor, endSession));
       return true;
@@ -70,16 +83,31 @@ export class SocketClient {
   /** Admits one operation, with the checks of HTTP in the same order. `open` is the number of operations on the socket, with this one. */
   async begin(payload: SubscribePayload, open: number): Promise<ExecutionArgs> {
     const life = new AbortController();
-    const ctx = await this.identity.admit(life);
-    if (open > operationsPerSocket) throw tooManyOperations();
-    const operation = this.#read(payload);
-    const admitted = operation.admit(ctx);
-    const variables = payload.variables ?? {};
-    operation.check(variables);
-    const contextValue = new SocketOperation(this, admitted, variables, life);
-    this.#operations.set(payload, contextValue);
-    const { definition, document } = operation;
-    return { schema: this.serving.schema, document, operationName: definition.name?.value, contextValue };
+    const begun = performance.now();
+    this.#operationCount++;
+    let details = { ...this.request };
+    try {
+      const ctx = await this.identity.admit(life);
+      details = ctx.request;
+      if (open > operationsPerSocket) throw tooManyOperations();
+      const operation = this.#read(payload);
+      const admitted = operation.admit(ctx);
+      const variables = payload.variables ?? {};
+      operation.check(variables);
+      const contextValue = new SocketOperation(this, admitted, variables, life, begun, details);
+      this.#operations.set(payload, contextValue);
+      const { definition, document } = operation;
+      return { schema: this.serving.schema, document, operationName: definition.name?.value, contextValue };
+    } catch (error) {
+      noteError(details, error instanceof AggregateError ? "BAD_USER_INPUT" : translate(error).code);
+      this.#observe(begun, details);
+      throw error;
+    }
+  }
+
+  #observe(begun: number, details: RequestDetails): void {
+    const completed = { milliseconds: performance.now() - begun, details };
+    for (const observer of this.serving.observers) observer.operation(completed);
   }
 
   /** Throws what the parser finds wrong with a document, and all that its validation finds as an `AggregateError`. */
@@ -97,8 +125,12 @@ export class SocketClient {
   /** Ends the turn of an operation: its result has been sent. */
   end(payload: SubscribePayload): void {
     const operation = this.#operations.get(payload);
-    operation?.end();
-    if (operation) this.#streams.delete(operation);
+    if (operation) {
+      operation.end();
+      this.#operations.delete(payload);
+      this.#streams.delete(operation);
+      this.#observe(operation.begun, operation.details);
+    }
     this.#closeIfDrained();
   }
 
@@ -118,15 +150,17 @@ export class SocketClient {
     if (this.#isDraining && this.#streams.size === 0) this.connection.end(1012, "Service restart");
   }
 
-  formatted(errors: readonly GraphQLError[]): GraphQLFormattedError[] {
+  /** Formats the errors of an operation. */
+  formatted(payload: SubscribePayload, errors: readonly GraphQLError[]): GraphQLFormattedError[] {
     const { log } = this.serving.services;
-    return errors.map((error) => formatError({ log, request: this.request }, error));
+    const request = this.#operations.get(payload)?.details ?? { ...this.request };
+    return errors.map((error) => formatError({ log, request }, error));
   }
 
   /** Closes a socket on which a message could not be handled, with a code after which clients reconnect. */
   fail(error: unknown): void {
     const failure = translate(error);
-    report({ log: this.serving.services.log, request: this.request }, failure, error);
+    report({ log: this.serving.services.log, request: { ...this.request } }, failure, error);
     this.connection.end(failure.code === "INTERNAL_SERVER_ERROR" ? 1011 : 1013, failure.message);
   }
 }
@@ -143,6 +177,9 @@ export class SocketOperation {
     private readonly admitted: Admitted,
     private readonly variables: Variables,
     private readonly life: AbortController,
+    /** When it was received, in milliseconds of the process's monotonic clock. */
+    readonly begun: number,
+    readonly details: RequestDetails,
   ) {}
 
   /** Runs a query or mutation when its turn comes, which lasts until the client has taken the result. */

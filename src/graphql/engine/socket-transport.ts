@@ -9,8 +9,8 @@ export interface Connection {
   readonly isOpen: boolean;
   /** Closes the socket and ends its operations. */
   end(code: number, reason: string): void;
-  /** Calls `stop` once the socket is closed. */
-  until(stop: () => void): void;
+  /** Calls `stop` once the socket is closed, with the close code. */
+  until(stop: (code: number) => void): void;
 }
 
 /** Handles errors that are thrown while a message is handled. */
@@ -30,6 +30,9 @@ export const pinging = (patience: number): Attendance<unknown> => ({
   interval: patience / 2,
   beatingOf: (peer, _client, connection) => new Pings(peer, () => connection.end(...notReading)),
 });
+
+/** The close code of a connection without a close frame (RFC 6455 §7.4.1). */
+const abnormal = 1006;
 
 const notReading = [1013, "The client does not read"] as const;
 
@@ -55,7 +58,7 @@ export class Transport<Client extends FailureHandler> {
         peer.close(code, reason);
         void closed(code, reason);
       },
-      until: (stop) => void (connection.isOpen ? peer.once("close", stop) : stop()),
+      until: (stop) => void (connection.isOpen ? peer.once("close", stop) : stop(abnormal)),
     };
     const client = clientOf(connection);
     const stalled = () => connection.end(...notReading);

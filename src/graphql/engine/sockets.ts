@@ -8,6 +8,7 @@ import type { Services } from "../../domain/kernel/context.js";
 import { anonymous } from "../../domain/kernel/actor.js";
 import type { ContextOf } from "../../http/exchange.js";
 import { requestDetailsOf } from "../../http/request-details.js";
+import type { RequestObserver } from "../../http/request-log.js";
 import type { Unread } from "../../http/unread.js";
 import type { Documents } from "./documents.js";
 import { asGraphqlError, translate } from "./errors.js";
@@ -32,9 +33,9 @@ export const steps: ServerOptions<{ sessionToken?: unknown }, SocketClient> = {
   },
   execute: ({ contextValue }) => (contextValue as SocketOperation).run() as never,
   subscribe: ({ contextValue }) => (contextValue as SocketOperation).start() as never,
-  onNext: ({ extra: client }, _id, _payload, _args, result) =>
-    result.errors && { ...result, errors: client.formatted(result.errors) },
-  onError: ({ extra: client }, _id, _payload, errors) => client.formatted(errors),
+  onNext: ({ extra: client }, _id, payload, _args, result) =>
+    result.errors && { ...result, errors: client.formatted(payload, result.errors) },
+  onError: ({ extra: client }, _id, payload, errors) => client.formatted(payload, errors),
   onComplete: ({ extra: client }, _id, payload) => client.end(payload),
 };
 
@@ -60,9 +61,10 @@ export class GraphqlOverSockets {
     documents: Documents,
     private readonly contextOf: ContextOf,
     unread: Unread,
+    observers: readonly RequestObserver[],
   ) {
     const rules = [...specifiedRules, ...rulesFor(services.config)];
-    this.#serving = { services, schema, documents, rules };
+    this.#serving = { services, schema, documents, rules, observers };
     this.#transport = new Transport(unread, pinging(services.config.unread.patience));
   }
 

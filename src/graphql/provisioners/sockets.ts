@@ -10,6 +10,7 @@ import type { RequestDetails } from "../../domain/kernel/request.js";
 import { presenceHint } from "../../domain/provisioners/ends.js";
 import { noteSeen } from "../../domain/provisioners/registration.js";
 import type { Beating } from "../../http/heartbeat.js";
+import type { RequestObserver } from "../../http/request-log.js";
 import type { Unread } from "../../http/unread.js";
 import { Documents } from "../engine/documents.js";
 import { rulesFor } from "../engine/limits.js";
@@ -71,9 +72,9 @@ export class DaemonSockets {
     handleProtocols: () => GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
 
-  constructor(services: Services, schema: GraphQLSchema, unread: Unread) {
+  constructor(services: Services, schema: GraphQLSchema, unread: Unread, observers: readonly RequestObserver[]) {
     const rules = [...specifiedRules, ...rulesFor(services.config), onlyOperationsOfDaemons];
-    this.#serving = { services, schema, documents: new Documents(schema), rules };
+    this.#serving = { services, schema, documents: new Documents(schema), rules, observers };
     this.#transport = new Transport<DaemonClient>(unread, {
       interval,
       beatingOf: (peer, client, connection) => new DaemonPings(peer, client, connection),

@@ -2,8 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { misused, UsageError } from "../../manual.js";
 import { delay, pace } from "../pace.js";
-import { manual, matching, readSettings, serverUrl, StartRefused } from "../settings.js";
+import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused } from "../settings.js";
 import { version } from "../version.js";
 import { Agent } from "./agent.js";
 import { AgentClient, type Manifest, OperationFailed, TokenEnded } from "./client.js";
@@ -19,7 +20,7 @@ const settings = {
   },
 };
 
-const help = `Usage: npm run agent [-- --help]
+const help = `Usage: npm run agent [-- --help | --version]
 
 Runs an external agent: connects this machine to a workspace, starts the command
 and the scripts of the agent's template, and checks its apps. It ends when the
@@ -39,7 +40,7 @@ const endings = {
 type Ending = keyof typeof endings;
 
 async function main(): Promise<void> {
-  if (process.argv.includes("--help")) return void process.stdout.write(`${help}\n`);
+  handleOptions(process.argv.slice(2), help, version);
   const { url, token } = readSettings(settings, process.env);
   log(`Steward agent ${version}, server ${url}.`);
   const ended = Promise.withResolvers<Ending>();
@@ -92,7 +93,7 @@ try {
   process.exit(0);
 } catch (error) {
   const { message, stack } = error as Error;
-  const isExplained = [StartRefused, TokenEnded, OperationFailed].some((kind) => error instanceof kind);
+  const isExplained = [StartRefused, TokenEnded, OperationFailed, UsageError].some((kind) => error instanceof kind);
   process.stderr.write(`${isExplained || (error as NodeJS.ErrnoException).code ? message : stack}\n`);
-  process.exit(1);
+  process.exit(error instanceof UsageError ? misused : 1);
 }

@@ -1,0 +1,27 @@
+import { settingsManual } from "../config/config.js";
+import { list, misused, UsageError, wrapped } from "../manual.js";
+import { version } from "../program-files.js";
+
+/** Describes the environment variables of the server and of the commands. */
+export const environment = (): string =>
+  list(settingsManual().map(({ name, meaning, defaultText }) => [name, `${meaning} Default: ${defaultText}.`]));
+
+const help = () => `Usage: npm start [-- --help | --version]
+
+${wrapped("Runs the server until SIGTERM. It is configured by environment variables. Commands for operators: npm run steward -- --help").join("\n")}
+
+Environment variables
+${environment()}`;
+
+/** Handles the options of the server, after which it does not start. Without options, does nothing. */
+export function handleOptions(words: readonly string[]): void {
+  const [word] = words;
+  if (word === undefined) return;
+  if (words.includes("--help")) process.stdout.write(`${help()}\n`);
+  else if (words.includes("--version")) process.stdout.write(`${version}\n`);
+  else {
+    process.stderr.write(`${new UsageError(`Unknown option "${word}".`, "npm start -- --help").message}\n`);
+    process.exitCode = misused;
+  }
+  process.exit();
+}
