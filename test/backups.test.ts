@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { Pool } from "pg";
 import type { App } from "../src/app.js";
@@ -15,7 +16,7 @@ import { createOrm } from "../src/entities/orm.js";
 import { encryptionKeys, startServer } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { deliver } from "./support/inbox.js";
-import { command, spawnCommand } from "./support/process.js";
+import { spawnCommand } from "./support/process.js";
 import { enter, startWorkspaces } from "./support/stage.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { TaskStage } from "./support/tasks.js";
@@ -37,7 +38,8 @@ async function onDatabase<Result>(
     const services = { config, database: new Database(orm, pool, log), log };
     return await work(services as unknown as Parameters<typeof restore>[0]);
   } finally {
-    await orm.close();
+    // The pool does not notice the end of a connection that an interruption closed.
+    await Promise.race([orm.close(), delay(1_000, undefined, { ref: false })]);
   }
 }
 
@@ -129,7 +131,7 @@ describe("a backup", function () {
     await tasks.active(ada);
     tasks.close();
     revoked = { ...ada, token: await w.login(ada.email, `${ada.username}-has-quite-a-long-password`) };
-    await w.as(revoked).post("/api/v2/users/logout");
+    await w.as(revoked).graphql("mutation { logout { apiKeyId } }");
     await w.as(ada).post("/api/v2/users/me/secrets", { name: "deploy", value: "sesame \\ \t\n ü" });
     await deliver(w.app, ada.id, ["kept"]);
     const watcher = await transports.SSE(w.url, ada.token, { query: "?since=0" });
@@ -176,9 +178,11 @@ describe("a backup", function () {
     expect(await readdir(folder)).to.have.members(["final", "loaded"]);
   });
 
-  it("taken under load is consistent", async () => {
+  it("taken under load is consistent; its restore reports missing keys and ends all access if told to", async () => {
     const url = await empty();
-    await restoreFrom(at("loaded"), url);
+    const settings = { STEWARD_DATA_DIR: at("nothing") };
+    const { missingKeys } = await restoreFrom(at("loaded"), url, { revokeTokens: true, settings });
+    expect(missingKeys).to.deep.equal(["test"]);
     const odd = await sql(
       url,
       `select g.id::text from groups g where g.id <> g.organization_id
@@ -188,6 +192,13 @@ describe("a backup", function () {
          where last_seq <> (select coalesce(max(seq), last_seq) from inbox_notifications n where n.user_id = c.user_id)`,
     );
     expect(odd).to.deep.equal([]);
+    const [left] = await sql(
+      url,
+      `select (select count(*) from api_keys)::int as keys, (select count(*) from one_time_passcodes)::int as passcodes,
+         (select count(*) from oauth2_grants where revoked_at is null and expires_at > now())::int as grants,
+         (select count(*) from oauth2_grants)::int as ended`,
+    );
+    expect(left).to.include({ keys: 0, passcodes: 0, grants: 0 }).and.to.have.property("ended").above(0);
   });
 
   describe("restored into an empty database", () => {
@@ -195,15 +206,50 @@ describe("a backup", function () {
     let app: App;
     before(async () => {
       url = await empty();
-      await restoreFrom(at("final"), url);
     });
     after(() => app?.close());
 
+    it("leaves it empty when it is interrupted in the middle", async () => {
+      const stopping = new AbortController();
+      const onRestored = () => stopping.abort(new Error("Stopped."));
+      const work = restoreFrom(at("final"), url, { signal: stopping.signal, onRestored });
+      expect(await failureOf(work)).to.equal("Stopped.");
+      expect(await sql(url, "select relname from pg_class where relname in ('users', 'deployment')")).to.deep.equal([]);
+    });
+
     it("brings back every row of every table, and the schema", async () => {
+      await restoreFrom(at("final"), url);
       expect(await fingerprints(url)).to.deep.equal(original);
       expect(await schemaOf(url)).to.deep.equal(schema);
       const filled = Object.values(original).filter((sum) => !sum.startsWith("0 "));
-      expect(filled.length).to.be.above(35);
+      expect(filled.length).to.be.above(30);
+    });
+
+    it("is backed up without leaving a file when the command is interrupted", async () => {
+      const pool = new Pool({ connectionString: url, max: 1 });
+      const blocker = await pool.connect();
+      await blocker.query("begin; lock table users in access exclusive mode");
+      const { child, ended, stderr } = spawnCommand(
+        { STEWARD_DATABASE_URL: url },
+        "backup",
+        "--out",
+        at("interrupted"),
+      );
+      const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'users'::regclass`;
+      const isWaiting = async () => (await blocker.query(waiting)).rows[0].n === 1;
+      await eventually(isWaiting, "the backup waits", 20_000);
+      child.kill("SIGTERM");
+      expect({ status: await ended, stderr: stderr() }).to.deep.equal({ status: 1, stderr: "Interrupted.\n" });
+      expect((await readdir(folder)).filter((name) => name.startsWith("interrupted"))).to.deep.equal([]);
+      blocker.release(true);
+      await pool.end();
+    });
+
+    it("replaces no file, and needs a folder to write to", async () => {
+      const content = await readFile(at("final"));
+      expect(await failureOf(backUpTo(at("final"), url))).to.match(/final exists already\.$/);
+      expect((await readFile(at("final"))).equals(content)).to.equal(true);
+      expect(await failureOf(backUpTo(at("no/such/folder"), url))).to.match(/cannot be written \(ENOENT\)\.$/);
     });
 
     it("serves: passwords, sessions, and secrets work, and what was revoked before stays revoked", async () => {
@@ -237,56 +283,20 @@ describe("a backup", function () {
       expect(await failureOf(restoreFrom(at("final"), url))).to.match(/^The database is not empty/);
     });
 
-    it("numbers new rows after the restored ones", async () => {
-      const [last] = await sql(url, "select pg_get_serial_sequence('licenses', 'id') is not null as has_sequence");
-      expect(last).to.deep.equal({ has_sequence: true });
+    it("with keys fills a database that was only migrated, and rejects a server with other keys", async () => {
+      const target = await empty();
+      await onDatabase(target, ({ database }) => database.orm.migrator.up());
+      await backUpTo(at("keyed"), url, true);
+      const others = { STEWARD_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, "other").toString("base64")}` };
+      const failure = await failureOf(restoreFrom(at("keyed"), target, { settings: others }));
+      expect(failure).to.match(/keys that differ from the configured ones: test\./);
+      const settings = { STEWARD_DATA_DIR: at("data") };
+      const { keyFile, missingKeys, rows } = await restoreFrom(at("keyed"), target, { settings });
+      expect({ keyFile, missingKeys }).to.deep.equal({ keyFile: at("data/encryption.keys"), missingKeys: [] });
+      expect(await readFile(keyFile!, "utf8")).to.equal(`${encryptionKeys}\n`);
+      expect((await stat(keyFile!)).mode & 0o777).to.equal(0o600);
+      expect(rows).to.be.above(100);
     });
-  });
-
-  it("restored with --revoke-tokens leaves no session, token, or grant", async () => {
-    const url = await empty();
-    await restoreFrom(at("final"), url, { revokeTokens: true });
-    const [left] = await sql(
-      url,
-      `select (select count(*) from api_keys)::int as keys, (select count(*) from one_time_passcodes)::int as passcodes,
-         (select count(*) from oauth2_grants where revoked_at is null and expires_at > now())::int as grants,
-         (select count(*) from oauth2_grants)::int as ended`,
-    );
-    expect(left).to.include({ keys: 0, passcodes: 0, grants: 0 }).and.to.have.property("ended").above(0);
-  });
-
-  it("can be restored into a database that was migrated and never used, at the backup's migration", async () => {
-    const url = await empty();
-    await command({ STEWARD_DATABASE_URL: url }, "migrate");
-    const { rows } = await restoreFrom(at("final"), url);
-    expect(rows).to.be.above(100);
-  });
-
-  it("leaves an empty database when the restore is interrupted in the middle", async () => {
-    const url = await empty();
-    const stopping = new AbortController();
-    const onRestored = () => stopping.abort(new Error("Stopped."));
-    expect(await failureOf(restoreFrom(at("final"), url, { signal: stopping.signal, onRestored }))).to.equal(
-      "Stopped.",
-    );
-    expect(await sql(url, "select relname from pg_class where relname in ('users', 'deployment')")).to.deep.equal([]);
-    await restoreFrom(at("final"), url);
-  });
-
-  it("leaves no file when the command is interrupted", async () => {
-    const url = await empty();
-    await restoreFrom(at("final"), url);
-    const pool = new Pool({ connectionString: url, max: 1 });
-    const blocker = await pool.connect();
-    await blocker.query("begin; lock table users in access exclusive mode");
-    const { child, ended, stderr } = spawnCommand({ STEWARD_DATABASE_URL: url }, "backup", "--out", at("interrupted"));
-    const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'users'::regclass`;
-    await eventually(async () => (await blocker.query(waiting)).rows[0].n === 1, "the backup waits");
-    child.kill("SIGTERM");
-    expect({ status: await ended, stderr: stderr() }).to.deep.equal({ status: 1, stderr: "Interrupted.\n" });
-    expect((await readdir(folder)).filter((name) => name.startsWith("interrupted"))).to.deep.equal([]);
-    blocker.release(true);
-    await pool.end();
   });
 
   describe("is rejected", () => {
@@ -337,39 +347,6 @@ describe("a backup", function () {
       expect(
         await failureAfter((path, content) => rewritten(path, content, '"formatVersion":1', '"formatVersion":2')),
       ).to.match(/^FILE was written by Steward .*Use that version, or a later one\.$/);
-    });
-
-    it("if the file exists already or cannot be written", async () => {
-      const url = await empty();
-      await command({ STEWARD_DATABASE_URL: url }, "migrate");
-      const content = await readFile(at("final"));
-      expect(await failureOf(backUpTo(at("final"), url))).to.match(/final exists already\.$/);
-      expect((await readFile(at("final"))).equals(content)).to.equal(true);
-      expect(await failureOf(backUpTo(at("no/such/folder"), url))).to.match(/cannot be written \(ENOENT\)\.$/);
-    });
-  });
-
-  describe("with keys", () => {
-    it("writes the key file of a server without keys, and rejects one with others", async () => {
-      const [source, target] = [await empty(), await empty()];
-      await restoreFrom(at("final"), source);
-      await backUpTo(at("keyed"), source, true);
-      const settings = { STEWARD_DATA_DIR: at("data") };
-      const other = { STEWARD_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, "other").toString("base64")}` };
-      expect(await failureOf(restoreFrom(at("keyed"), target, { settings: other }))).to.match(
-        /keys that differ from the configured ones: test\./,
-      );
-      const { keyFile, missingKeys } = await restoreFrom(at("keyed"), target, { settings });
-      expect({ keyFile, missingKeys }).to.deep.equal({ keyFile: at("data/encryption.keys"), missingKeys: [] });
-      expect(await readFile(keyFile!, "utf8")).to.equal(`${encryptionKeys}\n`);
-      expect((await stat(keyFile!)).mode & 0o777).to.equal(0o600);
-    });
-
-    it("that are missing are reported when a backup without keys is restored", async () => {
-      const { missingKeys } = await restoreFrom(at("final"), await empty(), {
-        settings: { STEWARD_DATA_DIR: at("nothing") },
-      });
-      expect(missingKeys).to.deep.equal(["test"]);
     });
   });
 });
