@@ -71,10 +71,10 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-async function sql(url: string, text: string): Promise<Array<Record<string, unknown>>> {
+async function sql<Row extends object = Record<string, unknown>>(url: string, text: string): Promise<Row[]> {
   const pool = new Pool({ connectionString: url, max: 1 });
   try {
-    return (await pool.query(text)).rows;
+    return (await pool.query<Row>(text)).rows;
   } finally {
     await pool.end();
   }
@@ -82,7 +82,7 @@ async function sql(url: string, text: string): Promise<Array<Record<string, unkn
 
 /** The number of rows of each table, and a checksum of them. */
 async function fingerprints(url: string): Promise<Record<string, string>> {
-  const names = await sql(
+  const names = await sql<{ name: string }>(
     url,
     "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
   );
@@ -92,7 +92,9 @@ async function fingerprints(url: string): Promise<Record<string, string>> {
       ({ name }) =>
         `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, ',' order by t::text)), '') as sum from ${name} t`,
     );
-  return Object.fromEntries((await sql(url, each.join(" union all "))).map(({ name, sum }) => [name, sum]));
+  return Object.fromEntries(
+    (await sql<{ name: string; sum: string }>(url, each.join(" union all "))).map(({ name, sum }) => [name, sum]),
+  );
 }
 
 /** The schema as Postgres describes it, in no particular order. */
@@ -153,21 +155,21 @@ describe("a backup", function () {
 
   /** Takes a backup while groups, members, and notifications are created. */
   async function backUpUnderLoad(): Promise<void> {
-    let isOver = false;
+    const load = new AbortController();
     let writes = 0;
     const write = async () => {
-      while (!isOver) {
+      while (!load.signal.aborted) {
         await w.group(undefined, { members: [ada] });
         await deliver(w.app, ada.id, [`load ${++writes}`]);
       }
     };
-    const load = [write(), write(), write()];
+    const writers = [write(), write(), write()];
     await eventually(() => writes > 3, "the load runs");
     const before = writes;
     await backUpTo(at("loaded"), w.database.url);
     await eventually(() => writes > before + 3, "the server still writes");
-    isOver = true;
-    await Promise.all(load);
+    load.abort();
+    await Promise.all(writers);
   }
 
   it("has a header to read, and is accessible only to its owner", async () => {

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { backUp } from "../domain/backup/backup.js";
-import { openBackup, restore } from "../domain/backup/restore.js";
+import { openBackup, restore, type RestoreSummary } from "../domain/backup/restore.js";
+import type { BackupHeader } from "../domain/outside/backup-file.js";
 import { StartRefused } from "../domain/kernel/errors.js";
 import { type Command, requireOptions, UsageError } from "./command.js";
 import { progressBar } from "./progress.js";
@@ -45,19 +46,30 @@ const restoreCommand: Command = {
       indexed: progressBar(process.stderr, "indexes and foreign keys"),
     };
     const file = await openBackup(path, megabytes("checked"));
-    const { tables, rows, keyFile, missingKeys } = await withServices((services) =>
-      untilInterrupted((signal) => restore(services, file, options, signal, progress)),
-    ).finally(() => file.close());
-    const { createdAt, version } = file.header;
-    return [
-      `Restored ${tables} tables with ${rows} rows from ${path}, written at ${createdAt} by Steward ${version}.`,
-      ...(keyFile ? [`The encryption keys were written to ${keyFile}.`] : []),
-      ...(missingKeys.length > 0
-        ? [`The encryption keys are missing: ${missingKeys.join(", ")}. Put them back before you start the server.`]
-        : []),
-    ].join("\n");
+    try {
+      const summary = await withServices((services) =>
+        untilInterrupted((signal) => restore(services, file, options, signal, progress)),
+      );
+      return describe(summary, path, file.header);
+    } finally {
+      await file.close();
+    }
   },
 };
+
+function describe(
+  { tables, rows, keyFile, missingKeys }: RestoreSummary,
+  path: string,
+  { createdAt, version }: BackupHeader,
+): string {
+  return [
+    `Restored ${tables} tables with ${rows} rows from ${path}, written at ${createdAt} by Steward ${version}.`,
+    ...(keyFile ? [`The encryption keys were written to ${keyFile}.`] : []),
+    ...(missingKeys.length > 0
+      ? [`The encryption keys are missing: ${missingKeys.join(", ")}. Put them back before you start the server.`]
+      : []),
+  ].join("\n");
+}
 
 const inMegabytes = (bytes: number) => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
 

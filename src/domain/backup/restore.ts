@@ -129,7 +129,7 @@ const useNew = "Restore the backup into a new database or data directory.";
 async function nextContents(records: Records): Promise<BackupContents> {
   const { tables, sequences } = await nextValue(records);
   if (!Array.isArray(tables) || !Array.isArray(sequences)) throw malformed();
-  return { tables, sequences } as BackupContents;
+  return { tables, sequences };
 }
 
 /**

@@ -92,7 +92,11 @@ async function appear(draft: string, path: string): Promise<void> {
   await (await open(path, "wx", 0o600)).close();
   await rename(draft, path);
   const folder = await open(dirname(path));
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 const rejectExisting = (path: string): Promise<void> =>
