@@ -1,7 +1,6 @@
 // Commands for operators. They read the same environment variables as the server.
 import { systemActor } from "../domain/kernel/actor.js";
-import { type Closer, explainsItself, openServices } from "../app.js";
-import { readConfig } from "../config/config.js";
+import { explainsItself } from "../app.js";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { newId } from "../domain/kernel/ids.js";
 import { type Administrator, createAdministrator, recoverAccess } from "../domain/deployment/administrators.js";
@@ -10,12 +9,12 @@ import { configuredKeys } from "../domain/encryption/keys.js";
 import { rotateEncryption } from "../domain/encryption/rotation.js";
 import { encryptionStatus, type EncryptionKeyStatus } from "../domain/encryption/status.js";
 import { DomainError, StartRefused } from "../domain/kernel/errors.js";
+import { backupCommands } from "./backups.js";
 import { CheckFailed, type Command, helpOf, parsed, requireOptions, steward, UsageError } from "./command.js";
 import { environment } from "./server.js";
 import { licenseCommands } from "./licenses.js";
 import { progressBar } from "./progress.js";
-import { borrowCluster } from "../embedded-postgres/index.js";
-import { createCommandLog } from "../log.js";
+import { withServices } from "./services.js";
 import { list, misused } from "../manual.js";
 import { version } from "../program-files.js";
 
@@ -63,6 +62,7 @@ const commands: Record<string, Command> = {
       return `Re-encrypted ${rotated} values with ${activeKeyId}; ${left} values remain encrypted with other keys.`;
     }),
   },
+  ...backupCommands,
   ...licenseCommands,
 };
 
@@ -97,17 +97,10 @@ function onDatabase(
     const declared = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
     const { values } = parsed({ args: words, options: declared });
     requireOptions(values, ...names);
-    const config = readConfig(process.env);
-    // Standard output is reserved for the result.
-    const log = createCommandLog({ ...config, logLevel: "warn" });
-    const closers: Closer[] = [];
-    try {
-      const services = await openServices(config, log, borrowCluster, closers);
+    return withServices(async (services) => {
       await migrate(services);
-      return await work(services, values as Record<string, string>);
-    } finally {
-      for (const close of closers.toReversed()) await close();
-    }
+      return work(services, values as Record<string, string>);
+    });
   };
 }
 

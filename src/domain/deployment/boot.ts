@@ -73,7 +73,8 @@ const serverVersion = statement<{ version: number }>(
   `select current_setting('server_version_num')::int / 10000 as version`,
 );
 
-async function waitForDatabase({ database, log }: BootServices): Promise<void> {
+/** Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. */
+export async function waitForDatabase({ database, log }: Pick<Services, "database" | "log">): Promise<void> {
   const deadline = performance.now() + timeout;
   for (let isFirst = true; ; isFirst = false) {
     try {
@@ -92,7 +93,7 @@ async function waitForDatabase({ database, log }: BootServices): Promise<void> {
 }
 
 /** Disables time limits: a boot, and the wait for boots of other servers, may take any time. */
-const waitIndefinitely = statement(
+export const waitIndefinitely = statement(
   `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
 );
 

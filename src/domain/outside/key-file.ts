@@ -19,11 +19,14 @@ export async function readKeyFile(path: string): Promise<EncryptionKey[] | undef
   return keys;
 }
 
-/** Creates the file with one random key, unless another process has just created it, and reads it. */
-export async function makeKeyFile(path: string): Promise<{ keys: EncryptionKey[]; isNew: boolean }> {
+/** Creates the file, unless another process has just created it, and reads it. By default it gets one random key. */
+export async function makeKeyFile(
+  path: string,
+  text = `${newKeyText(randomText(10))}\n`,
+): Promise<{ keys: EncryptionKey[]; isNew: boolean }> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const isNew = await createWhole(path, `${newKeyText(randomText(10))}\n`);
+    const isNew = await createWhole(path, text);
     return { keys: (await readKeyFile(path)) ?? [], isNew };
   } catch (error) {
     if (error instanceof StartRefused) throw error;

@@ -140,3 +140,7 @@ export function readKeys(text: string): EncryptionKey[] | undefined {
 
 /** Generates a key in the format of `readKeys`. */
 export const newKeyText = (id: string): string => `${id}:${randomBytes(keyLength).toString("base64")}`;
+
+/** Writes keys in the format that `readKeys` accepts, one on each line. */
+export const textOfKeys = (keys: readonly EncryptionKey[]): string =>
+  keys.map(({ id, key }) => `${id}:${key.export().toString("base64")}\n`).join("");

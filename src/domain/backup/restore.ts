@@ -1,0 +1,193 @@
+// A restore is one transaction: it creates the schema of the backup's migration, loads the tables, and migrates them to
+// the schema of this program.
+import { once } from "node:events";
+import type { MikroORM } from "@mikro-orm/postgresql";
+import type { PoolClient } from "pg";
+import { migrations } from "../../entities/migrations/index.js";
+import { waitForDatabase, waitIndefinitely } from "../deployment/boot.js";
+import { configuredKeys, readRegisteredKeys } from "../encryption/keys.js";
+import type { Services } from "../kernel/context.js";
+import { numberOf } from "../kernel/locks.js";
+import { BackupFile, type BackupHeader, BackupRefused } from "../outside/backup-file.js";
+import { makeKeyFile } from "../outside/key-file.js";
+import { readKeys } from "../outside/vault.js";
+import type { OnProgress } from "./backup.js";
+import { interruptible } from "./connection.js";
+import { type BackupContents, quoted, tableNames } from "./contents.js";
+import { load, malformed, nextValue, type Records, unbind } from "./loading.js";
+
+export interface RestoreOptions {
+  /** Whether to end all sessions, API tokens, and OAuth2 grants in the restored database. */
+  revokeTokens: boolean;
+}
+
+/** Progress of the steps: bytes of the file restored, then the number of indexes and foreign keys. */
+export interface RestoreProgress {
+  restored: OnProgress;
+  indexed: OnProgress;
+}
+
+export interface RestoreSummary {
+  tables: number;
+  rows: number;
+  /** The file that the encryption keys of the backup were written to. */
+  keyFile?: string;
+  /** Ids of encryption keys that values need and that are not configured. */
+  missingKeys: string[];
+}
+
+type RestoreServices = Pick<Services, "config" | "database" | "log">;
+
+/**
+ * Opens a backup and checks all of it. Throws `BackupRefused` if it is not a complete backup, or is of a later version.
+ * The caller closes it.
+ */
+export async function openBackup(path: string, onProgress: OnProgress): Promise<BackupFile> {
+  const file = await BackupFile.open(path, onProgress);
+  const { migration, version } = file.header;
+  if (migrations.some(({ name }) => name === migration)) return file;
+  await file.close();
+  throw new BackupRefused(
+    `The backup is of a later version: Steward ${version}, migration ${migration}. Restore it with that version, or a later one.`,
+  );
+}
+
+/**
+ * Restores a backup into an empty database, entirely or not at all. Throws `BackupRefused` if the database is in use, or
+ * if the backup has encryption keys and others are configured.
+ */
+export async function restore(
+  services: RestoreServices,
+  file: BackupFile,
+  { revokeTokens }: RestoreOptions,
+  signal: AbortSignal,
+  progress: RestoreProgress,
+): Promise<RestoreSummary> {
+  const { header } = file;
+  await waitForDatabase(services);
+  const records = file.records(progress.restored);
+  const loaded = await inTransaction(services, signal, async (client, migrateTo) => {
+    await rejectUsed(client, header, services.database.orm);
+    const contents = await nextContents(records);
+    const saveKeys = await keysOf(services, await nextValue(records));
+    await migrateTo(header.migration);
+    const rows = await loadAll(client, contents, records, progress.indexed);
+    await migrateTo(latest);
+    if (revokeTokens) await client.query(revokeAll);
+    return { tables: contents.tables.length, rows, keyFile: await saveKeys?.() };
+  });
+  return { ...loaded, missingKeys: await missingKeys(services) };
+}
+
+const latest = migrations.at(-1)!.name;
+
+/**
+ * Runs `work` in a transaction in which migrations run, too, and in which no server starts. It has the connection of the
+ * migrations, since COPY needs one of its own.
+ */
+async function inTransaction<Result>(
+  { database: { orm, pool } }: RestoreServices,
+  signal: AbortSignal,
+  work: (client: PoolClient, migrateTo: (name: string) => Promise<unknown>) => Promise<Result>,
+): Promise<Result> {
+  // Creates the table of migrations, on another connection.
+  await orm.migrator.getExecuted();
+  const acquired = once(pool, "acquire") as Promise<[PoolClient]>;
+  return orm.em.fork().transactional(async (em) => {
+    const [client] = await acquired;
+    const transaction = em.getTransactionContext();
+    return interruptible(client, signal, async () => {
+      await client.query(waitIndefinitely.text);
+      await client.query(`select pg_advisory_xact_lock(${numberOf("boot")})`);
+      return work(client, (name) => orm.migrator.up({ to: name, transaction }));
+    });
+  });
+}
+
+/** Rejects a database that a server has used, and one whose tables are not those that the backup needs. */
+async function rejectUsed(client: PoolClient, { migration }: BackupHeader, orm: MikroORM): Promise<void> {
+  const names = tableNames(orm);
+  const { rows: existing } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) as wanted (name) where to_regclass(quote_ident(name)) is not null`,
+    [names],
+  );
+  if (existing.length === 0) return;
+  const { rows: executed } = await client.query<{ name: string }>(
+    "select name from migrations order by id desc limit 1",
+  );
+  const last = executed[0]?.name;
+  if (!last)
+    throw new BackupRefused(`The database has a table "${existing[0]!.name}" that is not of Steward. ${useNew}`);
+  const { rows: used } = await client.query("select from deployment");
+  if (used.length > 0) throw new BackupRefused(`The database is not empty: a server has used it. ${useNew}`);
+  if (last === migration) return;
+  throw new BackupRefused(`The database is empty, but its schema is not that of the backup (${migration}). ${useNew}`);
+}
+
+const useNew = "Restore the backup into a new database or data directory.";
+
+async function nextContents(records: Records): Promise<BackupContents> {
+  const { tables, sequences } = await nextValue(records);
+  if (!Array.isArray(tables) || !Array.isArray(sequences)) throw malformed();
+  return { tables, sequences };
+}
+
+/**
+ * Compares the keys in the backup, if any, with the configured ones. Returns what writes them to the key file if no keys
+ * are configured. Throws `BackupRefused` if other keys are.
+ */
+async function keysOf(
+  { config }: RestoreServices,
+  { keys: text }: Record<string, unknown>,
+): Promise<(() => Promise<string>) | undefined> {
+  if (typeof text !== "string") return undefined;
+  const keys = readKeys(text);
+  if (!keys) throw malformed();
+  const configured = await configuredKeys({ config });
+  if (!configured)
+    return async () => {
+      await makeKeyFile(config.encryptionKeysFile, text);
+      return config.encryptionKeysFile;
+    };
+  const others = keys.filter(({ id, key }) => !configured.some((own) => own.id === id && own.key.equals(key)));
+  if (others.length === 0) return undefined;
+  throw new BackupRefused(
+    `The backup contains encryption keys that differ from the configured ones: ${others.map(({ id }) => id).join(", ")}. ` +
+      `Remove STEWARD_ENCRYPTION_KEYS or the file ${config.encryptionKeysFile}, and restore again.`,
+  );
+}
+
+/** Loads all tables and sets the sequences. Returns the number of rows. */
+async function loadAll(
+  client: PoolClient,
+  { tables, sequences }: BackupContents,
+  records: Records,
+  onIndexed: OnProgress,
+): Promise<number> {
+  const names = tables.map(({ name }) => name);
+  // Migrations insert rows, which the backup has, too.
+  await client.query(`truncate ${quoted(names)}`);
+  const bindAgain = await unbind(client, names);
+  let rows = 0;
+  for (const table of tables) {
+    if ((await nextValue(records)).table !== table.name) throw malformed();
+    rows += await load(client, table, records);
+  }
+  if (!(await records.next()).done) throw malformed();
+  for (const { name, value } of sequences)
+    await client.query("select setval(quote_ident($1)::regclass, $2::bigint)", [name, value]);
+  await bindAgain(onIndexed);
+  return rows;
+}
+
+const revokeAll = `
+  delete from api_keys;
+  delete from one_time_passcodes;
+  update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = 'revoked'
+  where revoked_at is null and expires_at > now();`;
+
+async function missingKeys(services: RestoreServices): Promise<string[]> {
+  const configured = (await configuredKeys(services)) ?? [];
+  const registered = await readRegisteredKeys(services);
+  return registered.filter((key) => key.isUsed && !configured.some(({ id }) => id === key.id)).map(({ id }) => id);
+}
