@@ -405,6 +405,7 @@ describe("the GraphQL schema", () => {
       "NotificationSettings",
       "PrebuildsSettings",
       "ServerInfo",
+      "SignInProvider",
       // For those who may update the template.
       "InvalidatedPreset",
       "TemplateAcl",
