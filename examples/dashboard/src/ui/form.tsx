@@ -34,8 +34,9 @@ function faultsOf(error: unknown, names: readonly string[]): Faults {
     else others.push(`${field}: ${rule}`);
   }
   const wait = retryAfter && `Try again in ${retryAfter} ${retryAfter === 1 ? "second" : "seconds"}.`;
-  // "Validation failed." says no more than the fields themselves.
-  const isSaid = validations.length > 0 && others.length === 0 && !detail && message === "Validation failed.";
+  // The message may say no more than the fields themselves.
+  const said = ["Validation failed.", ...validations.map((each) => each.detail)];
+  const isSaid = validations.length > 0 && others.length === 0 && !detail && said.includes(message);
   const whole = isSaid ? undefined : [message, detail, ...others, wait].filter(Boolean).join(" ");
   return { fields, whole };
 }

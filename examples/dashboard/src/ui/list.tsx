@@ -53,7 +53,7 @@ export function List<Row extends { id: string }>(props: ListProps<Row>) {
               <tr key={row.id}>
                 {columns.map(({ title, show, isAction, isNumber }) => (
                   <td key={title} data-title={isAction ? undefined : title} className={cellClass(isAction, isNumber)}>
-                    {show(row)}
+                    {isAction ? show(row) : <div>{show(row)}</div>}
                   </td>
                 ))}
               </tr>
