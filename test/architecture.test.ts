@@ -406,6 +406,7 @@ describe("the GraphQL schema", () => {
       "NotificationSettings",
       "PrebuildsSettings",
       "ServerInfo",
+      "SignInProvider",
       // For those who may update the template.
       "InvalidatedPreset",
       "TemplateAcl",

@@ -255,6 +255,8 @@ describe("server info", () => {
     expect(serverInfo.version).to.match(/^\d+\.\d+\.\d+/);
     expect(serverInfo.accessUrl).to.equal(w.app.services.config.accessUrl);
     expect(serverInfo.deploymentId).to.match(/^[0-9a-f-]{36}$/);
+    const { serverInfo: ways } = await w.nobody.graphql("{ serverInfo { passwordAuth identityProviders { label } } }");
+    expect(ways).to.deep.equal({ passwordAuth: true, identityProviders: [] });
     expect((await w.as(w.owner).graphql("{ serverInfo { deploymentId } }")).serverInfo.deploymentId).to.equal(
       serverInfo.deploymentId,
     );

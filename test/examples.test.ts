@@ -1,10 +1,16 @@
 // The example programs, run as they are.
 import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
+import { buildSchema, parse, validate } from "graphql";
+import { Client as DemoClient, Failure } from "../examples/demo/client.js";
+import { emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
+import { fillServer } from "../examples/demo/fill.js";
 import { freePort } from "../src/embedded-postgres/folder.js";
 import { renderResources, valuesOf } from "../src/provisioner/render.js";
 import { type Program, spawnProgram } from "./support/process.js";
+import { startWorld } from "./support/world.js";
 import { standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
 
 interface Message {
@@ -115,5 +121,45 @@ describe("the example agentapi-echo", () => {
     const [{ agents }] = renderResources(assignment, values) as unknown as [{ agents: Array<{ command: string[] }> }];
     const words = ["--host", "127.0.0.1", "--port", "20001", "--model", "large"];
     expect(agents[0]!.command).to.deep.equal(["node", "/chat.mjs", ...words]);
+  });
+});
+
+describe("the example dashboard", () => {
+  it("has operations that are valid in the schema", () => {
+    const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
+    const sources = globSync("examples/dashboard/src/**/*.{ts,tsx}", { exclude: ["examples/dashboard/src/gql/**"] });
+    const documents = sources.flatMap((path) => {
+      const texts = [...readFileSync(path, "utf8").matchAll(/graphql\(`([^`]*)`\)/g)].map(([, text]) => text);
+      return texts.length > 0 ? [{ path, text: texts.join("\n") }] : [];
+    });
+    expect(documents).to.have.length.above(10);
+    for (const { path, text } of documents) expect(validate(schema, parse(text)), path).to.deep.equal([]);
+  });
+});
+
+describe("the demonstration", () => {
+  it("fills an empty server through the public API, and refuses one that is in use", async () => {
+    const w = await startWorld({ STEWARD_BUILTIN_DAEMON: "true" });
+    try {
+      const owner = new DemoClient(w.url, w.owner.token);
+      const steps = new Set<string>();
+      const { password } = await fillServer(owner, (what) => steps.add(what));
+      expect([...steps]).to.include.members(["People", "Groups", "Templates", "Workspaces", "Tasks", "Secrets"]);
+      const { users, all, done, inbox, logs } = await w.as(w.owner).graphql(`{
+        users { totalCount } all: workspaces { totalCount } logs: connectionLogs { totalCount }
+        done: tasks { nodes { name status currentState { state } } } inbox: inboxNotifications { totalCount } }`);
+      expect(users.totalCount).to.equal(1 + people.length);
+      expect(all.totalCount).to.equal(workspaces.length + tasks.length);
+      expect(
+        done.nodes.map(({ currentState }: { currentState?: { state: string } }) => currentState?.state),
+      ).to.include.members(["WORKING", "COMPLETE", "IDLE"]);
+      expect([inbox.totalCount, logs.totalCount].every((count) => count > 0)).to.equal(true);
+      await w.login(emailOf(people[0]!), password);
+
+      const refused = await fillServer(owner, () => {}).catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(Failure).with.property("code", "CONFLICT");
+    } finally {
+      await w.close();
+    }
   });
 });

@@ -52,8 +52,17 @@ describe("forms and cookies of pages", () => {
     const answer = await submit(right);
     expect(answer.status).to.equal(303);
     expect(answer.headers.getSetCookie().join()).to.match(
-      /^service_session_token=stw_se_[\w-]+; Path=\/; HttpOnly; SameSite=Lax$/,
+      /^service_session_token=stw_se_[\w-]+; Path=\/; HttpOnly; SameSite=Lax,service_csrf_token=[\w-]+; Path=\/; SameSite=Lax$/,
     );
+    // Scripts of the origin, such as a dashboard, read the CSRF token from its cookie.
+    const [, csrfToken = ""] = /service_csrf_token=([\w-]+)/.exec(answer.headers.getSetCookie().join())!;
+    const headers = { cookie: cookies(answer.headers), "Sec-Fetch-Site": "same-origin" };
+    const query = { query: "{ me { username } }" };
+    const [bare, marked] = [
+      await w.nobody.post("/graphql", query, headers),
+      await w.nobody.post("/graphql", query, { ...headers, "X-CSRF-Token": csrfToken }),
+    ];
+    expect([bare.status, marked.body.data?.me.username]).to.deep.equal([403, ada.username]);
   });
 
   it("redirect only to paths on this server", async () => {

@@ -1,6 +1,6 @@
 // Prepares a clone to run: installs the packages in package-lock.json and compiles the sources, unless both are up to
 // date. Runs before the npm scripts, on Node 20 and newer, without any package installed. `--bench` also installs the
-// packages of the benchmarks, and `--tools` the client tools that the tests run.
+// packages of the benchmarks, `--tools` the client tools that the tests run, and `--dashboard` the example dashboard.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ const project = fileURLToPath(new URL("..", import.meta.url));
 install(project, "dependencies");
 if (process.argv.includes("--bench")) install(join(project, "bench"), "the dependencies of the benchmarks");
 if (process.argv.includes("--tools")) install(join(project, "test/tools"), "the client tools for the tests");
+if (process.argv.includes("--dashboard")) install(join(project, "examples/dashboard"), "the example dashboard");
 if (!isBuilt()) await build();
 
 function install(folder, what) {

@@ -1,9 +1,21 @@
 import { Ctx, Field, FieldResolver, ObjectType, Query, Resolver } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { readServerInfo, type ServerInfo } from "../domain/deployment/deployment.js";
+import { readServerInfo, type ServerInfo, type SignInProvider } from "../domain/deployment/deployment.js";
+import { ProviderName } from "../domain/outside/identity-providers.js";
 import { sendsPasscodes } from "../domain/sign-in/passcodes.js";
 import { Open } from "./engine/access.js";
 import { Url, UUID } from "./engine/scalars.js";
+
+@ObjectType("SignInProvider", { simpleResolvers: true, description: "An identity provider at which users sign in." })
+class SignInProviderType implements SignInProvider {
+  @Field(() => ProviderName, { description: "The kind of the provider." }) type!: ProviderName;
+  @Field(() => String, { description: "The name that sign-in pages show." }) label!: string;
+  @Field(() => Url, {
+    description:
+      "Where a browser starts to sign in. It returns to the path in the query parameter `return_to`, with a session cookie.",
+  })
+  signInUrl!: string;
+}
 
 @ObjectType("ServerInfo", { simpleResolvers: true, description: "Public information about this server." })
 class ServerInfoType implements ServerInfo {
@@ -12,6 +24,9 @@ class ServerInfoType implements ServerInfo {
   accessUrl!: string;
   @Field(() => UUID, { description: "Unique ID of the deployment, shared by all of its replicas." })
   deploymentId!: string;
+  @Field(() => Boolean, { description: "Whether users can sign in with a password." }) passwordAuth!: boolean;
+  @Field(() => [SignInProviderType], { description: "The identity providers at which users can sign in." })
+  identityProviders!: SignInProvider[];
 }
 
 @Resolver(() => ServerInfoType)

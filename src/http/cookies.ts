@@ -15,16 +15,21 @@ export interface CookieOptions {
   maxAge?: number;
   /** Whether it travels over https alone. */
   secure: boolean;
+  /** Whether scripts of the server's pages can read it. */
+  readable?: true;
 }
 
-/** Sets a cookie that scripts cannot read (HttpOnly) and that forms of other sites cannot send (SameSite=Lax). */
+/**
+ * Sets a cookie that forms of other sites cannot send (SameSite=Lax) and that scripts cannot read (HttpOnly), unless it is
+ * `readable`.
+ */
 export function setCookie(
   http: Http,
   name: string,
   value: string,
-  { path = "/", maxAge, secure }: CookieOptions,
+  { path = "/", maxAge, secure, readable }: CookieOptions,
 ): void {
-  const parts = [`${name}=${value}`, `Path=${path}`, "HttpOnly", "SameSite=Lax"];
+  const parts = [`${name}=${value}`, `Path=${path}`, ...(readable ? [] : ["HttpOnly"]), "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);
   if (secure) parts.push("Secure");
   const { headers } = http.state;

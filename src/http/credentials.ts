@@ -8,6 +8,8 @@ import { cookieOf } from "./cookies.js";
 export const sessionHeader = "service-session-token";
 const proxyHeader = "service-proxy-token";
 export const sessionCookie = "service_session_token";
+/** Tells scripts of the origin the CSRF token of the session. */
+export const csrfCookie = "service_csrf_token";
 
 /** Where requests enter. Under `/scim`, cookies and session headers do not count. */
 export type Surface = "api" | "page" | "scim";

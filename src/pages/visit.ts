@@ -9,7 +9,7 @@ import { send, type Http } from "../http/exchange.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
 import { readForm } from "../http/form.js";
 import { statusOf } from "../http/statuses.js";
-import { actorOf, csrfTokenOf, sessionCookie } from "../http/credentials.js";
+import { actorOf, csrfCookie, csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
@@ -75,9 +75,15 @@ export class Visit {
     return { secure: this.services.config.accessUrl.startsWith("https:") };
   }
 
-  beginSession = (token: string): void => setCookie(this.http, sessionCookie, token, this.cookies);
+  beginSession(token: string): void {
+    setCookie(this.http, sessionCookie, token, this.cookies);
+    setCookie(this.http, csrfCookie, csrfTokenOf(token), { ...this.cookies, readable: true });
+  }
 
-  endSession = (): void => clearCookie(this.http, sessionCookie, this.cookies);
+  endSession(): void {
+    clearCookie(this.http, sessionCookie, this.cookies);
+    clearCookie(this.http, csrfCookie, { ...this.cookies, readable: true });
+  }
 }
 
 /** The sign-in page, which leads back to the request. */

@@ -1,4 +1,5 @@
 import { version } from "../../program-files.js";
+import type { ProviderName } from "../outside/identity-providers.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 
@@ -7,6 +8,15 @@ export interface ServerInfo {
   version: string;
   accessUrl: string;
   deploymentId: string;
+  passwordAuth: boolean;
+  identityProviders: SignInProvider[];
+}
+
+/** An identity provider, as sign-in pages show it. */
+export interface SignInProvider {
+  type: ProviderName;
+  label: string;
+  signInUrl: string;
 }
 
 const deployment = statement<{ id: string }>("select id from deployment");
@@ -14,5 +24,11 @@ const deployment = statement<{ id: string }>("select id from deployment");
 export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
   const row = await ctx.row(deployment);
   if (!row) throw new Error("The deployment has no id: the database was never initialized.");
-  return { version, accessUrl: ctx.config.accessUrl, deploymentId: row.id };
+  const { accessUrl, passwordAuth } = ctx.config;
+  const identityProviders = [...ctx.services.identityProviders.values()].map(({ name, label }) => ({
+    type: name,
+    label,
+    signInUrl: `${accessUrl}/login/${name}`,
+  }));
+  return { version, accessUrl, deploymentId: row.id, passwordAuth, identityProviders };
 }

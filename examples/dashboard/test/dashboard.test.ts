@@ -1,0 +1,327 @@
+// The dashboard, as built, in a real browser with a real server.
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { expect } from "chai";
+import type { Browser, BrowserContext, Page, Route } from "playwright-core";
+import { freePort } from "../../../src/embedded-postgres/folder.js";
+import { ownerPassword } from "../../../test/support/app.js";
+import { launchBrowser } from "../../../test/support/browser.js";
+import { GithubServer } from "../../../test/support/providers.js";
+import { type Person, startWorld, type World } from "../../../test/support/world.js";
+import { buildDashboard, serveDashboard } from "./served.js";
+
+const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+
+const echo = {
+  schema: "steward.template/1",
+  provisioner: "echo",
+  ai_task: { agent: "main", app: "chat" },
+  resources: [
+    {
+      name: "box",
+      agents: [
+        {
+          name: "main",
+          os: "linux",
+          arch: "amd64",
+          external: true,
+          apps: [{ slug: "chat", url: "http://127.0.0.1:9" }],
+        },
+      ],
+    },
+  ],
+};
+
+describe("the example dashboard", () => {
+  let w: World;
+  let github: GithubServer;
+  let browser: Browser;
+  let visit: BrowserContext;
+  let page: Page;
+  let served: ChildProcess;
+  let home: string;
+  const complaints: string[] = [];
+
+  before(async function () {
+    this.timeout(180_000);
+    buildDashboard();
+    github = await GithubServer.open();
+    const port = await freePort();
+    home = `http://localhost:${port}`;
+    w = await startWorld({
+      ...github.settings,
+      STEWARD_ACCESS_URL: home,
+      STEWARD_OIDC_EMAIL_DOMAINS: "new.example.com",
+      STEWARD_BUILTIN_DAEMON: "true",
+    });
+    [served, browser] = await Promise.all([serveDashboard(port, w.url), launchBrowser()]);
+  });
+  after(async () => {
+    await browser.close();
+    served.kill();
+    if (served.exitCode === null && served.signalCode === null) await once(served, "exit");
+    await w.close();
+    await github.close();
+  });
+  beforeEach(async () => {
+    visit = await browser.newContext();
+    page = await visit.newPage();
+    page.setDefaultTimeout(20_000);
+    complaints.length = 0;
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => {
+      // The browser itself reports responses that the dashboard handles.
+      const isOurs = !message.text().startsWith("Failed to load resource");
+      if (["error", "warning"].includes(message.type()) && isOurs) complaints.push(message.text());
+    });
+  });
+  afterEach(async () => {
+    await visit.close();
+    expect(complaints).to.deep.equal([]);
+  });
+
+  const heading = (name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
+  const field = (label: string) => page.getByRole("dialog").getByLabel(label);
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const alarm = () => page.getByRole("alert").filter({ hasText: /\S/ }).innerText();
+  const cells = (table: string) =>
+    page.getByRole("table", { name: table }).locator("tbody tr td:first-child").allInnerTexts();
+
+  async function signIn(email: string, password: string, path = "/workspaces") {
+    await page.goto(home + path);
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Password").fill(password);
+    await button("Sign in").click();
+  }
+  const asOwner = (path?: string) => signIn("owner@example.com", ownerPassword, path);
+  const asPerson = (person: Person, path?: string) => signIn(person.email, passwordOf(person), path);
+  const owner = () => w.as(w.owner);
+
+  it("signs in with the keyboard, says what is wrong, and returns to the page", async () => {
+    await page.goto(`${home}/users?status=ACTIVE`);
+    await page.getByLabel("Email").focus();
+    await page.keyboard.type("owner@example.com");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("wrong");
+    await page.keyboard.press("Enter");
+    expect(await alarm()).to.match(/password/i);
+    await page.getByLabel("Password").fill(ownerPassword);
+    await page.keyboard.press("Enter");
+    await heading("Users");
+    expect(new URL(page.url()).search).to.equal("?status=ACTIVE");
+  });
+
+  it("signs in at a provider, changes data with that session, and signs out", async () => {
+    github.user = { id: 7, login: "nova", name: "Nova" };
+    github.emails = [{ email: "nova@new.example.com", primary: true, verified: true }];
+    await page.goto(`${home}/secrets`);
+    await page.getByRole("link", { name: "Sign in with GitHub" }).click();
+    await heading("Secrets");
+    await page.getByText("Live", { exact: true }).waitFor();
+    await button("Add a secret").click();
+    await field("Name").fill("token");
+    await field("Value").fill("a value");
+    await button("Save").click();
+    await page.getByRole("cell", { name: "token", exact: true }).waitFor();
+    await button("Sign out").click();
+    await heading("Sign in");
+    expect(await visit.cookies()).to.deep.equal([]);
+  });
+
+  it("shows all faults of a form next to their fields, and conflicts", async () => {
+    await asOwner("/users");
+    await button("Create a user").click();
+    await button("Create").click();
+    await page.locator("[aria-invalid]").first().waitFor();
+    const faulty = await page
+      .locator("[aria-invalid]")
+      .evaluateAll((fields) =>
+        fields.map((field) => [
+          (field as HTMLInputElement).name,
+          document.getElementById(field.getAttribute("aria-describedby")!)!.textContent !== "",
+        ]),
+      );
+    expect(faulty).to.deep.equal([
+      ["email", true],
+      ["username", true],
+      ["password", true],
+    ]);
+    expect(await page.evaluate(() => (document.activeElement as HTMLInputElement).name)).to.equal("email");
+    await field("Email").fill("another@example.com");
+    await field("Username").fill("owner");
+    await field("Password").fill("quite-a-long-password-indeed");
+    await button("Create").click();
+    await page.getByRole("dialog").getByText("in use").waitFor();
+    expect(await field("Username").getAttribute("aria-invalid")).to.equal("true");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  it("sorts, searches, and pages users, with the place in the address", async () => {
+    await w.users(...Array.from({ length: 27 }, (_, at) => `paged-${10 + at}`));
+    await asOwner("/users?q=paged-");
+    await page.getByText("25 of 27").waitFor();
+    const first = await cells("Users");
+    await button("Next").click();
+    await page.getByText("2 of 27").waitFor();
+    const rest = await cells("Users");
+    expect(new Set([...first, ...rest]).size).to.equal(27);
+    await page.goBack();
+    await page.getByText("25 of 27").waitFor();
+    await button("Name").click();
+    await page.locator("[aria-sort=descending]").waitFor();
+    await page
+      .getByRole("cell", { name: /paged-36/ })
+      .first()
+      .waitFor();
+    await page.getByRole("searchbox").fill("paged-12");
+    await page.getByText("1 shown").waitFor();
+    expect(new URL(page.url()).searchParams.get("q")).to.equal("paged-12");
+  });
+
+  it("follows workspaces and tasks without a reload", async () => {
+    const input = { organization: "default", name: "live", document: echo };
+    const { createTemplate } = await owner().graphql(
+      "mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { template { id } templateVersion { id } } }",
+      { input },
+    );
+    const version = createTemplate.templateVersion.id as string;
+    const imported = async () =>
+      (await owner().graphql("query($id: UUID!) { templateVersion(id: $id) { isImported } }", { id: version }))
+        .templateVersion.isImported as boolean;
+    while (!(await imported())) await new Promise((done) => setTimeout(done, 50));
+
+    await asOwner("/workspaces");
+    await button("Create a workspace").click();
+    await field("Name").fill("followed");
+    await button("Create").click();
+    const row = page.getByRole("row", { name: /followed/ });
+    await row.getByText("Running").waitFor();
+    await row.getByRole("button", { name: "Stop followed" }).click();
+    await row.getByText("Stopped").waitFor();
+
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await button("Create a task").click();
+    await field("Prompt").fill("Count to three");
+    await button("Create").click();
+    await page.getByRole("region", { name: "Prompt" }).getByText("Count to three").waitFor();
+    const id = page.url().split("/").at(-1)!;
+    await page.getByText("Initializing").waitFor();
+    const { task } = await owner().graphql("query($id: String!) { task(task: $id) { workspaceId } }", { id });
+    const { externalAgentCredentials } = await owner().graphql(
+      `query($id: UUID!) { externalAgentCredentials(workspaceId: $id, agentName: "main") { agentToken } }`,
+      { id: task.workspaceId },
+    );
+    const agent = w.as({ token: externalAgentCredentials.agentToken });
+    for (const change of [
+      `reportAgentLifecycle(input: { state: STARTING })`,
+      `reportAgentLifecycle(input: { state: READY })`,
+      `reportAppStatus(input: { appSlug: "chat", state: WORKING, message: "One, two" })`,
+    ])
+      await agent.graphql(`mutation { ${change} { __typename } }`);
+    await page.getByText("One, two").waitFor();
+  });
+
+  it("announces notifications, and catches up after a disconnect", async () => {
+    const person = await w.user("reader");
+    const send = (title: string) =>
+      w
+        .as(person)
+        .graphql(
+          `mutation($content: CustomNotificationContentInput!) { sendCustomNotification(input: { content: $content }) { __typename } }`,
+          { content: { title, message: "**Bold** words" } },
+        );
+    await asPerson(person, "/inbox");
+    await page.getByText("Live", { exact: true }).waitFor();
+    await send("The first");
+    await page.getByRole("article", { name: "The first" }).waitFor();
+    await page.getByRole("link", { name: "Inbox 1 unread" }).waitFor();
+
+    // The proxy in between ends, and with it the socket. What arrives meanwhile is there afterwards.
+    served.kill();
+    await once(served, "exit");
+    await page.getByText("Not live").waitFor();
+    await send("While away");
+    served = await serveDashboard(Number(new URL(home).port), w.url);
+    await page.getByRole("article", { name: "While away" }).waitFor();
+    await button("Mark all as read").click();
+    await page.getByText("Everything is read").waitFor();
+  });
+
+  it("returns to the sign-in page when the session ends, and then to the same place", async () => {
+    const person = await w.user("leaver");
+    await asPerson(person, "/secrets?x=1");
+    await heading("Secrets");
+    await w.as(person).graphql("mutation { revokeSessions { __typename } }");
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await heading("Sign in");
+    await page.getByLabel("Email").fill(person.email);
+    await page.getByLabel("Password").fill(passwordOf(person));
+    await button("Sign in").click();
+    await heading("Tasks");
+  });
+
+  it("offers members no pages of administrators, and explains why one does not open", async () => {
+    const person = await w.user("member");
+    await asPerson(person, "/audit");
+    await page.getByRole("heading", { name: "You may not do this" }).waitFor();
+    expect(await page.getByRole("link", { name: "Audit log" }).count()).to.equal(0);
+    await page.goto(`${home}/users/${w.owner.id}`);
+    await page.getByRole("heading", { name: "Not found" }).waitFor();
+  });
+
+  it("waits as long as a rate limit says, and tries again by itself", async () => {
+    await asOwner("/secrets");
+    await heading("Secrets");
+    let rejected = 0;
+    const reject = async (route: Route) => {
+      if (rejected > 0 || !route.request().postData()?.includes("query Groups")) return route.fallback();
+      rejected++;
+      const extensions = { code: "RATE_LIMITED", retryAfter: 1, requestId: "r" };
+      await route.fulfill({
+        status: 429,
+        headers: { "Content-Type": "application/json", "Retry-After": "1" },
+        body: JSON.stringify({ errors: [{ message: "Too many requests.", extensions }] }),
+      });
+    };
+    await page.route("**/graphql", reject);
+    await page.getByRole("link", { name: "Groups" }).click();
+    await page.getByRole("heading", { name: "Too many requests" }).waitFor();
+    await page.getByRole("cell", { name: "Everyone" }).first().waitFor();
+    expect(rejected).to.equal(1);
+  });
+
+  it("keeps the page while the server is away, and loads it again afterwards", async () => {
+    await asOwner("/groups");
+    await page.getByRole("cell", { name: "Everyone" }).first().waitFor();
+    const away = (route: Route) => route.abort("connectionrefused");
+    await page.route(/\/(graphql|healthz)$/, away);
+    await page.getByRole("searchbox").fill("E");
+    await page.getByText("Steward cannot be reached").waitFor();
+    await page.unroute(/\/(graphql|healthz)$/, away);
+    await page.getByText("Steward cannot be reached").waitFor({ state: "detached" });
+    await page.getByRole("cell", { name: "Everyone" }).first().waitFor();
+  });
+
+  it("names every control, and fits on a phone", async () => {
+    await asOwner("/workspaces");
+    await heading("Workspaces");
+    await page.setViewportSize({ width: 360, height: 740 });
+    const paths = ["workspaces", "tasks", "inbox", "secrets", "access", "users", "groups", "applications"];
+    for (const path of [...paths, "provisioners", "audit", "connections", `users/${w.owner.id}`]) {
+      await page.goto(`${home}/${path}`);
+      await page.locator("h1").waitFor();
+      await page.locator(".loading").first().waitFor({ state: "detached" });
+      for (const role of ["button", "link", "textbox", "searchbox", "combobox"] as const) {
+        const [all, named] = [page.getByRole(role), page.getByRole(role, { name: /\S/ })];
+        expect(await named.count(), `${role} of ${path}`).to.equal(await all.count());
+      }
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(width, path).to.be.at.most(360);
+    }
+    await button("Menu").click();
+    await page.getByRole("link", { name: "Groups" }).click();
+    await heading("Groups");
+    expect(await page.getByRole("navigation", { name: "Pages", exact: true }).isVisible()).to.equal(false);
+  });
+});

@@ -1,0 +1,204 @@
+// The company of the demonstration: the people of Larkspur Robotics, their groups, and what they work with.
+
+/** Millionths of the currency. */
+const currency = 1_000_000;
+
+export interface DemoPerson {
+  username: string;
+  name: string;
+  /** Site roles. */
+  roles?: string[];
+  /** Whether the person is a member of the second organization as well. */
+  isInLab?: boolean;
+}
+
+export const people: DemoPerson[] = [
+  { username: "amara", name: "Amara Osei", roles: ["USER_ADMIN"] },
+  { username: "bruno", name: "Bruno Keller", roles: ["TEMPLATE_ADMIN"] },
+  { username: "chiara", name: "Chiara Lombardi", isInLab: true },
+  { username: "dmitri", name: "Dmitri Antonov" },
+  { username: "esther", name: "Esther Nakamura", isInLab: true },
+  { username: "farid", name: "Farid Haddad" },
+  { username: "greta", name: "Greta Lindqvist", roles: ["AUDITOR"] },
+  { username: "hugo", name: "Hugo Moreau", isInLab: true },
+  { username: "ines", name: "Inês Carvalho" },
+  { username: "jonas", name: "Jonas Weber" },
+  { username: "keiko", name: "Keiko Tanabe" },
+  { username: "liam", name: "Liam Byrne" },
+];
+
+export const emailOf = ({ username }: Pick<DemoPerson, "username">): string => `${username}@larkspur.example`;
+
+export const lab = {
+  name: "lab",
+  displayName: "Larkspur Lab",
+  description: "Robots that do not exist yet.",
+};
+
+export const groups = [
+  {
+    group: { organization: "default", name: "firmware", displayName: "Firmware", quotaAllowance: 40 },
+    members: ["dmitri", "farid", "jonas", "keiko"],
+    budget: 250 * currency,
+  },
+  {
+    group: { organization: "default", name: "platform", displayName: "Platform", quotaAllowance: 60 },
+    members: ["amara", "bruno", "ines", "liam"],
+    budget: 400 * currency,
+  },
+  {
+    group: { organization: "default", name: "design", displayName: "Industrial design", quotaAllowance: 20 },
+    members: ["chiara", "greta"],
+  },
+  {
+    group: { organization: lab.name, name: "perception", displayName: "Perception", quotaAllowance: 120 },
+    members: ["chiara", "esther", "hugo"],
+    budget: 900 * currency,
+  },
+];
+
+const agent = (apps: object[]) => ({
+  name: "main",
+  os: "linux",
+  arch: "amd64",
+  external: true,
+  apps,
+});
+
+const document = (resource: string, dailyCost: number, apps: object[], more: object = {}) => ({
+  schema: "steward.template/1",
+  provisioner: "echo",
+  ...more,
+  resources: [
+    { name: resource, type: "container", daily_cost: dailyCost, agents: [agent(apps)] },
+    { name: "home", type: "volume", daily_cost: 1, transitions: ["start", "stop"] },
+  ],
+});
+
+const size = {
+  name: "size",
+  display_name: "Size",
+  default: "small",
+  options: [
+    { name: "Small: 2 cores, 4 GB", value: "small" },
+    { name: "Large: 8 cores, 32 GB", value: "large" },
+  ],
+};
+
+/** The built-in daemon of the type `echo` builds their workspaces; the demonstration speaks for the agents. */
+export const templates = {
+  service: {
+    organization: "default",
+    name: "node-service",
+    displayName: "Node service",
+    description: "A container with Node, Postgres, and an editor in the browser.",
+    document: document("container", 4, [{ slug: "editor", display_name: "Editor" }], { parameters: [size] }),
+  },
+  firmware: {
+    organization: "default",
+    name: "firmware",
+    displayName: "Firmware toolchain",
+    description: "Cross compilers, a board emulator, and the signing tools.",
+    document: document("container", 6, [{ slug: "emulator", display_name: "Board emulator" }]),
+  },
+  assistant: {
+    organization: "default",
+    name: "assistant",
+    displayName: "Coding assistant",
+    description: "Gives an AI agent a task in a repository.",
+    document: document("container", 5, [{ slug: "chat", display_name: "Chat", url: "http://127.0.0.1:9" }], {
+      ai_task: { agent: "main", app: "chat" },
+    }),
+  },
+};
+
+export type TemplateKey = keyof typeof templates;
+
+export interface DemoWorkspace {
+  owner: string;
+  name: string;
+  template: TemplateKey;
+  /** Whether it is stopped again. */
+  isStopped?: true;
+}
+
+export const workspaces: DemoWorkspace[] = [
+  { owner: "dmitri", name: "motor-control", template: "firmware" },
+  { owner: "keiko", name: "battery-gauge", template: "firmware" },
+  { owner: "farid", name: "bootloader", template: "firmware", isStopped: true },
+  { owner: "ines", name: "fleet-api", template: "service" },
+  { owner: "liam", name: "telemetry", template: "service" },
+  { owner: "ines", name: "old-website", template: "service", isStopped: true },
+];
+
+export interface DemoTask {
+  owner: string;
+  name: string;
+  displayName: string;
+  input: string;
+  /** What its program reports at last. */
+  report?: { state: "WORKING" | "IDLE" | "COMPLETE" | "FAILURE"; message: string; uri?: string };
+  isPaused?: true;
+}
+
+export const tasks: DemoTask[] = [
+  {
+    owner: "liam",
+    name: "flaky-upload",
+    displayName: "Fix the flaky upload test",
+    input: "The test 'uploads resume after a restart' fails once in fifty runs. Find out why, and fix it.",
+    report: { state: "WORKING", message: "Reproduced: the retry timer is not cleared" },
+  },
+  {
+    owner: "ines",
+    name: "pagination",
+    displayName: "Page the list of robots",
+    input: "GET /robots returns all robots. Page it like the other lists, and update the client.",
+    report: {
+      state: "COMPLETE",
+      message: "Opened a pull request with 3 commits",
+      uri: "https://git.larkspur.example/fleet/pulls/212",
+    },
+  },
+  {
+    owner: "dmitri",
+    name: "crc-table",
+    displayName: "Generate the CRC table",
+    input: "Generate the CRC table at build time instead of keeping it in the repository.",
+    report: { state: "IDLE", message: "Which polynomial does the old bootloader use?" },
+  },
+  {
+    owner: "keiko",
+    name: "translate-manual",
+    displayName: "Translate the manual",
+    input: "Translate docs/manual.md into Japanese. Keep the part numbers.",
+    isPaused: true,
+  },
+];
+
+export const secrets = [
+  { user: "me", name: "npm-token", description: "Private packages", envName: "NPM_TOKEN" },
+  { user: "me", name: "ssh-key", description: "Access to git.larkspur.example", filePath: "~/.ssh/id_ed25519" },
+  { user: "me", name: "test-database", description: "Nightly copy, read only", envName: "TEST_DATABASE_URL" },
+];
+
+export const apps = [
+  {
+    name: "Ship's log",
+    redirectUris: ["https://log.larkspur.example/signed-in"],
+    grantTypes: ["AUTHORIZATION_CODE", "REFRESH_TOKEN"],
+    scopeCeiling: ["user:read", "workspace:read", "task:*"],
+  },
+  {
+    name: "Desk display",
+    redirectUris: ["http://127.0.0.1:8910/callback"],
+    grantTypes: ["AUTHORIZATION_CODE", "REFRESH_TOKEN", "DEVICE_CODE"],
+    scopeCeiling: ["user:read", "task:read"],
+  },
+];
+
+export const messages = [
+  { title: "Welcome to Larkspur Robotics", message: "Your dashboard shows what the company works on." },
+  { title: "Maintenance on Sunday", message: "Workspaces stop at **06:00 UTC** and can be started again at 06:30." },
+  { title: "Firmware 4.2 is out", message: "The signed image is in the release folder." },
+];
