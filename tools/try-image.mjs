@@ -50,7 +50,7 @@ const actions = {
       .replaceAll(/ \/(?=\w)/g, ` ${image.root}/`)
       .replaceAll("node:node", `${user.uid}:${user.gid}`);
     // The settings of npm here, such as its registry and cache, apply.
-    const env = { ...process.env, ...image.env, PATH: path };
+    const env = { ...process.env, ...image.env, PATH: searchPath };
     execFileSync("/bin/sh", ["-ec", mapped], { cwd: inImage(image.directory), env, stdio: "inherit" });
   },
   HEALTHCHECK(words) {
@@ -68,7 +68,7 @@ const actions = {
 const inImage = (path) => join(image.root, path);
 
 /** The image's Node.js is the one that npm has installed here. */
-const path = `${join(project, "node_modules/.bin")}:${process.env.PATH}`;
+const searchPath = `${join(project, "node_modules/.bin")}:${process.env.PATH}`;
 
 const size = (path) => execFileSync("du", ["-sh", path], { encoding: "utf8" }).split("\t")[0];
 
@@ -82,7 +82,7 @@ async function freePort() {
 
 async function start() {
   const settings = { STEWARD_PORT: String(await freePort()), STEWARD_DATA_DIR: inImage(image.env.STEWARD_DATA_DIR) };
-  const options = { cwd: inImage(image.directory), env: { ...image.env, ...settings, PATH: path }, ...user };
+  const options = { cwd: inImage(image.directory), env: { ...image.env, ...settings, PATH: searchPath }, ...user };
   const [program, ...words] = image.command;
   const server = spawn(program, words, { ...options, stdio: "inherit" });
   const ended = once(server, "exit");
