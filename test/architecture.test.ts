@@ -547,7 +547,7 @@ describe("the wording", () => {
   );
 
   it("uses the words of the field", () => {
-    const checked = ["README.md", ...documents]
+    const checked = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ...documents]
       .filter((path) => !path.includes("node_modules/"))
       .filter((path) => !Object.keys(exempt).some((place) => isIn(path, place)));
     expect(checked).to.include.members(["README.md", "docs/clients.md", "src/rest/groups.graphql", "tools/build.mjs"]);

@@ -9,8 +9,10 @@ import { Pool } from "pg";
 import type { App } from "../src/app.js";
 import { readConfig } from "../src/config/config.js";
 import { backUp } from "../src/domain/backup/backup.js";
+import { readContents, tableNames } from "../src/domain/backup/contents.js";
 import { openBackup, restore } from "../src/domain/backup/restore.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
+import { type BackupRecord, writeBackup } from "../src/domain/outside/backup-file.js";
 import { Database } from "../src/domain/kernel/database.js";
 import { createOrm } from "../src/entities/orm.js";
 import { encryptionKeys, startServer } from "./support/app.js";
@@ -299,6 +301,35 @@ describe("a backup", function () {
       expect((await stat(keyFile!)).mode & 0o777).to.equal(0o600);
       expect(rows).to.be.above(100);
     });
+  });
+
+  it("of an earlier migration is restored in its schema and migrated", async () => {
+    const [source, target] = [await empty(), await empty()];
+    const migration = "0022-locked-state";
+    await onDatabase(source, async ({ database: { orm, pool } }) => {
+      await orm.migrator.up({ to: migration });
+      const client = await pool.connect();
+      const contents = await readContents(client, tableNames(orm));
+      client.release();
+      async function* records(): AsyncIterable<BackupRecord> {
+        yield contents;
+        yield {};
+        for (const { name } of contents.tables) {
+          yield { table: name };
+          const isUsed = name === "encryption_keys";
+          if (isUsed) yield Buffer.from("early\t\\\\x00\t2026-01-01 00:00:00Z\n");
+          yield { rows: isUsed ? 1 : 0 };
+        }
+      }
+      const header = { version: "0.0.9", migration, createdAt: new Date().toISOString(), hasKeys: false };
+      await writeBackup(at("earlier"), { header, records: records() }, never);
+    });
+    await restoreFrom(at("earlier"), target);
+    expect(await sql(target, "select name from migrations order by id desc limit 1")).to.not.deep.equal([
+      { name: migration },
+    ]);
+    expect(await sql(target, "select id from encryption_keys")).to.deep.equal([{ id: "early" }]);
+    expect(await sql(target, "select count(*)::int as n from notification_transports")).to.deep.equal([{ n: 2 }]);
   });
 
   describe("is rejected", () => {

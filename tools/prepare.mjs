@@ -1,31 +1,27 @@
 // Prepares a clone to run: installs the packages in package-lock.json and compiles the sources, unless both are up to
 // date. Runs before the npm scripts, on Node 20 and newer, without any package installed. `--bench` also installs the
 // packages of the benchmarks, `--tools` the client tools that the tests run, and `--dashboard` the example dashboard.
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, isBuilt } from "./build.mjs";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 
-install(project, "dependencies");
-if (process.argv.includes("--bench")) install(join(project, "bench"), "the dependencies of the benchmarks");
-if (process.argv.includes("--tools")) install(join(project, "test/tools"), "the client tools for the tests");
-if (process.argv.includes("--dashboard")) install(join(project, "examples/dashboard"), "the example dashboard");
+await install(project, "dependencies");
+if (process.argv.includes("--bench")) await install(join(project, "bench"), "the dependencies of the benchmarks");
+if (process.argv.includes("--tools")) await install(join(project, "test/tools"), "the client tools for the tests");
+if (process.argv.includes("--dashboard")) await install(join(project, "examples/dashboard"), "the example dashboard");
 if (!isBuilt()) await build();
 
-function install(folder, what) {
+async function install(folder, what) {
   if (isInstalled(folder)) return;
   console.error(`Installing ${what}…`);
-  const { error, status } = npm(
-    folder,
-    "ci",
-    "--ignore-scripts",
-    "--include=dev",
-    "--include=optional",
-    "--loglevel=error",
-  );
+  const progress = showProgress(folder);
+  const options = ["--ignore-scripts", "--include=dev", "--include=optional", "--loglevel=error"];
+  const { error, status } = await npm(folder, "ci", ...options).finally(() => clearInterval(progress));
   if (error) fail(`npm could not be started (${error.message}). It is part of Node.js: https://nodejs.org`);
   if (status !== 0)
     fail(`Installing ${what} failed; see the npm output above. Check the network connection and try again.`);
@@ -48,10 +44,46 @@ function packagesOf(lockFile) {
 }
 
 /** Runs the npm that started this script, otherwise the one on the PATH. */
-function npm(folder, ...args) {
+async function npm(folder, ...args) {
   const cli = process.env.npm_execpath;
   const [program, first] = cli?.endsWith(".js") ? [process.execPath, [cli]] : ["npm", []];
-  return spawnSync(program, [...first, ...args], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(program, [...first, ...args], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  try {
+    const [status] = await once(child, "exit");
+    return { status };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Reports every two seconds how many packages npm has unpacked, and their size. Returns the timer. */
+function showProgress(folder) {
+  const locked = Object.entries(packagesOf(join(folder, "package-lock.json")) ?? {});
+  const packages = locked.filter(([path, { os, cpu }]) => path !== "" && isForHere({ os, cpu })).map(([path]) => path);
+  const sizes = new Map();
+  return setInterval(() => {
+    for (const path of packages) {
+      // A package may still be incomplete when it is first seen.
+      if (sizes.get(path) === 0) sizes.set(path, sizeOf(join(folder, path)));
+      else if (!sizes.has(path) && existsSync(join(folder, path, "package.json"))) sizes.set(path, 0);
+    }
+    const megabytes = Math.round([...sizes.values()].reduce((sum, size) => sum + size, 0) / 1e6);
+    console.error(`  ${sizes.size} of ${packages.length} packages, ${megabytes} MB`);
+  }, 2_000);
+}
+
+/** Whether npm installs a package on this platform. */
+const isForHere = ({ os, cpu }) => (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true);
+
+/** The size of a package in bytes, without the packages in it. */
+function sizeOf(folder) {
+  let size = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && entry.name !== "node_modules") size += sizeOf(path);
+    else if (entry.isFile()) size += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return size;
 }
 
 function fail(message) {

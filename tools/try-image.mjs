@@ -49,7 +49,9 @@ const actions = {
     const mapped = command
       .replaceAll(/ \/(?=\w)/g, ` ${image.root}/`)
       .replaceAll("node:node", `${user.uid}:${user.gid}`);
-    execFileSync("/bin/sh", ["-ec", mapped], { cwd: inImage(image.directory), env: environment(), stdio: "inherit" });
+    // The settings of npm here, such as its registry and cache, apply.
+    const env = { ...process.env, ...image.env, PATH: searchPath };
+    execFileSync("/bin/sh", ["-ec", mapped], { cwd: inImage(image.directory), env, stdio: "inherit" });
   },
   HEALTHCHECK(words) {
     image.healthcheck = words.slice(words.indexOf("CMD ") + 4);
@@ -66,9 +68,7 @@ const actions = {
 const inImage = (path) => join(image.root, path);
 
 /** The image's Node.js is the one that npm has installed here. */
-function environment(more = {}) {
-  return { ...image.env, HOME: temporary, PATH: `${join(project, "node_modules/.bin")}:${process.env.PATH}`, ...more };
-}
+const searchPath = `${join(project, "node_modules/.bin")}:${process.env.PATH}`;
 
 const size = (path) => execFileSync("du", ["-sh", path], { encoding: "utf8" }).split("\t")[0];
 
@@ -81,8 +81,8 @@ async function freePort() {
 }
 
 async function start() {
-  const settings = environment({ STEWARD_PORT: String(await freePort()), STEWARD_DATA_DIR: inImage("/data") });
-  const options = { cwd: inImage(image.directory), env: settings, ...user };
+  const settings = { STEWARD_PORT: String(await freePort()), STEWARD_DATA_DIR: inImage(image.env.STEWARD_DATA_DIR) };
+  const options = { cwd: inImage(image.directory), env: { ...image.env, ...settings, PATH: searchPath }, ...user };
   const [program, ...words] = image.command;
   const server = spawn(program, words, { ...options, stdio: "inherit" });
   const ended = once(server, "exit");

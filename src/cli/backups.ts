@@ -23,7 +23,7 @@ const backupCommand: Command = {
       untilInterrupted((signal) => backUp(services, { path, withKeys }, signal, megabytes("of tables backed up"))),
     );
     return [
-      `Backed up ${tables} tables with ${rows} rows to ${path} (${inMegabytes(size)} MB).`,
+      `Backed up ${tables} tables with ${rows} rows to ${path} (${sizeText(size)}).`,
       withKeys
         ? "The file contains the encryption keys: anyone who can read it can decrypt all secrets."
         : "The file does not contain the encryption keys. Back them up separately.",
@@ -74,7 +74,7 @@ function describe(
   ].join("\n");
 }
 
-const inMegabytes = (bytes: number) => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
+const sizeText = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${Math.round(bytes / 1e6)} MB`);
 
 /** Shows progress in bytes. */
 function megabytes(unit: string): (done: number, total: number) => void {
