@@ -13,7 +13,7 @@ import {
   unknownSettings,
 } from "./config/config.js";
 import { createServerLog } from "./log.js";
-import { startTracing } from "./tracing/settings.js";
+import { startTracing } from "./tracing/start.js";
 
 handleOptions(process.argv.slice(2));
 const config = settings(process.env);

@@ -17,12 +17,3 @@ export function exporterOf(env: Environment, log: Pick<Logger, "warn">): Exporte
   log.warn(detail, "This exporter of traces is not supported: no traces are exported.");
   return undefined;
 }
-
-/** Starts to export traces if the environment asks for it; else loads nothing. Returns a function that ends it. */
-export async function startTracing(env: Environment, log: Logger): Promise<() => Promise<void>> {
-  const exporter = exporterOf(env, log);
-  if (!exporter) return async () => {};
-  const { Tracing } = await import("./tracing.js");
-  const tracing = await Tracing.start(exporter, log);
-  return () => tracing.stop();
-}
