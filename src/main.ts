@@ -13,6 +13,7 @@ import {
   unknownSettings,
 } from "./config/config.js";
 import { createServerLog } from "./log.js";
+import { startTracing } from "./tracing/start.js";
 
 handleOptions(process.argv.slice(2));
 const config = settings(process.env);
@@ -29,6 +30,7 @@ process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
 
 // Imported dynamically, so that invalid settings are reported without loading the server.
 const { explainsItself, startApp } = await import("./app.js");
+const stopTracing = await startTracing(process.env, log);
 const stopping = new AbortController();
 const starting = startApp(config, log, stopping.signal);
 stopOnSignals(starting);
@@ -84,6 +86,7 @@ function stopOnSignals(started: Promise<App>): void {
     setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();
     const app = await started.catch(giveUp);
     await app.close();
+    await stopTracing();
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, (name) => void stop(name));

@@ -58,6 +58,7 @@ describe("the layers", () => {
     "embedded-postgres": ["embedded-postgres"],
     // Clients of the public interface only.
     provisioner: ["provisioner", "node-version", "manual"],
+    tracing: ["tracing", "domain", "http", "config", "program-files"],
     log: ["config", "domain"],
     "compile-cache": ["program-files"],
     manual: [],
@@ -294,7 +295,7 @@ describe("the GraphQL schema", () => {
       const kind = caller === "user" ? "session" : (caller as Credential["kind"]);
       const credential = { ...userActor().credential, kind };
       const actor = isMachine(caller) ? ({ kind: caller } as Actor) : userActor({ credential });
-      const context = { actor, transactional: () => Promise.resolve(result) } as unknown as Context;
+      const context = { actor, request: {}, transactional: () => Promise.resolve(result) } as unknown as Context;
       expect(await prepare(schema, alone(roots[1]!, field)).admit(context).run({}), field.name).to.equal(result);
     }
   });

@@ -123,6 +123,20 @@ describe("embedded Postgres", () => {
     expect(isAlive(last)).to.equal(false);
   });
 
+  it("stops while it restarts a Postgres that was killed, without waiting for the restart", async () => {
+    const restarting = Promise.withResolvers<void>();
+    const cluster = await start({ error: () => restarting.resolve() });
+    const pid = (await postmaster(directory))!;
+    process.kill(pid, "SIGKILL");
+    await restarting.promise;
+    await cluster.stop();
+    await until(async () => {
+      const left = await postmaster(directory);
+      return left === undefined || !isAlive(left);
+    });
+    expect(await readdir(directory)).not.to.include(`server-${process.pid}.lock`);
+  });
+
   it("leaves Postgres alone while out of file descriptors to check it, and restarts it afterwards", async () => {
     const { owner, url, tell } = await startOwner({ descriptors: 128 });
     await query(url, "create table kept as select 42 as number");
@@ -214,7 +228,7 @@ describe("embedded Postgres", () => {
     }
   });
 
-  async function start(log: { warn?: () => void } = {}): Promise<Cluster> {
+  async function start(log: { warn?: () => void; error?: () => void } = {}): Promise<Cluster> {
     const cluster = await startCluster({ directory, fsync: false, log: { ...quiet, ...log } });
     clusters.push(cluster);
     return cluster;

@@ -17,6 +17,17 @@ describe("a stopping server", () => {
     await drained;
   });
 
+  it("does not wait for requests that begin while it stops, however many there are", async () => {
+    const lifetimes = new Lifetimes();
+    const [early, late] = [new PassThrough(), new PassThrough()];
+    lifetimes.begin(early);
+    const drained = lifetimes.drain(60_000);
+    lifetimes.begin(late);
+    early.destroy();
+    await drained;
+    expect(late.destroyed).to.equal(true);
+  });
+
   it("destroys sockets whose peers ignore the close frame, long before the grace period ends", async () => {
     const lifetimes = new Lifetimes();
     const socket = new PassThrough();

@@ -16,6 +16,7 @@ import { planningBench } from "./planning.js";
 import { provisionerJobsBench } from "./provisioner-jobs.js";
 import { readGroupBench } from "./read-group.js";
 import { readGroupWithMembersBench } from "./read-group-with-members.js";
+import { requestLogBench } from "./request-log.js";
 import { scimBench } from "./scim.js";
 import { statementsBench } from "./statements.js";
 import { updateGroupBench } from "./update-group.js";
@@ -25,6 +26,7 @@ import { watcherMemoryBench } from "./watcher-memory.js";
 export const benches: Bench[] = [
   readGroupBench,
   readGroupWithMembersBench,
+  requestLogBench,
   listsBench,
   customNotificationBench,
   updateGroupBench,
