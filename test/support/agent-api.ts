@@ -19,6 +19,7 @@ export class AgentProgram {
   /** Takes over a request if it returns true. */
   handlers: Record<string, Handler> = {};
   readonly #streams = new Set<ServerResponse>();
+  #isKilled = false;
 
   private constructor(private readonly server: Server) {}
 
@@ -64,12 +65,27 @@ export class AgentProgram {
     for (const stream of this.#streams) stream.end();
   }
 
+  /** Breaks all connections, and every further one until `revive`. */
+  kill(): void {
+    this.#isKilled = true;
+    this.server.closeAllConnections();
+  }
+
+  /** Starts again, with an empty conversation. */
+  revive(): void {
+    this.#isKilled = false;
+    this.messages.length = 0;
+    this.status = "stable";
+    this.handlers = {};
+  }
+
   async close(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#isKilled) return void request.socket.destroy();
     const name = `${request.method} ${request.url}`;
     this.requests.push(name);
     const chunks: Buffer[] = [];

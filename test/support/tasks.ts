@@ -86,13 +86,7 @@ export class TaskStage {
     return token;
   }
 
-  /** Throws unless every task has the status that follows from its build, agent and app. */
-  async check(): Promise<void> {
-    const wrong = `select t.id, t.status as stored, ${taskStatus} as derived from ${taskTables}
-      where t.deleted_at is null and t.status <> ${taskStatus}`;
-    const { rows } = await this.world.app.services.database.pool.query(wrong);
-    if (rows.length > 0) throw new Error(`Tasks have a wrong status: ${JSON.stringify(rows)}`);
-  }
+  check = (): Promise<void> => checkStatuses(this.world);
 
   agent = (token: string): Client => new Client(this.world.url, token);
 
@@ -146,6 +140,14 @@ export class TaskStage {
   close(): void {
     this.daemon.close();
   }
+}
+
+/** Throws unless every task has the status that follows from its build, agent and app. */
+export async function checkStatuses({ app }: World): Promise<void> {
+  const { rows } = await app.services.database.pool.query(`
+    select t.id, t.status as stored, ${taskStatus} as derived from ${taskTables}
+    where t.deleted_at is null and t.status <> ${taskStatus}`);
+  if (rows.length > 0) throw new Error(`Tasks have a wrong status: ${JSON.stringify(rows)}`);
 }
 
 /** The status of a workspace, and what its agent and app report, of copies of tasks. */
