@@ -138,7 +138,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect((await scim.find("/Users", `userName eq "${user.userName}"`)).body).to.include({ totalResults: 1 });
   });
 
-  it("gives each of ten users with the same local part who are created at once a username of its own", async () => {
+  it("gives each of ten users with the same local part who are created concurrently a username of its own", async () => {
     const made = await Promise.all(
       Array.from({ length: 10 }, (_, n) => scim.post("/Users", newScimUser({ userName: `same.part@${n}.example` }))),
     );
