@@ -138,6 +138,18 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect((await scim.find("/Users", `userName eq "${user.userName}"`)).body).to.include({ totalResults: 1 });
   });
 
+  it("gives each of ten users with the same local part who are created concurrently a username of its own", async () => {
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => scim.post("/Users", newScimUser({ userName: `same.part@${n}.example` }))),
+    );
+    expect(made.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(201));
+    const { rows } = await w().app.services.database.pool.query<{ username: string }>(
+      "select username from users where username ~ '^same-part'",
+    );
+    const expected = ["same-part", ...Array.from({ length: 9 }, (_, n) => `same-part-${n + 2}`)];
+    expect(rows.map(({ username }) => username)).to.have.members(expected);
+  });
+
   it("ends sessions and tokens of a suspended user, on every replica", async () => {
     const ada = await w().user("ada");
     const other = await startServer(w().database.url);
@@ -613,10 +625,19 @@ describe("SCIM in the dialect of RFC 7644", () => {
       ["Gone", "Gone, too"].map(async (displayName) => (await scim.post("/Groups", { displayName })).body.id as string),
     );
     await count("delete group", () => scim.delete(`/Groups/${groups.pop()}`));
-    // One more: names are chosen under the lock of the organization or the group.
+    // Names are chosen under the lock of the organization or the group.
     await count("create group", () => scim.post("/Groups", { displayName: `Counted ${++round}` }));
     await count("rename group", () =>
       scim.change(`/Groups/${group.id}`, { op: "replace", path: "displayName", value: `Counted ${++round}` }),
+    );
+    await count("replace group", () =>
+      scim.put(`/Groups/${group.id}`, { displayName: "Counted", members: round++ % 2 ? [] : [{ value: id }] }),
+    );
+    await count("create group with a member", () =>
+      scim.post("/Groups", { displayName: `Counted ${++round}`, members: [{ value: id }] }),
+    );
+    await count("create with a taken username", () =>
+      scim.post("/Users", newScimUser({ userName: `counted@${++round}.example` })),
     );
     await count("rename", () =>
       scim.change(`/Users/${id}`, { op: "replace", path: "userName", value: `counted-${++round}@x.example` }),
@@ -629,6 +650,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       unchanged: 1,
       status: 3,
       create: 2,
+      "create with a taken username": 3,
       member: 2,
       attribute: 3,
       replace: 3,
@@ -636,8 +658,10 @@ describe("SCIM in the dialect of RFC 7644", () => {
       "new member": 3,
       "no members": 2,
       "delete group": 3,
-      "create group": 4,
-      "rename group": 4,
+      "create group": 3,
+      "rename group": 3,
+      "replace group": 3,
+      "create group with a member": 7,
       rename: 3,
     });
   });

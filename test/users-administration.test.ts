@@ -218,10 +218,10 @@ describe("administration of users", () => {
     const [bob] = await w.users("bob");
     const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
     const user = bob!.id;
-    // Insert, payload, and the event with the notifications.
+    // Lookup, insert, payload, and the event with the notifications.
     expect(
       await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
-    ).to.equal(3);
+    ).to.equal(4);
     // Lock, change, payload, and the event; grants end and others are notified in the same statements.
     expect(await cost(updateUser, { user, name: "Bob" })).to.equal(4);
     expect(await cost(suspendUser, { user })).to.equal(4);

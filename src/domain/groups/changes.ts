@@ -5,7 +5,7 @@ import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, onViolation } from "../kernel/errors.js";
 import { lockOrganization, type OrganizationRow } from "../organizations/organizations.js";
-import { type Sql, sql } from "../kernel/sql.js";
+import { empty, type Sql, sql } from "../kernel/sql.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { aiBudgetOf } from "./budgets.js";
 import { findGroup, type GroupRow, GroupSource, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
@@ -26,6 +26,8 @@ export interface CreateGroup extends GroupFields {
 /** What an identity provider knows about a group, written in the statement that writes the group. */
 export interface GroupLink {
   externalId: string | null;
+  /** How it changes, for the audit log. */
+  diff: Diff;
   /** Common table expressions, which read the row of the group as `written`. */
   tables: Sql;
 }
@@ -60,18 +62,20 @@ export async function addGroup(
 
   const { name, displayName, avatarUrl, quotaAllowance } = fields;
   const most = ctx.config.groupsMaxPerOrganization;
+  const id = newId();
+  ctx.audit({ action: "create", ...ofGroup({ id, name: name!, organizationId }), diff: diffOf({}, fields) });
   const [row] = await ctx.select<WrittenGroup & { others: number }>(sql`
     with others as (
       select count(*) as number from groups where organization_id = ${organizationId} and id <> ${organizationId}
     ), written as (
       insert into groups (id, organization_id, name, display_name, avatar_url, quota_allowance, source, external_id,
         created_at, updated_at)
-      select ${newId()}, ${organizationId}, ${name}, ${displayName ?? ""}, ${avatarUrl ?? ""},
+      select ${id}, ${organizationId}, ${name}, ${displayName ?? ""}, ${avatarUrl ?? ""},
         ${quotaAllowance ?? 0}::int, ${source}, ${link?.externalId ?? null}::text, now(), now()
       from others where number < ${most}::int
       on conflict on constraint groups_name_unique do nothing
       returning *
-    )${link ? sql`, ${link.tables}` : sql``}
+    )${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
     select written.id, written.created_at as "createdAt", written.updated_at as "updatedAt",
       written.scim_version as version, number as others
     from others left join written on true`);
@@ -81,8 +85,6 @@ export async function addGroup(
       { field: "name", detail: `The organization already has ${most} groups, which is the most it may have.` },
     ]);
   if (written.id === null) throw nameTaken();
-  const group = { id: written.id, name: name!, organizationId };
-  ctx.audit({ action: "create", ...ofGroup(group), diff: diffOf({}, fields) });
   return written;
 }
 
@@ -140,6 +142,13 @@ export async function changeLockedGroup(
   if (isEveryone(group)) addEveryoneProblems(problems, diff);
   else addFieldProblems(problems, newValues(diff));
   const fields = problems.isEmpty ? newValues(diff) : {};
+  const record = () => {
+    for (const each of [diff, provisioning?.link?.diff ?? {}])
+      if (Object.keys(each).length > 0) ctx.audit({ action: "update", ...ofGroup(group), diff: each });
+  };
+  // What happens to members is known only after the change.
+  const isKnown = add.length + remove.length === 0 && !provisioning?.isReplaced;
+  if (isKnown) record();
   const done = isFew
     ? await change(ctx, group, fields, { add, remove }, provisioning)
     : { present: [], added: [], removed: [] };
@@ -148,7 +157,7 @@ export async function changeLockedGroup(
 
   const { added, removed } = done;
   if (added.length + removed.length > 0) diff.members = { old: removed, new: added };
-  if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...ofGroup(group), diff });
+  if (!isKnown) record();
   return done;
 }
 
@@ -216,7 +225,7 @@ async function change(
         where id = ${id} and (${isChanged}::bool
           or exists (select from added) or exists (select from removed))
         returning *
-      )${link ? sql`, ${link.tables}` : sql``}
+      )${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
       select array(select user_id from present) as present, array(select user_id from added) as added,
         array(select user_id from removed) as removed, (select updated_at from written) as "updatedAt",
         (select scim_version from written) as version`)

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "pg";
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
-import { type Endings, endingOf } from "./endings.js";
+import { type Endings, endingOf, statementOf } from "./endings.js";
 import { SharedCommits } from "./shared-commits.js";
 import { isRolledBack, SharedEndings } from "./shared-endings.js";
 import { Slots } from "./slots.js";
@@ -79,8 +79,7 @@ export class Database {
   /** Writes what transactions collected that have sent nothing, with the same of other requests. */
   end(endings: Endings): Promise<unknown> {
     this.executed++;
-    const [wanted] = endingOf(endings);
-    return traced(wanted, () => this.#sharedEndings.run(endings).then(() => [], this.#fail));
+    return traced(statementOf(endings), () => this.#sharedEndings.run(endings).then(() => [], this.#fail));
   }
 
   /** Runs a statement that may wait for locks, and is a transaction. */

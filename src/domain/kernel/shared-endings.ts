@@ -1,5 +1,5 @@
 import { DatabaseError } from "pg";
-import { type Ending, type Endings, endingOf } from "./endings.js";
+import { type Ending, type Endings, endingOf, statementOf } from "./endings.js";
 import { Gathering, type GatheringOptions } from "./gathering.js";
 import type { Statement } from "./statements.js";
 
@@ -17,18 +17,18 @@ interface Pending {
  * which is a transaction. If it fails, nothing is stored, and each is written by a statement of its own: they fail independently.
  */
 export class SharedEndings {
-  readonly #gathering = new Map<string, Gathering<Pending>>();
+  readonly #gathering = new Map<Statement<never>, Gathering<Pending>>();
 
   /** `write` runs a statement outside of a transaction. */
   constructor(private readonly write: (statement: Statement<never>, values: unknown[]) => Promise<unknown>) {}
 
   /** Resolves once the rows are committed. */
   run(endings: Endings): Promise<void> {
-    const [{ text }] = endingOf(endings);
-    let gathering = this.#gathering.get(text);
+    const statement = statementOf(endings);
+    let gathering = this.#gathering.get(statement);
     if (!gathering) {
       gathering = new Gathering<Pending>(options, (batch) => this.#send(batch));
-      this.#gathering.set(text, gathering);
+      this.#gathering.set(statement, gathering);
     }
     return new Promise((resolve, reject) => gathering.add({ endings, resolve, reject }));
   }

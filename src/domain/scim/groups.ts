@@ -1,4 +1,4 @@
-import { auditedAs, type Diff } from "../audit/audit.js";
+import type { Diff } from "../audit/audit.js";
 import { addGroup, changeLockedGroup, deleteLockedGroup, type GroupLink } from "../groups/changes.js";
 import { GroupSource, isEveryone, lockGroup, type LockedGroup } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
@@ -74,7 +74,7 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
   // Creations in an organization take turns, so that no two groups get the same displayName.
   const organization = await lockOrganization(ctx, ref, "group:create");
   const names = await newNames(ctx, organization.id, wanted.displayName, null);
-  const link = linking(provisioner, wanted, wanted.displayName);
+  const link = linking(provisioner, wanted, wanted.displayName, {});
   const { id, ...times } = await addGroup(ctx, organization, names, GroupSource.OIDC, link).catch(asUniqueness);
   if (wanted.members.length > 0) {
     const { group, row } = await lockedGroup(ctx, provisioner, { id, joining: wanted.members });
@@ -210,12 +210,11 @@ async function write(
   const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
   const ownName = isElsewhere && !isRenamed ? null : wanted.displayName;
   if (isElsewhere && isRenamed) await ctx.rows(yieldName, group.id, provisioner.source);
-  const link = isLinkChanged ? linking(provisioner, wanted, ownName) : undefined;
+  const link = isLinkChanged ? linking(provisioner, wanted, ownName, linkDiff(row, wanted)) : undefined;
   const change = { ...names, addUsers: [...add], removeUsers: [...removed] };
   const done = await changeLockedGroup(ctx, group, change, undefined, { isReplaced, ...(link && { link }) }).catch(
     asUniqueness,
   );
-  if (isLinkChanged) auditLink(ctx, group, row, wanted);
   if (done.version == null) return { row };
   // Triggers count additions and removals of members after the statement, and raise the version for each.
   const version = done.version + (done.added.length > 0 ? 1 : 0) + (done.removed.length > 0 ? 1 : 0);
@@ -229,11 +228,11 @@ async function write(
 /** Removes the displayName of the group `$1` from the link of another source than `$2`, which takes it over. */
 const yieldName = statement("update scim_group_links set display_name = null where group_id = $1 and source <> $2");
 
-function auditLink(ctx: Context, group: LockedGroup, { externalId, displayName }: ScimGroupRow, wanted: WantedGroup) {
+function linkDiff({ externalId, displayName }: ScimGroupRow, wanted: WantedGroup): Diff {
   const diff: Diff = {};
   if (wanted.externalId !== externalId) diff.externalId = { old: externalId ?? "", new: wanted.externalId ?? "" };
   if (wanted.displayName !== displayName) diff.scimDisplayName = { old: displayName, new: wanted.displayName };
-  ctx.audit({ action: "update", ...auditedAs("group", group.id, group.name, group.organizationId), diff });
+  return diff;
 }
 
 /** The names of a group for a displayName. Throws CONFLICT if a visible group has it. */
@@ -256,8 +255,14 @@ async function newNames(ctx: Context, organizationId: string, displayName: strin
  * The link of the source to a group. `displayName` is null if the link of another source has it. Triggers end the
  * displayName of other links only when the group is renamed, since the setting names the source of this one.
  */
-const linking = ({ source }: Provisioner, { externalId }: WantedGroup, displayName: string | null): GroupLink => ({
+const linking = (
+  { source }: Provisioner,
+  { externalId }: WantedGroup,
+  displayName: string | null,
+  diff: Diff,
+): GroupLink => ({
   externalId,
+  diff,
   tables: sql`
     linked as (
       insert into scim_group_links (source, group_id, organization_id, external_id, display_name)

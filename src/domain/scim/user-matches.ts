@@ -2,6 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { folded } from "../kernel/folding.js";
 import { type Sql, sql } from "../kernel/sql.js";
+import type { NewUser, Surroundings } from "../users/creation.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
@@ -49,15 +50,15 @@ const matching = ({ source }: Provisioner, { externalId, userName, account: { em
  * Throws CONFLICT if the source sees another user with one of them. Without such a user, returns the further columns
  * `more`. What others commit afterwards is left to the unique indexes.
  */
-export async function matchUser<More>(
+export async function matchUser(
   ctx: Context,
   provisioner: Provisioner,
   wanted: WantedUser,
   upsert: boolean,
-  more: Sql,
-): Promise<{ existing?: Existing; found: Found & More }> {
+  more: NewUser["columns"],
+): Promise<{ existing?: Existing; found: Found & Surroundings }> {
   const base = isText("username", baseOf(wanted));
-  const [found] = await ctx.look<Found & More>(sql`
+  const [found] = await ctx.look<Found & Surroundings>(sql`
     select not exists(select from users where deleted_at is null and ${base}) as "isFree",
       ${matching(provisioner, wanted)}, ${more}`);
   const rivals = found!.matches.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);

@@ -1,7 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { raw } from "../kernel/sql.js";
-import { newUser, type Surroundings } from "../users/creation.js";
+import { newUser } from "../users/creation.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { identified, lockUser, type UserStatus } from "../users/users.js";
 import { writeUser } from "../users/writes.js";
@@ -77,7 +77,7 @@ export async function createScimUser(
   const { scimLoginType: loginType } = ctx.config;
   const account = { email, username: base, name, loginType, organizationIds: provisioner.organizationIds ?? null };
   const { id, columns, add } = await newUser(ctx, account, { avatarUrl: avatarUrl ?? "", status });
-  const { existing, found } = await matchUser<Surroundings>(ctx, provisioner, wanted, upsert ?? false, columns);
+  const { existing, found } = await matchUser(ctx, provisioner, wanted, upsert ?? false, columns);
   if (existing) return reviveOrUpdate(ctx, provisioner, existing, resource);
 
   const username = found.isFree ? base : await anotherUsername(ctx, wanted);

@@ -2,6 +2,7 @@ import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
+import type { Statement } from "../kernel/database.js";
 import type { Ending } from "../kernel/endings.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -45,7 +46,7 @@ export interface NewUser {
   /** Columns of a lookup that has to show first that the email and the username are free. */
   columns: Sql;
   /** Writes the user with the commit. Throws BAD_USER_INPUT for missing organizations. */
-  add(found: Surroundings, username: string): Written;
+  add: (found: Surroundings, username: string) => Written;
 }
 
 /** A row of `users`, and the organizations that the user joins. */
@@ -116,11 +117,12 @@ export async function newUser(
   const hash = input.password ? await ctx.services.passwords.hash(input.password) : null;
   const { email, name, loginType } = account;
   const wanted = input.organizationIds ?? null;
-  const telling = (username: string) => announcement(ctx, "created", { id, username, name });
+  const tellingOf = (username: string) => announcement(ctx, "created", { id, username, name });
+  const telling = tellingOf(account.username);
   const columns = sql`now()::timestamptz(3) as now, array(
       select id from organizations
       where deleted_at is null and ${wanted === null ? sql`is_default` : sql`id = any(${wanted}::uuid[])`} order by id
-    ) as "organizationIds", ${telling(account.username).recipients} as recipients`;
+    ) as "organizationIds", ${telling.recipients} as recipients`;
   const add = ({ now, organizationIds, recipients }: Surroundings, username: string): Written => {
     requireAll(wanted ?? [], organizationIds);
     const values = { id, at: now, email, username, name, status };
@@ -136,7 +138,8 @@ export async function newUser(
     const others = { ...(avatarUrl && { avatarUrl }), ...(status !== "active" && { status }) };
     const diff = diffOf({}, { ...account, username, ...others, organizationIds, password: hash && "***" });
     ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
-    telling(username).send(recipients);
+    (username === account.username ? telling : tellingOf(username)).send(recipients);
+    ctx.afterCommit(() => noteGrowth(ctx));
     return { createdAt: now, updatedAt: now, version: 1 };
   };
   return { id, columns, add };
@@ -160,6 +163,23 @@ async function firstPasswordProblem(
 ) {
   if (account.loginType === "password") return passwordProblem(password ?? "", account);
   return password === undefined ? undefined : hasNoPassword;
+}
+
+/** The users that this process has created, and the number of them at which Postgres counts their tables again. */
+const growth = { created: 0, counted: 100 };
+
+const countTables: Statement<never> = { text: "analyze users, organization_members, scim_user_links" };
+
+/**
+ * Has Postgres count the tables of users after each tenfold growth. Statements are planned once, and those planned for a
+ * small table read all of it; by itself, Postgres counts a table a minute after it has grown.
+ */
+function noteGrowth({ services }: Context): void {
+  if (++growth.created < growth.counted) return;
+  growth.counted *= 10;
+  services.errands.run("count the tables of users", async () => {
+    await services.database.query(countTables, []);
+  });
 }
 
 function requireAll(wanted: string[], found: string[]): void {
