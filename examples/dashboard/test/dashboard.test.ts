@@ -70,8 +70,8 @@ describe("the example dashboard", () => {
     complaints.length = 0;
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
-      // The browser itself reports responses that the dashboard handles.
-      const isOurs = !message.text().startsWith("Failed to load resource");
+      // The browser itself reports failures that the dashboard handles.
+      const isOurs = !/^(Failed to load resource|WebSocket connection)/.test(message.text());
       if (["error", "warning"].includes(message.type()) && isOurs) complaints.push(message.text());
     });
   });
