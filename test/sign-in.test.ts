@@ -92,6 +92,19 @@ describe("sign-in pages", () => {
   const loginTypeOf = async ({ id }: Pick<Person, "id">) =>
     (await sql("select login_type from users where id = $1", id))[0].login_type;
 
+  it("are named to clients with sign-in pages of their own", async () => {
+    const { serverInfo } = await w.nobody.graphql(
+      "{ serverInfo { passwordAuth identityProviders { type label signInUrl } } }",
+    );
+    expect(serverInfo).to.deep.equal({
+      passwordAuth: true,
+      identityProviders: [
+        { type: "OIDC", label: "127.0.0.1", signInUrl: `${home}/login/oidc` },
+        { type: "GITHUB", label: "GitHub", signInUrl: `${home}/login/github` },
+      ],
+    });
+  });
+
   it("sign a user in by password and out again, loading nothing from other origins", async () => {
     const ada = await w.user("ada");
     await open("/");

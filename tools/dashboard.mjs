@@ -41,15 +41,15 @@ async function main({ server, port }) {
     stdio: "inherit",
   });
   if (generated.status !== 0) return fail("The types of the dashboard could not be generated.");
-  const vite = [join(bin, "vite/bin/vite.js"), "--port", port, "--logLevel", "warn"];
-  children.push(run(vite, folder, { ...process.env, STEWARD_URL: url }));
+  const vite = [join(bin, "vite/bin/vite.js"), "--port", port];
+  children.push(run(vite, folder, { ...process.env, STEWARD_URL: url }, "ignore"));
   await untilReady(address, children.at(-1));
   console.log(`\n  The dashboard is at ${address}, for the server at ${url}\n`);
   await endTogether(children);
 }
 
-function run(args, cwd, env) {
-  return spawn(process.execPath, args, { cwd, env, stdio: "inherit" });
+function run(args, cwd, env, output = "inherit") {
+  return spawn(process.execPath, args, { cwd, env, stdio: ["ignore", output, "inherit"] });
 }
 
 function responds(url) {

@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig, type ProxyOptions } from "vite";
+import { createLogger, defineConfig, type ProxyOptions } from "vite";
 
 /** The server that this dashboard shows. */
 const target = process.env.STEWARD_URL ?? "http://localhost:3000";
@@ -18,7 +18,19 @@ const proxy: Record<string, ProxyOptions> = {
   },
 };
 
+/** Leaves out sockets that end because a page was closed or the server restarts, which the dashboard shows by itself. */
+function withoutSockets() {
+  const logger = createLogger();
+  return {
+    ...logger,
+    error: (...[text, options]: Parameters<typeof logger.error>) => {
+      if (!text.includes("ws proxy")) logger.error(text, options);
+    },
+  };
+}
+
 export default defineConfig({
+  customLogger: withoutSockets(),
   plugins: [react()],
   server: { proxy, strictPort: true },
   preview: { proxy, strictPort: true },

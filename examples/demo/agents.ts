@@ -11,6 +11,7 @@ export async function startAgent(owner: Client, workspaceId: string, app?: strin
   );
   const agent = owner.as(externalAgentCredentials.agentToken as string);
   await agent.mutate("reportAgentStartup", { version: "1.0.0", expandedDirectory: "/home/dev" });
+  await agent.run("mutation { agentHeartbeat { shutdown } }");
   await agent.mutate("reportAgentLifecycle", { state: "STARTING" });
   const logs = lines.map((output) => ({ createdAt: new Date().toISOString(), level: "INFO", output }));
   await agent.mutate("appendAgentLogs", { logs });

@@ -20,9 +20,7 @@ export const people: DemoPerson[] = [
   { username: "esther", name: "Esther Nakamura", isInLab: true },
   { username: "farid", name: "Farid Haddad" },
   { username: "greta", name: "Greta Lindqvist", roles: ["AUDITOR"] },
-  { username: "hugo", name: "Hugo Moreau", isInLab: true },
   { username: "ines", name: "Inês Carvalho" },
-  { username: "jonas", name: "Jonas Weber" },
   { username: "keiko", name: "Keiko Tanabe" },
   { username: "liam", name: "Liam Byrne" },
 ];
@@ -38,7 +36,7 @@ export const lab = {
 export const groups = [
   {
     group: { organization: "default", name: "firmware", displayName: "Firmware", quotaAllowance: 40 },
-    members: ["dmitri", "farid", "jonas", "keiko"],
+    members: ["dmitri", "farid", "keiko"],
     budget: 250 * currency,
   },
   {
@@ -52,7 +50,7 @@ export const groups = [
   },
   {
     group: { organization: lab.name, name: "perception", displayName: "Perception", quotaAllowance: 120 },
-    members: ["chiara", "esther", "hugo"],
+    members: ["chiara", "esther"],
     budget: 900 * currency,
   },
 ];
@@ -128,7 +126,6 @@ export const workspaces: DemoWorkspace[] = [
   { owner: "farid", name: "bootloader", template: "firmware", isStopped: true },
   { owner: "ines", name: "fleet-api", template: "service" },
   { owner: "liam", name: "telemetry", template: "service" },
-  { owner: "ines", name: "old-website", template: "service", isStopped: true },
 ];
 
 export interface DemoTask {

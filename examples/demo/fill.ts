@@ -12,7 +12,7 @@ export interface Demo {
 export type Report = (what: string, done: number, total: number) => void;
 
 /** Operations at a time. */
-const parallel = 4;
+const parallel = 6;
 
 /** Fills an empty server with the company. Throws a `Failure` if the server is not empty, or if the caller is not an owner. */
 export async function fillServer(owner: Client, report: Report): Promise<Demo> {
@@ -139,7 +139,7 @@ async function until(client: Client, query: string, isWanted: (data: Data) => bo
     if (isWanted(data)) return data;
     if (Date.now() > end)
       throw new Failure("No daemon builds the workspaces. Is STEWARD_BUILTIN_DAEMON set to false?", "TIMEOUT");
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 50));
   }
 }
 

@@ -20,6 +20,7 @@ const withoutId: Record<string, string[]> = {
     "OAuth2RedirectTarget",
     "ScimGroupAttributes",
     "ScimUserAttributes",
+    "SignInProvider",
     "SupportLink",
     "UsagePeriod",
     "NotificationTransportSecret",

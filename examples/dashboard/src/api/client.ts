@@ -32,7 +32,10 @@ export const apollo = new ApolloClient({
     new GraphQLWsLink(socket),
     ApolloLink.from([onFailure, withCredentials, new HttpLink({ uri: "/graphql" })]),
   ),
-  // Objects without an ID are parts of the object that contains them.
-  cache: new InMemoryCache({ typePolicies: { OrganizationMember: { keyFields: false } } }),
+  cache: new InMemoryCache({
+    possibleTypes: { InboxEvent: ["InboxNotificationAdded", "InboxUnreadCountChanged", "InboxWatchRestarted"] },
+    // Its ID is that of the user, who is a member of several organizations.
+    typePolicies: { OrganizationMember: { keyFields: false } },
+  }),
   defaultOptions: { watchQuery: { fetchPolicy: "cache-and-network" } },
 });

@@ -126,9 +126,12 @@ const deleteWorkspace = graphql(`
   }
 `);
 
+/** Milliseconds between looks at the agents, whose states have no subscription. */
+const pollInterval = 15_000;
+
 export function WorkspacePage() {
   const { id = "" } = useParams();
-  const result = useQuery(workspaceQuery, { variables: { id } });
+  const result = useQuery(workspaceQuery, { variables: { id }, pollInterval });
   const { error, refetch, data = result.previousData } = result;
   const [remove] = useMutation(deleteWorkspace);
   const navigate = useNavigate();
