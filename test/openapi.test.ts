@@ -30,6 +30,30 @@ describe("the OpenAPI description", () => {
     expect(ids).to.have.length(new Set(ids).size);
   });
 
+  it("describes routes that are not rows: the socket of provisioner daemons, and the script of external agents", async () => {
+    const [serve, script] = described.plain;
+    expect(serve!.name).to.equal("GET /api/v2/organizations/{organization}/provisionerdaemons/serve");
+    expect(script!.name).to.equal("GET /api/v2/init-script/{os}/{arch}");
+    const { responses, components } = { ...serve!.operation, ...described.document };
+    const path = "/api/v2/organizations/default/provisionerdaemons/serve";
+    const plain = await w().as(w().owner).get(`${path}?provisioner=echo`);
+    const none = await w().nobody.get(path);
+    for (const { status } of [plain, none]) expect(responses).to.include.keys(String(status));
+    expect(plain.status).to.equal(426);
+    expect(plain.headers.get("upgrade")).to.equal("websocket");
+    for (const { $ref } of Object.values({ ...responses, ...script!.operation.responses }))
+      if ($ref) expect(components.responses).to.include.keys($ref.split("/").at(-1)!);
+    const [os, arch] = script!.operation.parameters!.map(({ schema }) => schema.enum!);
+    for (const each of os!) {
+      const { status, headers } = await w().nobody.get(`/api/v2/init-script/${each}/${arch![0]}`);
+      expect({ status, type: headers.get("content-type") }).to.deep.equal({
+        status: 200,
+        type: "text/plain; charset=utf-8",
+      });
+    }
+    expect((await w().nobody.get("/api/v2/init-script/linux/other")).status).to.equal(404);
+  });
+
   it("gives each operation texts, a tag with a text, its parameters, and its statuses", () => {
     for (const { name, path, operation } of described.operations) {
       const { status, open } = contract.get(name)!;

@@ -9,6 +9,9 @@ import { startServer } from "./support/app.js";
 import { plainDaemon } from "./support/plain-daemon.js";
 import { type Program, spawnProgram } from "./support/process.js";
 import { newKey, queueImport, queueImports } from "./support/provisioners.js";
+import { createBox, readBox, remove } from "./support/builds.js";
+import { makeTemplate } from "./support/templates.js";
+import { driveTerraform, hasTerraform } from "./support/terraform-worker.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
 
@@ -65,6 +68,31 @@ describe("daemons of other programs", () => {
     expect(await statusOf(w(), id)).to.equal("SUCCEEDED");
     await daemon.return(undefined);
   });
+
+  const ifTerraform = hasTerraform ? it : it.skip;
+  ifTerraform(
+    `can drive Terraform${hasTerraform ? "" : " (skipped: there is no `terraform` on the PATH)"}`,
+    async () => {
+      const source = { resource: { terraform_data: { box: { input: "made by a build" } } } };
+      const document = { schema: "steward.template/1", provisioner: "terraform", source, resources: [{ name: "box" }] };
+      const { id } = await makeTemplate(w(), { document }, { isImported: false });
+      const daemon = plainDaemon(w().app.url, await newKey(w()), "terraform", "terraform", driveTerraform);
+      await daemon.next();
+      const { workspace } = await createBox(w(), w().owner, id);
+      await daemon.next();
+      expect(await readBox(w(), w().owner, workspace.id)).to.include({ status: "RUNNING" });
+      const states = () =>
+        w().app.services.database.pool.query(
+          "select state->'resources' as resources from workspace_builds where workspace_id = $1 order by build_number",
+          [workspace.id],
+        );
+      expect((await states()).rows[0].resources).to.have.nested.property("[0].type", "terraform_data");
+      await w().as(w().owner).graphql(remove, { workspace: workspace.id });
+      await daemon.next();
+      expect((await states()).rows[1].resources).to.deep.equal([]);
+      await daemon.return(undefined);
+    },
+  );
 });
 
 describe("npm run provisioner, on the server", () => {

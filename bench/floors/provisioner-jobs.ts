@@ -8,6 +8,7 @@ const take = {
   name: "take",
   text: `update provisioner_jobs set status = 'running', started_at = now(), lease_expires_at = now() + interval '5 minutes'
     where id = (select id from provisioner_jobs where organization_id = $1 and status = 'pending'
+        and worker_id is null and completed_at is null
       order by priority, created_at, id for update skip locked limit 1)
     returning id`,
 };

@@ -47,6 +47,11 @@ const WorkspaceSchema = defineEntity({
         "create index workspaces_status_index on workspaces (latest_status, last_used_at, id) where deleted_at is null",
     },
     {
+      name: "workspaces_organization_status_index",
+      expression:
+        "create index workspaces_organization_status_index on workspaces (organization_id, latest_status, last_used_at, id) where deleted_at is null",
+    },
+    {
       name: "workspaces_template_index",
       expression:
         "create index workspaces_template_index on workspaces (template_id, last_used_at, id) where deleted_at is null",

@@ -20,6 +20,7 @@ import licenses from "./licenses.js";
 import signIn from "./sign-in.js";
 import notifications from "./notifications.js";
 import { pageWith } from "./engine/page.js";
+import { plainRoutes } from "./plain-routes.js";
 import oauth2Apps from "./oauth2/apps.js";
 import oauth2Grants from "./oauth2/grants.js";
 import oauth2Tokens from "./oauth2/tokens.js";
@@ -101,7 +102,7 @@ export function routeRows(routes: Routes, services: Services, schema: GraphQLSch
   protocols.forEach(mount);
   for (const place of places.values()) register(routes, place);
   if (services.config.scimEnabled) registerUnsupported(routes);
-  const body = JSON.stringify(openApiOf(described, services.config.accessUrl));
+  const body = JSON.stringify(openApiOf(described, services.config.accessUrl, plainRoutes));
   routes.register("/openapi.json", ["GET"], (http) => send(http, { status: 200, headers: json, body }));
 }
 

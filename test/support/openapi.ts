@@ -1,6 +1,7 @@
 // The OpenAPI description of a server, as its tests read it.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { plainRoutes } from "../../src/rest/plain-routes.js";
 import type { World } from "./world.js";
 
 export interface Schema {
@@ -59,7 +60,10 @@ export interface Described {
 }
 
 export class Description {
+  /** Those of rows. */
   readonly operations: readonly Described[];
+  /** Those of routes that are not rows. */
+  readonly plain: readonly Described[];
 
   constructor(
     readonly document: {
@@ -71,12 +75,14 @@ export class Description {
       components: { schemas: Record<string, Schema>; responses: Record<string, Response>; securitySchemes: object };
     },
   ) {
-    this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    const all = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([key, operation]) => {
         const method = key.toUpperCase();
         return { name: `${method} ${path}`, method, path, operation };
       }),
     );
+    this.operations = all.filter(({ path }) => !(path in plainRoutes));
+    this.plain = all.filter(({ path }) => path in plainRoutes);
   }
 
   static of = async (w: World): Promise<Description> => new Description((await w.nobody.get("/openapi.json")).body);

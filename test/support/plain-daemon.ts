@@ -15,11 +15,27 @@ interface Assigned {
   __typename: string;
   jobId: string;
   lease: string;
-  assignment: { document: { resources?: Array<{ transitions?: string[] }> }; transition: string | null };
+  type: string;
+  assignment: {
+    document: { resources?: Array<{ transitions?: string[] }>; source?: unknown };
+    transition: string | null;
+    state: unknown;
+  };
 }
 
+/** Does a job, once its resources were reported. Resolves to the state for the next build. */
+export type PlainWork = (job: Assigned, log: (lines: string[]) => Promise<void>) => Promise<unknown>;
+
+const nothing: PlainWork = async (_job, log) => log(["Nothing to do."]);
+
 /** Serves jobs one after the other. Resolves to the ID of a job once it has ended with success. */
-export async function* plainDaemon(url: string, key: string, type: string, name: string): AsyncGenerator<string> {
+export async function* plainDaemon(
+  url: string,
+  key: string,
+  type: string,
+  name: string,
+  carryOut: PlainWork = nothing,
+): AsyncGenerator<string> {
   const query = `provisioner=${type}&name=${name}&version=1.0`;
   const client = createClient({
     url: `${url.replace("http", "ws")}/api/v2/organizations/default/provisionerdaemons/serve?${query}`,
@@ -48,12 +64,18 @@ export async function* plainDaemon(url: string, key: string, type: string, name:
       const resources = (job.assignment.document.resources ?? []).filter(({ transitions = ["start"] }) =>
         transitions.includes(transition),
       );
-      const line = { sequence: 1, level: "INFO", source: "PROVISIONER", stage: "Plan", output: "Nothing to do." };
+      let sequence = 0;
+      const log = async (lines: string[]) => {
+        const line = { level: "INFO", source: "PROVISIONER", stage: "Plan", createdAt: new Date().toISOString() };
+        const logs = lines
+          .slice(0, 100)
+          .map((output) => ({ ...line, sequence: ++sequence, output: output.slice(0, 1000) }));
+        await mutate("updateProvisionerJob", "expiresAt cancelRequested logsOverflowed", { ...held, logs });
+      };
       await mutate("acceptProvisionerJob", "expiresAt", held);
-      const logs = [{ ...line, createdAt: new Date().toISOString() }];
-      await mutate("updateProvisionerJob", "expiresAt cancelRequested logsOverflowed", { ...held, logs });
       await mutate("reportProvisionerResources", "dailyCost agents { name token }", { ...held, resources });
-      await mutate("completeProvisionerJob", "status", held);
+      const state = await carryOut(job, log);
+      await mutate("completeProvisionerJob", "status", { ...held, ...(state !== undefined && { state }) });
       yield job.jobId;
     }
   } finally {

@@ -5,6 +5,9 @@ import rulesets from "@stoplight/spectral-rulesets";
 import { expect } from "chai";
 import { world } from "../support/world.js";
 
+/** Whether a place is in the responses of the operation that switches protocols, which has no 2xx status. */
+const switchesProtocols = (place = "") => /provisionerdaemons.*serve.*responses$/.test(place);
+
 describe("linters of OpenAPI descriptions", () => {
   // Redocly warns of a server at localhost.
   const w = world({ STEWARD_ACCESS_URL: "https://steward.example.org" });
@@ -17,7 +20,9 @@ describe("linters of OpenAPI descriptions", () => {
     const config = await createConfig({ extends: ["recommended"] });
     const problems = await lintFromString({ source, absoluteRef: "/openapi.json", config });
     expect(
-      problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`),
+      problems
+        .filter(({ location }) => !switchesProtocols(location[0]?.pointer))
+        .map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer})`),
     ).to.deep.equal([]);
   });
 
@@ -25,7 +30,9 @@ describe("linters of OpenAPI descriptions", () => {
     const linter = new spectral.Spectral();
     linter.setRuleset({ extends: [[rulesets.oas as RulesetDefinition, "recommended"]] });
     const problems = await linter.run(source);
-    const found = problems.map(({ code, message, path }) => `${code}: ${message} (${path.join(".")})`);
+    const found = problems
+      .filter(({ path }) => !switchesProtocols(path.join(".")))
+      .map(({ code, message, path }) => `${code}: ${message} (${path.join(".")})`);
     expect(found.join("\n")).to.equal("");
   });
 });

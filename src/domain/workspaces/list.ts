@@ -50,16 +50,13 @@ export interface WorkspacesQuery extends PageArguments {
 /** A filter whose references are ids. */
 type Selection = Omit<WorkspaceFilter, "search" | "hasAgent" | "dormant">;
 
-/** The filters that few workspaces of a list may match. */
-type Narrowing = Pick<WorkspaceFilter, "search" | "hasAgent" | "dormant" | "status">;
-
 /** Lists the workspaces that the caller may read, by default the most recently used first. */
 export async function listWorkspaces(
   ctx: Context,
   { filter, orderBy, ...page }: WorkspacesQuery,
 ): Promise<Page<WorkspaceRow>> {
   const problems = new Problems();
-  const { owner, organization, status, search, hasAgent, dormant, ...others } = filter ?? {};
+  const { owner, organization, search, hasAgent, dormant, ...others } = filter ?? {};
   problems.add(
     "filter.search",
     given(search, (text) => proseProblem(text, 64)),
@@ -70,16 +67,12 @@ export async function listWorkspaces(
     owner ? idNamed(ctx, owner, findUser) : undefined,
     organization ? idNamed(ctx, organization, findOrganization) : undefined,
   ]);
-  const places = { ...others, owner: ownerId, organization: organizationId };
-  // Beside another filter, a status is searched for: it may be rare there.
-  const isSearched = Object.values(places).some(Boolean);
-  const selection = { ...places, status: isSearched ? undefined : status };
+  const selection = { ...others, owner: ownerId, organization: organizationId };
   const order = byUse(ctx, fixedBy(selection), orderBy?.direction !== OrderDirection.ASC);
   const condition = allOf(isReadable(ctx, selection), matching(selection, order.fixed ?? []));
   const from = (more?: Sql) => sql`from workspaces w where w.deleted_at is null and ${allOf(condition, more)}`;
   const columns = raw(workspaceColumns);
-  const narrowing = { search, hasAgent, dormant, status: isSearched ? status : undefined };
-  const found = searchFor(narrowing, { columns, from });
+  const found = searchFor({ search, hasAgent, dormant }, { columns, from });
   const rows = found
     ? matchesIn(range, order, found)
     : rowsIn(range, order, (beyond) => sql`select ${columns} ${from(beyond)}`);
@@ -116,14 +109,22 @@ const columnOf = {
   status: sql`w.latest_status`,
 } satisfies Partial<Record<keyof Selection, Sql>>;
 
-/** The filters, each with an index in the order of the list, the most selective one first. */
 const indexed = Object.keys(columnOf) as Array<keyof typeof columnOf>;
 
+/** The filters, alone and together, that have an index in the order of the list, the most selective one first. */
+const indexes: ReadonlyArray<ReadonlyArray<keyof typeof columnOf>> = [
+  ["owner"],
+  ["templateId"],
+  ["organization", "status"],
+  ["organization"],
+  ["status"],
+];
+
 const fixedBy = (selection: Selection): Fixed[] =>
-  indexed
-    .filter((name) => selection[name])
-    .slice(0, 1)
-    .map((name) => ({ column: columnOf[name], value: selection[name]! }));
+  (indexes.find((names) => names.every((name) => selection[name])) ?? []).map((name) => ({
+    column: columnOf[name],
+    value: selection[name]!,
+  }));
 
 const matching = (selection: Selection, fixed: readonly Fixed[]): Sql | undefined =>
   allGiven(
@@ -151,7 +152,7 @@ export function isReadable({ actor }: Context, selection: Selection): Sql | unde
 
 /** The search for workspaces that match filters that few may match; absent without such filters. */
 function searchFor(
-  { search, hasAgent, dormant, status: wantedStatus }: Narrowing,
+  { search, hasAgent, dormant }: Pick<WorkspaceFilter, "search" | "hasAgent" | "dormant">,
   list: Pick<Search, "columns" | "from">,
 ): Search | undefined {
   const wanted = [
@@ -164,10 +165,6 @@ function searchFor(
       matches: sql`exists (select ${agentsOf(status)} and a.workspace_id = w.id offset 0)`,
       ids: sql`select a.workspace_id ${agentsOf(status)}`,
     })),
-    given(wantedStatus, (status) => {
-      const matches = sql`w.latest_status = ${status}`;
-      return { matches, ids: sql`select w.id from workspaces w where w.deleted_at is null and ${matches}` };
-    }),
     given(dormant, (isDormant) => {
       const matches = isDormant ? sql`w.dormant_at is not null` : sql`w.dormant_at is null`;
       return { matches, ids: sql`select w.id from workspaces w where w.deleted_at is null and ${matches}` };

@@ -22,6 +22,7 @@ export class ProvisionerQueue extends Migration {
       create index workspaces_status_index on workspaces (latest_status, last_used_at, id) where deleted_at is null;
       drop index workspaces_template_index;
       create index workspaces_template_index on workspaces (template_id, last_used_at, id) where deleted_at is null;
+      create index workspaces_organization_status_index on workspaces (organization_id, latest_status, last_used_at, id) where deleted_at is null;
     `);
   }
 }

@@ -38,6 +38,12 @@ const securitySchemes = {
     scheme: "bearer",
     description: "A session token, an API key, or an OAuth2 access token, sent as `Authorization: Bearer`.",
   },
+  provisionerKey: {
+    type: "apiKey",
+    in: "header",
+    name: "Service-Provisioner-Key",
+    description: "The key of a provisioner daemon.",
+  },
   registration: {
     type: "http",
     scheme: "bearer",
@@ -64,8 +70,14 @@ function securityOf({ row: [, , , , options], operation, dialect }: Endpoint): A
   return operation.open ? [] : ["session", "bearer"];
 }
 
-/** The OpenAPI 3.1 description of the rows, derived from the operations that they run. */
-export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): Json {
+/**
+ * The OpenAPI 3.1 description of the rows, derived from the operations that they run, and of other routes by their paths.
+ */
+export function openApiOf(
+  areas: readonly DescribedArea[],
+  accessUrl: string,
+  others: Readonly<Record<string, Json>>,
+): Json {
   const schemas = new NamedSchemas();
   for (const [name, schema] of Object.entries(failureSchemas)) schemas.named(name, schema);
   schemas.named("Validation", validationSchema);
@@ -89,7 +101,7 @@ export function openApiOf(areas: readonly DescribedArea[], accessUrl: string): J
     },
     servers: [{ url: accessUrl, description: "This deployment" }],
     tags: areas.map((area) => ({ name: titleOf(area), description: area.description })),
-    paths,
+    paths: { ...paths, ...others },
     components: { schemas: schemas.all, responses: failureResponsesOf(endpoints), securitySchemes },
   };
 }
