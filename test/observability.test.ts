@@ -93,7 +93,7 @@ describe("a server that is observed", () => {
       .stdout()
       .split("\n")
       .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line) as Anything);
+      .map((line) => JSON.parse(line));
 
   /** The line of the log with a message about a request, without what every line has. */
   async function lineOf(requestId: string, message = "request"): Promise<Anything> {

@@ -1,6 +1,6 @@
 // The form of the settings of the programs: environment variables, described in one table for each program.
 import { readFileSync } from "node:fs";
-import { table, UsageError } from "../manual.js";
+import { table as inColumns, UsageError } from "../manual.js";
 
 /** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {
@@ -63,7 +63,7 @@ function textOfFile(name: string, env: Environment, faults: string[]): string | 
 
 /** Formats the settings for `--help`, within 80 columns. */
 export const manual = (settings: Table): string =>
-  table(
+  inColumns(
     Object.values(settings).map(({ name, meaning, defaultText, isSecret }) => {
       const origin = defaultText === undefined ? "Required." : `Default: ${defaultText || "empty"}.`;
       return [name, `${meaning}. ${origin}${isSecret ? ` Or the path of a file with it in ${name}_FILE.` : ""}`];

@@ -43,12 +43,16 @@ const longestStatement = 4_096;
 interface Source<Message> {
   channel: string;
   /** Begins the span of a message, or none. */
-  begin(
-    message: Message,
-    parent: Context | undefined,
-  ): { name: string; options?: SpanOptions; parent?: Context } | undefined;
+  begin: (message: Message, parent: Context | undefined) => Beginning | undefined;
   /** Adds what is known at the end. */
-  end(message: Message, span: Span): void;
+  end: (message: Message, span: Span) => void;
+}
+
+/** How a span begins. Without a parent, it belongs to the current span. */
+interface Beginning {
+  name: string;
+  options?: SpanOptions;
+  parent?: Context;
 }
 
 /** Exports traces. Spans have no values of variables or statements, and no headers, paths, or bodies. */
