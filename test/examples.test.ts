@@ -138,7 +138,7 @@ describe("the example dashboard", () => {
 });
 
 describe("the demonstration", () => {
-  it("fills an empty server through the public API, and refuses one that is in use", async () => {
+  it("fills an empty server through the public API, and rejects one that is in use", async () => {
     const w = await startWorld({ STEWARD_BUILTIN_DAEMON: "true" });
     try {
       const owner = new DemoClient(w.url, w.owner.token);
