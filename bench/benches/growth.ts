@@ -6,12 +6,13 @@ import { protocolCases } from "../growth/protocols.js";
 import { lists, points } from "../growth/queries.js";
 import { restCases } from "../growth/rest.js";
 import { scimCases } from "../growth/scim.js";
+import { taskCases } from "../growth/tasks.js";
 import { LoadGenerator } from "../load.js";
 import type { Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
 import { startSteward } from "../steward.js";
 
-const cases: readonly Case[] = [...lists, ...points, ...restCases, ...scimCases, ...protocolCases];
+const cases: readonly Case[] = [...lists, ...points, ...restCases, ...scimCases, ...protocolCases, ...taskCases];
 
 const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;
 

@@ -1,6 +1,7 @@
 import { insertSessions, sqlId } from "../data.js";
 import { known, sessionSeries, sideGroups, users } from "./known.js";
 import { protocols } from "./fill-protocols.js";
+import { tasks } from "./fill-tasks.js";
 import type { Size } from "./size.js";
 
 /** The time of the `n`th of `count` rows, spread evenly over some days before a fixed moment. */
@@ -24,6 +25,7 @@ export function fillSql(size: Size): string {
     logs(size),
     credentials(size),
     workspaces(size),
+    tasks(size),
     protocols(size),
   ].join("\n");
 }

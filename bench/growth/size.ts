@@ -13,6 +13,8 @@ export interface Size {
   apiKeys: number;
   secrets: number;
   workspaces: number;
+  /** At most the number of workspaces. */
+  tasks: number;
   aiUsages: number;
 }
 
@@ -29,6 +31,7 @@ export const sizes = {
     apiKeys: 1_000,
     secrets: 500,
     workspaces: 200,
+    tasks: 100,
     aiUsages: 2_000,
   },
   large: {
@@ -43,6 +46,7 @@ export const sizes = {
     apiKeys: 100_000,
     secrets: 50_000,
     workspaces: 20_000,
+    tasks: 10_000,
     aiUsages: 200_000,
   },
 } satisfies Record<string, Size>;
