@@ -8,7 +8,7 @@ import { Client, world } from "./support/world.js";
 const tasks = "/api/v2/tasks";
 
 /**
- * The status of each operation on a task of another user that is being paused: anyone who may change it gets 409. In this
+ * The status of each operation on a task of another user that is being paused: callers who may change it get 409. In this
  * order: read, logs, input, send, pause, resume, delete.
  */
 const table: Record<string, string> = {

@@ -141,10 +141,13 @@ describe("the life of a task with a real program", () => {
     afterEach(() => socket.dispose());
 
     /** Collects what a subscription sends until it ends, in the field `name`. */
-    function collect<Value>(name: string, query: string, id: string): { values: Value[]; ended: Promise<void> } {
-      const values: Value[] = [];
+    function collect(name: string, query: string, id: string) {
+      const values: Array<{ status: string; content: string }> = [];
       const ended = (async () => {
-        for await (const { data } of socket.iterate<Record<string, Value>>({ query, variables: { id } }))
+        for await (const { data } of socket.iterate<Record<string, (typeof values)[number]>>({
+          query,
+          variables: { id },
+        }))
           if (data) values.push(data[name]!);
       })();
       ended.catch(() => {});
@@ -160,16 +163,12 @@ describe("the life of a task with a real program", () => {
       const { id } = createTask.task;
       const act = (mutation: string, more = "") =>
         as.graphql(`mutation { ${mutation}(input: { task: "${id}"${more} }) { __typename } }`);
-      const changes = collect<{ status: string }>(
-        "taskChanged",
-        "subscription($id: UUID) { taskChanged(id: $id) { status } }",
-        id,
-      );
+      const changes = collect("taskChanged", "subscription($id: UUID) { taskChanged(id: $id) { status } }", id);
       const becomes = (status: string) =>
         eventually(() => changes.values.at(-1)?.status === status, `the status ${status}`, patience);
       const relay = () =>
-        collect<Entry>("taskMessages", "subscription($id: UUID!) { taskMessages(id: $id) { type content } }", id);
-      const says = ({ values }: { values: Entry[] }, content: string) =>
+        collect("taskMessages", "subscription($id: UUID!) { taskMessages(id: $id) { type content } }", id);
+      const says = ({ values }: ReturnType<typeof relay>, content: string) =>
         eventually(() => values.some((each) => each.content === content), `the message ${content}`, patience);
 
       await becomes("ACTIVE");

@@ -7,6 +7,7 @@ import { provisioningCases } from "../growth/provisioning.js";
 import { lists, points } from "../growth/queries.js";
 import { restCases } from "../growth/rest.js";
 import { scimCases } from "../growth/scim.js";
+import { taskCases } from "../growth/tasks.js";
 import { LoadGenerator } from "../load.js";
 import type { Row } from "../report.js";
 import type { Bench, Run } from "../run.js";
@@ -19,6 +20,7 @@ const cases: readonly Case[] = [
   ...scimCases,
   ...protocolCases,
   ...provisioningCases,
+  ...taskCases,
 ];
 
 const nameOf = ({ operation, role, what }: Case) => `${operation}, ${role}${what && `: ${what}`}`;

@@ -2,6 +2,7 @@ import { insertSessions, sqlId } from "../data.js";
 import { known, sessionSeries, sideGroups, users } from "./known.js";
 import { protocols } from "./fill-protocols.js";
 import { provisioning } from "./fill-provisioning.js";
+import { tasks } from "./fill-tasks.js";
 import type { Size } from "./size.js";
 
 /** The time of the `n`th of `count` rows, spread evenly over some days before a fixed moment. */
@@ -26,6 +27,7 @@ export function fillSql(size: Size): string {
     credentials(size),
     workspaces(size),
     provisioning(size),
+    tasks(size),
     protocols(size),
   ].join("\n");
 }

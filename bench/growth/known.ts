@@ -37,6 +37,7 @@ export const known = {
   proxy: (nr: number) => numbered("9", nr),
   template: (nr: number) => numbered("a", nr),
   target: (nr: number) => numbered("b", nr),
+  task: (nr: number) => numbered("e", nr),
 };
 
 export const sideGroups = { first: 1_000_000, count: 20 };

@@ -14,6 +14,8 @@ export interface Size {
   secrets: number;
   workspaces: number;
   templates: number;
+  /** At most the number of workspaces. */
+  tasks: number;
   aiUsages: number;
 }
 
@@ -31,6 +33,7 @@ export const sizes = {
     secrets: 500,
     workspaces: 2_000,
     templates: 20,
+    tasks: 100,
     aiUsages: 2_000,
   },
   large: {
@@ -46,6 +49,7 @@ export const sizes = {
     secrets: 50_000,
     workspaces: 200_000,
     templates: 2_000,
+    tasks: 10_000,
     aiUsages: 200_000,
   },
 } satisfies Record<string, Size>;
