@@ -15,6 +15,9 @@ const exempt: Readonly<Record<string, string>> = {
   "Query.oauth2Introspection": "see the bench oauth2-growth",
   "GET /api/v2/notifications/inbox/watch": "a stream; see the bench fan-out",
   "GET /api/v2/applications/auth-redirect": "makes a key",
+  "GET /api/v2/init-script/{os}/{arch}": "a constant",
+  "GET /api/v2/organizations/{organization}/provisionerdaemons/serve": "a socket; see the bench provisioner-jobs",
+  "GET /api/v2/workspaces/{workspace}/external-agent/{agent}/credentials": "one credential by the id of its agent",
 };
 
 /** Arguments that need no case. */

@@ -22,8 +22,10 @@ export const driveTerraform: PlainWork = async ({ type, assignment: { document, 
     await writeFile(join(cwd, "main.tf.json"), JSON.stringify(document.source ?? {}));
     if (state) await writeFile(join(cwd, "terraform.tfstate"), JSON.stringify(state));
     await terraform("init", "-input=false", "-no-color");
-    if (type !== "WORKSPACE_BUILD") return void (await terraform("validate", "-no-color"));
-    await terraform(transition === "DELETE" ? "destroy" : "apply", "-auto-approve", "-input=false", "-json");
+    const isBuild = type === "WORKSPACE_BUILD";
+    const verb = transition === "DELETE" ? "destroy" : "apply";
+    await (isBuild ? terraform(verb, "-auto-approve", "-input=false", "-json") : terraform("validate", "-no-color"));
+    if (!isBuild) return undefined;
     return JSON.parse(await readFile(join(cwd, "terraform.tfstate"), "utf8")) as unknown;
   } finally {
     await rm(cwd, { recursive: true });
