@@ -73,7 +73,9 @@ function showProgress(folder) {
 }
 
 /** Whether npm installs a package on this platform. */
-const isForHere = ({ os, cpu }) => (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true);
+function isForHere({ os, cpu }) {
+  return (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true);
+}
 
 /** The size of a package in bytes, without the packages in it. */
 function sizeOf(folder) {
