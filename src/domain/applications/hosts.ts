@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.js";
-import { readServerInfo } from "../deployment/deployment.js";
+import { readDeploymentId } from "../deployment/deployment.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { badInput } from "../kernel/errors.js";
@@ -53,7 +53,7 @@ export class ApplicationHosts {
     if (text === null || !isCovered(hostname, this.#wildcard)) return undefined;
     const { protocol, port } = this.#dashboard;
     const origin = `${protocol}//${hostname}${port && `:${port}`}`;
-    const { deploymentId } = await readServerInfo(ctx);
+    const deploymentId = await readDeploymentId(ctx);
     const message = await openMessage(ctx, text, { recipient: deploymentId, audience: origin });
     const isNew = message && (await ctx.row(spend, message.id, message.expiresAt)) !== undefined;
     if (!isNew) throw badInput([], "This link is invalid or has expired. Open the application again.");

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { readServerInfo } from "../deployment/deployment.js";
+import { readDeploymentId } from "../deployment/deployment.js";
 import { primarySite } from "../workspace-proxies/primary.js";
 import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
 
@@ -26,7 +26,7 @@ export async function targetOf(ctx: Context, url: URL): Promise<Target | undefin
   if (url.host === dashboard.host) return undefined;
   const originAt = ({ accessUrl }: Site) => `${new URL(accessUrl).protocol}//${url.host}`;
   if (url.port === dashboard.port && isCovered(url.hostname, primary.wildcardHostname))
-    return { recipient: (await readServerInfo(ctx)).deploymentId, origin: originAt(primary) };
+    return { recipient: await readDeploymentId(ctx), origin: originAt(primary) };
   const proxy = (await ctx.rows(registered)).find((site) => serves(site, url));
   return proxy && { recipient: proxy.id, origin: originAt(proxy) };
 }

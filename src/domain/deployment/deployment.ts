@@ -21,14 +21,20 @@ export interface SignInProvider {
 
 const deployment = statement<{ id: string }>("select id from deployment");
 
-export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
+/** Reads the id that all replicas of this deployment share. */
+export async function readDeploymentId(ctx: Context): Promise<string> {
   const row = await ctx.row(deployment);
   if (!row) throw new Error("The deployment has no id: the database was never initialized.");
+  return row.id;
+}
+
+export async function readServerInfo(ctx: Context): Promise<ServerInfo> {
+  const deploymentId = await readDeploymentId(ctx);
   const { accessUrl, passwordAuth } = ctx.config;
   const identityProviders = [...ctx.services.identityProviders.values()].map(({ name, label }) => ({
     type: name,
     label,
     signInUrl: `${accessUrl}/login/${name}`,
   }));
-  return { version, accessUrl, deploymentId: row.id, passwordAuth, identityProviders };
+  return { version, accessUrl, deploymentId, passwordAuth, identityProviders };
 }

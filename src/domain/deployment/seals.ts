@@ -4,7 +4,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { unavailable } from "../kernel/errors.js";
 import type { Sealed } from "../outside/vault.js";
-import { readServerInfo } from "./deployment.js";
+import { readDeploymentId } from "./deployment.js";
 
 /**
  * Authenticates values that browsers store (HMAC-SHA-256), each for one purpose. All replicas share the key, which is
@@ -56,7 +56,7 @@ const storePageKey = statement(`
 /** Creates the key if there is none, or none that can be decrypted. The caller holds the boot lock. */
 export async function ensurePageKey(ctx: Context): Promise<void> {
   if (await ctx.row(pageKey)) return;
-  const { deploymentId } = await readServerInfo(ctx);
+  const deploymentId = await readDeploymentId(ctx);
   const plain = randomBytes(32).toString("base64url");
   const { keyId, nonce, ciphertext } = ctx.services.vault.seal(placeOf(deploymentId), plain);
   await ctx.rows(storePageKey, keyId, nonce, ciphertext);

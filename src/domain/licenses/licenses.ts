@@ -6,7 +6,7 @@ import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
 import { statement } from "../kernel/database.js";
-import { readServerInfo } from "../deployment/deployment.js";
+import { readDeploymentId } from "../deployment/deployment.js";
 import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -84,7 +84,7 @@ async function requireUsable(ctx: Context, text: string): Promise<LicenseToken> 
   if (!licenseKeys) return token;
   const { claims, faults } = await verifyLicense(text, licenseKeys, Date.now());
   if (faults) throw unusable(faults);
-  const { deploymentId } = await readServerInfo(ctx);
+  const deploymentId = await readDeploymentId(ctx);
   if (!isFor(deploymentId, claims))
     throw unusable([`Must name this deployment, ${deploymentId}.`], "License cannot be used on this deployment.");
   return token;
