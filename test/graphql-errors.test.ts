@@ -19,7 +19,7 @@ describe("errors of GraphQL", () => {
     for (const field of ["number", "color", "list"]) {
       it(`are defects if a value does not fit its field: ${field}, ${how}`, async () => {
         const { errors } = await prepare(schema, parse(`{ ${field} }`), undefined, compiled)
-          .admit({} as Context)
+          .admit({ request: {} } as Context)
           .run({});
         expect(translate(errors![0])).to.include({
           code: "INTERNAL_SERVER_ERROR",
@@ -30,7 +30,7 @@ describe("errors of GraphQL", () => {
 
     it(`are the caller's fault if an argument is missing, ${how}`, async () => {
       const operation = prepare(schema, parse('query($text: String = "x") { echo(text: $text) }'), undefined, compiled);
-      const { errors } = await operation.admit({} as Context).run({ text: null });
+      const { errors } = await operation.admit({ request: {} } as Context).run({ text: null });
       expect(translate(errors![0])).to.include({ code: "BAD_USER_INPUT" });
     });
   }

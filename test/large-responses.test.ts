@@ -59,7 +59,7 @@ describe("large responses", () => {
       const turns = await turnsDuring(
         async () =>
           (result = await prepare(schema, document, undefined, compiled)
-            .admit({} as Context)
+            .admit({ request: {} } as Context)
             .run({})),
       );
       expect(turns).to.be.at.least(10);
