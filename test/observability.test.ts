@@ -131,7 +131,8 @@ describe("a server that is observed", () => {
     expect(await lineOf(idOf(invalid))).to.deep.equal({ ...ofGraphql, errors: ["BAD_USER_INPUT"], status: 400 });
 
     const page = await new Client(server.url).get("/login");
-    expect(await lineOf(idOf(page))).to.deep.equal({ ...request, method: "GET", route: "/login", status: 200 });
+    const ofPage = { method: "GET", route: "/login", operation: "PasscodeDelivery", status: 200 };
+    expect(await lineOf(idOf(page))).to.deep.equal({ ...request, ...ofPage });
     const probed = idOf(await owner.get("/healthz"));
     await lineOf(idOf(await owner.get("/api/v2/groups")));
     expect(lines().filter(({ requestId }) => requestId === probed)).to.deep.equal([]);

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { chown, rename, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -91,15 +91,26 @@ export function refuseOtherVersions(home: string, major: string): void {
   );
 }
 
-/** Finds a free port on the loopback interface. Rejects if a `wanted` port is in use. */
-export async function freePort(wanted = 0): Promise<number> {
-  const { promise, resolve: found, reject } = Promise.withResolvers<number>();
-  const server = createServer().once("error", reject);
-  server.listen(wanted, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => found(typeof address === "object" && address ? address.port : wanted));
+/** Below the ports that systems give to outgoing connections, one of which could be taken before it is used. */
+const ports = { first: 10_000, last: 19_999 };
+
+const portAttempts = 200;
+
+/** Finds a free port on the loopback interface. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < portAttempts; attempt++) {
+    const port = randomInt(ports.first, ports.last + 1);
+    if (await isFreePort(port)) return port;
+  }
+  throw new Error(`No port from ${ports.first} to ${ports.last} is free.`);
+}
+
+/** Whether a program could listen on a port of the loopback interface. */
+export function isFreePort(port: number): Promise<boolean> {
+  return new Promise((found) => {
+    const server = createServer().once("error", () => found(false));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => found(true)));
   });
-  return promise;
 }
 
 const clusterVersions = (home: string) => readdirSync(home).filter((name) => /^\d+$/.test(name));

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { findBinaries, prepareBinaries } from "./binaries.js";
 import { ClusterError, explain, FolderInUse } from "./errors.js";
-import { freePort, openFolder, readSettings, refuseOtherVersions, settle, writeSettings } from "./folder.js";
+import {
+  freePort,
+  isFreePort,
+  openFolder,
+  readSettings,
+  refuseOtherVersions,
+  settle,
+  writeSettings,
+} from "./folder.js";
 import { lockFolder } from "./lock.js";
 import { ensureRunning, findRunning, type Installation, lastWords, stop, superuser } from "./postmaster.js";
 import { isAlive } from "./processes.js";
@@ -78,7 +86,7 @@ async function install(folder: string, fsync: boolean): Promise<Installation> {
 
   const installation = { binaries, home, account, port: known.port, password, fsync };
   if (findRunning(installation) === undefined) {
-    installation.port = await freePort(known.port).catch(() => freePort());
+    if (!(await isFreePort(known.port))) installation.port = await freePort();
     await writeSettings(folder, { password, port: installation.port, home });
   }
   return installation;

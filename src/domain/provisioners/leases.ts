@@ -2,6 +2,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
+import { storeTaskStatus } from "../tasks/status.js";
 import { hashSecret } from "../tokens/text.js";
 import { buildStatusWith } from "../workspaces/status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
@@ -57,8 +58,8 @@ const acceptJob = statement<Accepted>(`
   ), workspace as (
     update workspaces w set latest_status = ${buildStatusWith("'running'")}, updated_at = now()
     from build b where w.id = b.workspace_id
-    returning w.id
-  )
+    returning w.*
+  ), task as (${storeTaskStatus})
   select a.id, a.lease_expires_at as "expiresAt", a.former, (select id from workspace) as "workspaceId"
   from accepted a`);
 

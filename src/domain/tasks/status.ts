@@ -16,11 +16,7 @@ export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 export const taskIdOf = (workspaceId: string): string =>
   `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;
 
-/**
- * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
- * most recent start `s`, and the agent `a` and the app `p` of that start.
- */
-export const taskTables = `tasks t join workspaces w on w.id = t.workspace_id
+const tablesWith = (workspaces: string) => `tasks t join ${workspaces} w on w.id = t.workspace_id
   left join workspace_builds b on b.id = w.latest_build_id
   left join task_builds s on s.task_id = t.id and not exists (
     select from task_builds later where later.task_id = s.task_id and later.build_number > s.build_number)
@@ -28,8 +24,14 @@ export const taskTables = `tasks t join workspaces w on w.id = t.workspace_id
   left join workspace_apps p on p.id = s.app_id`;
 
 /**
- * The status of a task, as `updateTaskStatus` stores it. While a stop is under way, the agent and the app of the most recent start decide; a start that
- * failed is an error whatever they report.
+ * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
+ * most recent start `s`, and the agent `a` and the app `p` of that start.
+ */
+export const taskTables = tablesWith("workspaces");
+
+/**
+ * The status of a task, as `updateTaskStatus` stores it. While a stop is under way, the agent and the app of the most
+ * recent start decide; a start that failed is an error whatever they report.
  */
 export const taskStatus = `case
   when w.latest_status in ('failed', 'canceling', 'canceled') then 'error'
@@ -43,10 +45,15 @@ export const taskStatus = `case
 
 const lock = statement<{ id: string }>("select id from tasks where id = $1 and deleted_at is null for no key update");
 
-const store = statement(`
+const storing = (workspaces: string, condition: string) => `
   update tasks set status = derived.status
-  from (select t.id, ${taskStatus} as status from ${taskTables} where t.id = $1) derived
-  where tasks.id = derived.id and tasks.status <> derived.status`);
+  from (select t.id, ${taskStatus} as status from ${tablesWith(workspaces)} where ${condition}) derived
+  where tasks.id = derived.id and tasks.status <> derived.status`;
+
+const store = statement(storing("workspaces", "t.id = $1"));
+
+/** SQL: does the same in the statement that has changed the workspace, whose new row is the common table `workspace`. */
+export const storeTaskStatus = storing("workspace", "t.deleted_at is null");
 
 /**
  * Derives the status of a task again and stores it, in the transaction that has changed the latest build, the agent or
