@@ -34,7 +34,9 @@ describe("variables", () => {
         if (expected.errors) failing++;
         const what = `${document.text}\n${JSON.stringify(variables)}`;
         for (const operation of operations)
-          expect(plain(await operation.admit({ request: {} } as Context).run(variables)), what).to.equal(plain(expected));
+          expect(plain(await operation.admit({ request: {} } as Context).run(variables)), what).to.equal(
+            plain(expected),
+          );
       }
     }
     // If most documents were invalid, or most values failed, the comparison would prove little.
