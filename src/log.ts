@@ -55,15 +55,13 @@ export const hooks: LoggerOptions["hooks"] = {
 /** Milliseconds, and characters, for which lines are collected. */
 const collecting = { milliseconds: 50, characters: 8 * 1024 };
 
-/** Bytes that may wait for a reader that is too slow. Further lines are dropped. */
-const mostWaiting = 16 * 1024 ** 2;
-
 /**
- * Collects lines and writes them together, without waiting for the reader: a write costs more than a line. Writes what is
- * left when the process exits. A process that is killed loses the lines of the last moment.
+ * Collects lines and writes them together: a write costs more than a line. Writes what is left when the process exits. A
+ * process that is killed loses the lines of the last moment. Writes are synchronous, because one that is under way when
+ * the process exits could be lost, and with it the reason of the exit.
  */
 function collected(descriptor: number): DestinationStream & { flush(): void; flushSync(): void } {
-  const output = destination({ fd: descriptor, sync: false, maxLength: mostWaiting });
+  const output = destination({ fd: descriptor, sync: true });
   let lines = "";
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {
