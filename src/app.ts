@@ -33,7 +33,6 @@ import { RateLimits } from "./domain/rate-limits/rate-limits.js";
 import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
-import { freePort } from "./embedded-postgres/folder.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
 import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/engine/documents.js";
@@ -54,6 +53,7 @@ import { RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
 import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
+import { freePort } from "./ports.js";
 import { actorOf } from "./http/credentials.js";
 import { routePages } from "./pages/index.js";
 import { serveDaemons, servePath } from "./rest/provisioner-daemons.js";
@@ -96,7 +96,7 @@ async function unlessAborted<Result>(signal: AbortSignal, work: () => Promise<Re
  * resources acquired so far are released, and the signal's reason is thrown.
  */
 export async function startApp(settings: Config, log: Logger, signal = new AbortController().signal): Promise<App> {
-  const config = settings.port === 0 ? listeningOn(await freePort(), settings) : settings;
+  const config = settings.port === 0 ? listeningOn(await freePort("127.0.0.1"), settings) : settings;
   const closers: Closer[] = [];
   const close = async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();

@@ -55,13 +55,14 @@ describe("the layers", () => {
     config: ["config", "domain"],
     metrics: ["domain", "http", "program-files"],
     health: ["domain", "http", "config", "metrics"],
-    "embedded-postgres": ["embedded-postgres"],
+    "embedded-postgres": ["embedded-postgres", "ports"],
     // Clients of the public interface only.
-    provisioner: ["provisioner", "node-version", "manual"],
+    provisioner: ["provisioner", "node-version", "manual", "ports"],
     tracing: ["tracing", "domain", "http", "config", "program-files"],
     log: ["config", "domain"],
     "compile-cache": ["program-files"],
     manual: [],
+    ports: [],
     "node-version": [],
     "program-files": [],
   };

@@ -7,7 +7,7 @@ import { buildSchema, parse, validate } from "graphql";
 import { Client as DemoClient, Failure } from "../examples/demo/client.js";
 import { emailOf, people, tasks, workspaces } from "../examples/demo/company.js";
 import { fillServer } from "../examples/demo/fill.js";
-import { freePort } from "../src/embedded-postgres/folder.js";
+import { freePort } from "../src/ports.js";
 import { renderResources, valuesOf } from "../src/provisioner/render.js";
 import { type Program, spawnProgram } from "./support/process.js";
 import { startWorld } from "./support/world.js";
@@ -26,7 +26,7 @@ describe("the example agentapi-echo", () => {
 
   /** Starts the program, and waits until it listens. */
   async function chat(settings: NodeJS.ProcessEnv, ...words: string[]) {
-    const port = await freePort();
+    const port = await freePort("127.0.0.1");
     url = `http://127.0.0.1:${port}`;
     program = spawnProgram("examples/agentapi-echo/chat.mjs", ["--port", String(port), ...words], settings);
     await once(program.child.stdout!, "data");

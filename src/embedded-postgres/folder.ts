@@ -1,9 +1,9 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { chown, rename, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { type Account, canReach, chooseAccount, letPass } from "./account.js";
+import { freePort } from "../ports.js";
 import { ClusterError, explain, useOwnDatabase } from "./errors.js";
 
 /** Settings of a cluster, stored in `cluster.json`. */
@@ -39,7 +39,7 @@ export async function readSettings(folder: string): Promise<Settings> {
   if (clusterVersions(folder).length > 0) {
     throw new ClusterError(`${path} is missing. It contains the password of the database in the same directory.`);
   }
-  return { password: randomBytes(24).toString("base64url"), port: await freePort(), home: folder };
+  return { password: randomBytes(24).toString("base64url"), port: await freePort("127.0.0.1"), home: folder };
 }
 
 export async function writeSettings(folder: string, { home, ...settings }: Settings): Promise<void> {
@@ -89,28 +89,6 @@ export function refuseOtherVersions(home: string, major: string): void {
     `${home} holds a database of Postgres ${others.join(", ")}, but this release contains Postgres ${major}. ` +
       `Dump it with the previous release and restore it with this one. ${useOwnDatabase}`,
   );
-}
-
-/** Below the ports that systems give to outgoing connections, one of which could be taken before it is used. */
-const ports = { first: 10_000, last: 19_999 };
-
-const portAttempts = 200;
-
-/** Finds a free port on the loopback interface. */
-export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < portAttempts; attempt++) {
-    const port = randomInt(ports.first, ports.last + 1);
-    if (await isFreePort(port)) return port;
-  }
-  throw new Error(`No port from ${ports.first} to ${ports.last} is free.`);
-}
-
-/** Whether a program could listen on a port of the loopback interface. */
-export function isFreePort(port: number): Promise<boolean> {
-  return new Promise((found) => {
-    const server = createServer().once("error", () => found(false));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => found(true)));
-  });
 }
 
 const clusterVersions = (home: string) => readdirSync(home).filter((name) => /^\d+$/.test(name));

@@ -2,15 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { findBinaries, prepareBinaries } from "./binaries.js";
 import { ClusterError, explain, FolderInUse } from "./errors.js";
-import {
-  freePort,
-  isFreePort,
-  openFolder,
-  readSettings,
-  refuseOtherVersions,
-  settle,
-  writeSettings,
-} from "./folder.js";
+import { openFolder, readSettings, refuseOtherVersions, settle, writeSettings } from "./folder.js";
+import { freePort, isFree } from "../ports.js";
 import { lockFolder } from "./lock.js";
 import { ensureRunning, findRunning, type Installation, lastWords, stop, superuser } from "./postmaster.js";
 import { isAlive } from "./processes.js";
@@ -86,7 +79,7 @@ async function install(folder: string, fsync: boolean): Promise<Installation> {
 
   const installation = { binaries, home, account, port: known.port, password, fsync };
   if (findRunning(installation) === undefined) {
-    if (!(await isFreePort(known.port))) installation.port = await freePort();
+    if (!(await isFree(known.port, "127.0.0.1"))) installation.port = await freePort("127.0.0.1");
     await writeSettings(folder, { password, port: installation.port, home });
   }
   return installation;

@@ -1,7 +1,7 @@
 // Runs the compiled program as a process of its own, for what only a process can do, such as printing and dying.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { freePort } from "../../src/embedded-postgres/folder.js";
+import { freePort } from "../../src/ports.js";
 import { encryptionKeys, ownerPassword } from "./app.js";
 
 export interface Program {
@@ -35,7 +35,7 @@ export async function spawnServer(settings: NodeJS.ProcessEnv, conditions?: Cond
 
 /** Starts the server without waiting; it may fail to start. */
 export async function spawnStart(settings: NodeJS.ProcessEnv, conditions?: Conditions): Promise<ServerProcess> {
-  const port = settings.STEWARD_PORT ?? String(await freePort());
+  const port = settings.STEWARD_PORT ?? String(await freePort("127.0.0.1"));
   const administrator = { STEWARD_ADMIN_PASSWORD: ownerPassword, STEWARD_ADMIN_EMAIL: "owner@example.com" };
   const usual = { ...administrator, STEWARD_ENCRYPTION_KEYS: encryptionKeys };
   const server = spawnProgram("dist/main.js", [], { ...usual, ...settings, STEWARD_PORT: port }, conditions);

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "chai";
 import type { Browser, BrowserContext, Page, Route } from "playwright-core";
-import { freePort } from "../../../src/embedded-postgres/folder.js";
+import { freePort } from "../../../src/ports.js";
 import { ownerPassword } from "../../../test/support/app.js";
 import { launchBrowser } from "../../../test/support/browser.js";
 import { GithubServer } from "../../../test/support/providers.js";
@@ -46,7 +46,7 @@ describe("the example dashboard", () => {
     this.timeout(180_000);
     buildDashboard();
     github = await GithubServer.open();
-    const port = await freePort();
+    const port = await freePort("127.0.0.1");
     home = `http://localhost:${port}`;
     w = await startWorld({
       ...github.settings,

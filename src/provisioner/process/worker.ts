@@ -4,7 +4,7 @@ import type { Execute, Job } from "../job.js";
 import { type DocumentResource, failMutation } from "../protocol.js";
 import { renderResources, type Values, valuesOf } from "../render.js";
 import type { WorkspaceState } from "./folder.js";
-import { freePort, isFree } from "./ports.js";
+import { freePort, isFree } from "../../ports.js";
 import { type Site, Workspace } from "./workspace.js";
 
 /** Stands for ports in imports and dry runs, which take none. */
@@ -95,7 +95,7 @@ export class ProcessWorker implements Worker {
   async #port(known: number | undefined, isStart: boolean): Promise<number> {
     if (known !== undefined && (!isStart || (await isFree(known)))) return known;
     const states = [...this.#workspaces.values()].map(({ state }) => state);
-    return freePort(new Set(states.flatMap(({ ports }) => Object.values(ports))));
+    return freePort(undefined, new Set(states.flatMap(({ ports }) => Object.values(ports))));
   }
 
   #values(job: Job, port: (name: string) => string): Values {
