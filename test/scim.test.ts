@@ -642,6 +642,37 @@ describe("SCIM in the dialect of RFC 7644", () => {
     await count("rename", () =>
       scim.change(`/Users/${id}`, { op: "replace", path: "userName", value: `counted-${++round}@x.example` }),
     );
+    const newOutsider = async () => {
+      const { id: userId } = await create();
+      await w().app.services.database.pool.query("delete from organization_members where user_id = $1", [userId]);
+      return userId as string;
+    };
+    const outsiders = [await newOutsider(), await newOutsider()];
+    await count("replace group with another name and an outsider", () =>
+      scim.put(`/Groups/${group.id}`, { displayName: `Counted ${++round}`, members: [{ value: outsiders.pop() }] }),
+    );
+    const apart = [await newOutsider(), await newOutsider()];
+    await count("create group with an outsider", () =>
+      scim.post("/Groups", { displayName: `Counted ${++round}`, members: [{ value: apart.pop() }] }),
+    );
+    const known = newScimUser();
+    const { id: revived } = (await scim.post("/Users", known)).body as { id: string };
+    await scim.delete(`/Users/${revived}`);
+    await scim.post("/Users", known);
+    await scim.delete(`/Users/${revived}`);
+    counts.revive = await w().statements(() => scim.post("/Users", known));
+    expect((await scim.get(`/Users/${revived}`)).body).to.include({ active: true, userName: known.userName });
+    const upsert = (user: object) =>
+      w()
+        .as(w().owner)
+        .graphql(
+          "mutation($document: JSONObject!) { createScimUser(input: { document: $document, upsert: true }) { __typename } }",
+          {
+            document: user,
+          },
+        );
+    await count("upsert", () => upsert(known));
+    await count("upsert with another userName", () => upsert({ ...known, userName: `upserted-${++round}@x.example` }));
     expect(counts).to.deep.equal({
       read: 1,
       list: 2,
@@ -655,14 +686,19 @@ describe("SCIM in the dialect of RFC 7644", () => {
       attribute: 3,
       replace: 3,
       delete: 3,
-      "new member": 3,
+      "new member": 2,
       "no members": 2,
       "delete group": 3,
-      "create group": 3,
-      "rename group": 3,
-      "replace group": 3,
-      "create group with a member": 7,
+      "create group": 2,
+      "rename group": 2,
+      "replace group": 2,
+      "create group with a member": 2,
+      "replace group with another name and an outsider": 3,
+      "create group with an outsider": 3,
       rename: 3,
+      revive: 3,
+      upsert: 2,
+      "upsert with another userName": 3,
     });
   });
 });

@@ -16,6 +16,10 @@ const GroupSchema = defineEntity({
       expression: `create index groups_display_index
         on groups (lower(coalesce(nullif(display_name, ''), name) collate "C"), organization_id)`,
     },
+    {
+      name: "groups_folded_name_index",
+      expression: `create index groups_folded_name_index on groups (organization_id, (lower(name collate "C")))`,
+    },
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),

@@ -4,7 +4,7 @@ import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
 import type { Database } from "../kernel/database.js";
 import { type Ending, endingOf } from "../kernel/endings.js";
-import { raw, sql } from "../kernel/sql.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 
 /** The recorded actions on resources. */
 export const AuditAction = {
@@ -70,6 +70,21 @@ export const auditing: Ending<AuditRow> = (rows) => sql`
   audited as (
     insert into audit_events (${raw(columns)})
     select ${raw(columns.replace("time", "now()"))} from json_populate_recordset(null::audit_events, ${rows}))`;
+
+/**
+ * Common table expression that inserts an audit event to whose diff the statement adds fields. `more` is JSON with them:
+ * null for none. Without any field, nothing is inserted.
+ */
+export function auditingMore(ctx: Parameters<typeof auditRow>[0], entry: AuditEntry, more: Sql): Sql {
+  const isChanged = Object.keys(entry.diff ?? {}).length > 0;
+  const selected = columns.replace("time", "now()").replace("diff", "diff || coalesce(more, '{}')");
+  return sql`
+    audited_more as (
+      insert into audit_events (${raw(columns)})
+      select ${raw(selected)}
+      from json_populate_record(null::audit_events, ${JSON.stringify(auditRow(ctx, entry))}), (select ${more} as more) m
+      where ${isChanged} or more is not null)`;
+}
 
 /** An event by the columns of `audit_events`, except the time. */
 type AuditRow = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
+import { auditedAs, auditingMore, type Diff, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, onViolation } from "../kernel/errors.js";
@@ -46,13 +46,18 @@ export async function createGroup(ctx: Context, { organization: ref, ...fields }
   return (await addGroup(ctx, organization, fields)).id;
 }
 
+/** A group that an identity provider creates. `members` are members of the organization. */
+interface ProvisionedGroup {
+  members: readonly string[];
+  link: GroupLink;
+}
+
 /** `createGroup` in an organization that the caller has locked. */
 export async function addGroup(
   ctx: Context,
   { id: organizationId }: Pick<OrganizationRow, "id">,
   fields: GroupFields,
-  source: GroupSource = GroupSource.USER,
-  link?: GroupLink,
+  provisioned?: ProvisionedGroup,
 ): Promise<WrittenGroup> {
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
@@ -62,8 +67,11 @@ export async function addGroup(
 
   const { name, displayName, avatarUrl, quotaAllowance } = fields;
   const most = ctx.config.groupsMaxPerOrganization;
+  const source = provisioned ? GroupSource.OIDC : GroupSource.USER;
+  const { link, members = [] } = provisioned ?? {};
   const id = newId();
-  ctx.audit({ action: "create", ...ofGroup({ id, name: name!, organizationId }), diff: diffOf({}, fields) });
+  const diff = diffOf<GroupFields & { members: readonly string[] }>({ members: [] }, { ...fields, members });
+  ctx.audit({ action: "create", ...ofGroup({ id, name: name!, organizationId }), diff });
   const [row] = await ctx.select<WrittenGroup & { others: number }>(sql`
     with others as (
       select count(*) as number from groups where organization_id = ${organizationId} and id <> ${organizationId}
@@ -75,7 +83,7 @@ export async function addGroup(
       from others where number < ${most}::int
       on conflict on constraint groups_name_unique do nothing
       returning *
-    )${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
+    )${members.length > 0 ? sql`, ${addingMembers(members)}` : empty}${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
     select written.id, written.created_at as "createdAt", written.updated_at as "updatedAt",
       written.scim_version as version, number as others
     from others left join written on true`);
@@ -85,8 +93,14 @@ export async function addGroup(
       { field: "name", detail: `The organization already has ${most} groups, which is the most it may have.` },
     ]);
   if (written.id === null) throw nameTaken();
-  return written;
+  return { ...written, version: written.version + (members.length > 0 ? 1 : 0) };
 }
+
+/** Common table expression that adds members to the `written` group, which a trigger counts and raises the version for. */
+const addingMembers = (members: readonly string[]): Sql => sql`
+  added as (
+    insert into group_members (group_id, organization_id, user_id)
+    select written.id, written.organization_id, user_id from written, unnest(${members}::uuid[]) user_id)`;
 
 export interface UpdateGroup extends GroupFields {
   group: string;
@@ -119,8 +133,8 @@ export interface Provisioning {
 /** What a change did to a group; without the times and the version, if it did nothing. */
 interface Change extends Partial<Pick<WrittenGroup, "updatedAt" | "version">> {
   present: string[];
-  added: string[];
-  removed: string[];
+  hasAdded: boolean;
+  hasRemoved: boolean;
 }
 
 /** `updateGroup` for a group that the caller has locked, and for any number of users. Adds to the given problems. */
@@ -141,23 +155,12 @@ export async function changeLockedGroup(
   const isFew = problems.isEmpty;
   if (isEveryone(group)) addEveryoneProblems(problems, diff);
   else addFieldProblems(problems, newValues(diff));
-  const fields = problems.isEmpty ? newValues(diff) : {};
-  const record = () => {
-    for (const each of [diff, provisioning?.link?.diff ?? {}])
-      if (Object.keys(each).length > 0) ctx.audit({ action: "update", ...ofGroup(group), diff: each });
-  };
-  // What happens to members is known only after the change.
-  const isKnown = add.length + remove.length === 0 && !provisioning?.isReplaced;
-  if (isKnown) record();
+  const valid = problems.isEmpty ? diff : {};
   const done = isFew
-    ? await change(ctx, group, fields, { add, remove }, provisioning)
-    : { present: [], added: [], removed: [] };
+    ? await change(ctx, group, valid, { add, remove }, provisioning)
+    : { present: [], hasAdded: false, hasRemoved: false };
   if (isFew && !provisioning) addMemberProblems(problems, group, add, done);
   problems.throwIfAny();
-
-  const { added, removed } = done;
-  if (added.length + removed.length > 0) diff.members = { old: removed, new: added };
-  if (!isKnown) record();
   return done;
 }
 
@@ -194,14 +197,18 @@ interface Membership {
   remove: string[];
 }
 
-/** Writes the change in one statement. Faults of its users roll it back later. */
+/** Writes the change and its records in one statement. Faults of its users roll it back later. */
 async function change(
   ctx: Context,
-  { id, organizationId, eligible }: LockedGroup,
-  { name = null, displayName = null, avatarUrl = null, quotaAllowance = null }: GroupFields,
+  group: LockedGroup,
+  diff: Diff,
   { add, remove }: Membership,
   { isReplaced, link }: Provisioning = { isReplaced: false },
 ): Promise<Change> {
+  const { id, organizationId, eligible } = group;
+  const { name = null, displayName = null, avatarUrl = null, quotaAllowance = null } = newValues(diff);
+  const entry = { action: "update", ...ofGroup(group) } as const;
+  if (link && Object.keys(link.diff).length > 0) ctx.audit({ ...entry, diff: link.diff });
   const isChanged =
     link !== undefined || [name, displayName, avatarUrl, quotaAllowance].some((value) => value !== null);
   const leaves = isReplaced ? sql`user_id <> all(${add}::uuid[])` : sql`user_id = any(${remove}::uuid[])`;
@@ -225,13 +232,19 @@ async function change(
         where id = ${id} and (${isChanged}::bool
           or exists (select from added) or exists (select from removed))
         returning *
-      )${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
-      select array(select user_id from present) as present, array(select user_id from added) as added,
-        array(select user_id from removed) as removed, (select updated_at from written) as "updatedAt",
+      ), ${auditingMore(ctx, { ...entry, diff }, membersDiff)}${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
+      select array(select user_id from present) as present, exists(select from added) as "hasAdded",
+        exists(select from removed) as "hasRemoved", (select updated_at from written) as "updatedAt",
         (select scim_version from written) as version`)
     .catch(nameViolated);
   return done!;
 }
+
+/** What the statement of `change` changes in the members, for the audit log; null for nothing. */
+const membersDiff = sql`(
+  select jsonb_build_object('members', jsonb_build_object('old', old, 'new', new))
+  from (select array(select user_id from removed) as old, array(select user_id from added) as new) m
+  where cardinality(old) + cardinality(new) > 0)`;
 
 /** Adds the faults of added users. */
 function addMemberProblems(

@@ -1,7 +1,8 @@
 import type { Context } from "../kernel/context.js";
-import { authorize, may, reach, sees } from "../authorization/authorization.js";
+import { authorize, may, reach, type Reach, sees } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
+import { empty, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 
@@ -32,10 +33,20 @@ const finders = {
 };
 
 // Not `for update`, which would block inserts of rows that refer to the organization.
-const locking = select(
-  "(o.id = $1 or lower(o.name) = lower($2) or ($3 and o.is_default)) and ($4 or o.id = any($5::uuid[]))",
-  "for no key update",
-);
+const locking = (
+  ref: string,
+  { everywhere, organizations }: Pick<Reach, "everywhere" | "organizations">,
+  more?: Sql,
+): Sql => {
+  const [id, name] = isUuid(ref) ? [ref, null] : [null, ref];
+  return sql`
+    with locked as materialized (
+      select ${raw(organizationColumns)} from organizations o
+      where o.deleted_at is null and (o.id = ${id} or lower(o.name) = lower(${name}) or (${ref === "default"} and o.is_default))
+        and (${everywhere} or o.id = any(${organizations}::uuid[])) for no key update
+    )
+    select locked.*${more ? sql`, ${more}` : empty} from locked`;
+};
 
 /** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */
 export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
@@ -46,17 +57,18 @@ export async function findOrganization(ctx: Context, ref: string): Promise<Organ
 
 /**
  * Finds an organization like `findOrganization` and locks it until the transaction ends: no other one changes it or
- * adds members. Throws for callers without `permission`, and locks nothing for them.
+ * adds members. Throws for callers without `permission`, and locks nothing for them. `more` are further columns, selected
+ * from `locked`.
  */
-export async function lockOrganization(
+export async function lockOrganization<More = unknown>(
   ctx: Context,
   ref: string,
   permission: "organization:update" | "organization:delete" | "group:create",
-): Promise<OrganizationRow> {
-  const { everywhere, organizations } = reach(ctx.actor, permission);
-  const named = isUuid(ref) ? [ref, null] : [null, ref];
-  const mayHold = everywhere || organizations.length > 0;
-  const organization = mayHold && (await ctx.row(locking, ...named, ref === "default", everywhere, organizations));
+  more?: Sql,
+): Promise<OrganizationRow & More> {
+  const held = reach(ctx.actor, permission);
+  const mayHold = held.everywhere || held.organizations.length > 0;
+  const [organization] = mayHold ? await ctx.select<OrganizationRow & More>(locking(ref, held, more)) : [];
   if (organization) return organization;
   authorize(ctx.actor, permission, { organizationId: (await findOrganization(ctx, ref)).id });
   throw notFound();

@@ -87,17 +87,10 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
   }
 }
 
-/** Selects the groups that may have a displayName, in any letter case: that of a link, or their own. */
+/** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
 const displayed = (displayName: string): Sql => sql`
   select group_id from scim_group_links where lower(display_name collate "C") = ${folded(displayName)}
   union all
   select id from groups where lower(coalesce(nullif(display_name, ''), name) collate "C") = ${folded(displayName)}`;
-
-/** Selects the group of an organization that has a displayName, in any letter case, unless it is the group `id`. */
-export const namesake = (organizationId: string, displayName: string, id: string | null): Sql => sql`
-  select g.id from groups g
-  where g.id = any(array(${displayed(displayName)})) and g.organization_id = ${organizationId}
-    and g.id is distinct from ${id}::uuid
-    and lower((${groupDisplay}) collate "C") = ${folded(displayName)} limit 1`;
 
 export const groupId = raw("g.id");

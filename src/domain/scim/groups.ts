@@ -1,11 +1,10 @@
 import type { Diff } from "../audit/audit.js";
 import { addGroup, changeLockedGroup, deleteLockedGroup, type GroupLink } from "../groups/changes.js";
-import { GroupSource, isEveryone, lockGroup, type LockedGroup } from "../groups/groups.js";
+import { isEveryone, lockGroup, type LockedGroup } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound, onViolation } from "../kernel/errors.js";
-import { folded, foldedSql } from "../kernel/folding.js";
-import { raw, sql } from "../kernel/sql.js";
+import { folded } from "../kernel/folding.js";
+import { empty, type Sql, sql } from "../kernel/sql.js";
 import { groupNameProblem, isUuid } from "../kernel/text.js";
 import { joinOrganization } from "../organizations/joining.js";
 import { lockOrganization } from "../organizations/organizations.js";
@@ -13,9 +12,9 @@ import { changed } from "./changes.js";
 import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { fault, notUnique } from "./faults.js";
-import { groupColumns, groupFilterColumns, groupId, namesake, type ScimGroupRow, visibleGroups } from "./group-rows.js";
+import { groupColumns, groupFilterColumns, groupId, type ScimGroupRow, visibleGroups } from "./group-rows.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
-import { MemberChange, memberIds, type MemberRow, membersColumn, memberValues } from "./members.js";
+import { asMembers, MemberChange, memberIds, type MemberRow, membersColumn, memberValues } from "./members.js";
 import { readOperations } from "./operations.js";
 import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
@@ -72,17 +71,24 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
   const wanted = wantedGroup(readResource(groupType, document));
   const ref = provisioner.organizationIds ? (provisioner.organizationIds[0] ?? "") : "default";
   // Creations in an organization take turns, so that no two groups get the same displayName.
-  const organization = await lockOrganization(ctx, ref, "group:create");
-  const names = await newNames(ctx, organization.id, wanted.displayName, null);
-  const link = linking(provisioner, wanted, wanted.displayName, {});
-  const { id, ...times } = await addGroup(ctx, organization, names, GroupSource.OIDC, link).catch(asUniqueness);
-  if (wanted.members.length > 0) {
-    const { group, row } = await lockedGroup(ctx, provisioner, { id, joining: wanted.members });
-    return write(ctx, provisioner, { group, row }, wanted, added(wanted.members));
-  }
-  const { externalId, displayName } = wanted;
-  const columns = { organizationId: organization.id, externalId, displayName, nameSource: provisioner.source };
-  return { row: { id, ...times, ...columns }, members: [] };
+  const { members, externalId, displayName } = wanted;
+  const more = sql`${namesColumn(sql`locked.id`, displayName, null)}, array(
+    select m.user_id from organization_members m
+    where m.organization_id = locked.id and m.user_id = any(${members}::uuid[]) order by m.user_id for key share
+  ) as eligible, ${asMembers(members)} as shown`;
+  const organization = await lockOrganization<Names & { eligible: string[]; shown: MemberRow[] }>(
+    ctx,
+    ref,
+    "group:create",
+    more,
+  );
+  const { id: organizationId, eligible, shown } = organization;
+  await withOutsiders(ctx, { organizationId, eligible }, members);
+  const link = linking(provisioner, wanted, displayName, {});
+  const names = namesFor(displayName, organization.names);
+  const { id, ...times } = await addGroup(ctx, organization, names, { members, link }).catch(asUniqueness);
+  const columns = { organizationId, externalId, displayName, nameSource: provisioner.source };
+  return { row: { id, ...times, ...columns }, members: shown };
 }
 
 function added(members: readonly string[]): MemberChange {
@@ -97,9 +103,16 @@ export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: 
   const wanted = wantedGroup(readResource(groupType, document));
   const change = added(wanted.members);
   change.isReplaced = true;
-  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: wanted.members });
-  const replaced = await write(ctx, provisioner, locked, wanted, change);
-  return wanted.members.length > 0 ? replaced : { ...replaced, members: [] };
+  const { members: joining, displayName } = wanted;
+  const more = sql`, ${asMembers(joining)} as shown`;
+  const locked = await lockedGroup<{ shown: MemberRow[] }>(ctx, provisioner, {
+    id,
+    ifMatch,
+    joining,
+    displayName,
+    more,
+  });
+  return { ...(await write(ctx, provisioner, locked, wanted, change)), members: locked.group.shown };
 }
 
 /** Changes a group by operations (RFC 7644 §3.5.2): all of them, or none. */
@@ -110,8 +123,9 @@ export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: Sc
   const load = async () => memberValues(ctx, (await membersByGroup(ctx, [id]))[0]!);
   for (const operation of operations)
     if (operation.target.attribute.name === "members") await change.apply(operation, load);
-  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: [...change.added] });
   const others = operations.filter(({ target }) => target.attribute.name !== "members");
+  const { displayName: named } = changed({}, others) as { displayName?: string };
+  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: [...change.added], displayName: named });
   const { externalId, displayName } = locked.row;
   const resource = changed({ displayName, ...(externalId !== null && { externalId }) }, others);
   return write(ctx, provisioner, locked, wantedGroup(resource), change);
@@ -143,9 +157,20 @@ function wantedGroup({ externalId = null, displayName = "", members }: Values): 
   return { externalId: externalId as string | null, displayName: name, members: memberIds(members) };
 }
 
-interface Locked {
-  group: LockedGroup;
+interface Locked<More = object> {
+  /** With the name for the displayName that the change will give the group, and further columns. */
+  group: LockedGroup & Partial<Names> & More;
   row: ScimGroupRow;
+}
+
+/** Who changes a group, and how. */
+interface Wanting {
+  id: string;
+  ifMatch?: string | null | undefined;
+  joining?: readonly string[];
+  displayName?: string | undefined;
+  /** Further columns, each with a comma before it. */
+  more?: Sql;
 }
 
 /** What `scim_group_now` returns. */
@@ -158,17 +183,18 @@ interface Now {
  * Locks a visible group. Users outside of its organization join it. Throws `invalidValue` for unknown users, and if the
  * version of the group is none of `ifMatch`.
  */
-async function lockedGroup(
+async function lockedGroup<More = object>(
   ctx: Context,
   { source }: Provisioner,
-  { id, ifMatch, joining = [] }: { id: string; ifMatch?: string | null | undefined; joining?: readonly string[] },
+  { id, ifMatch, joining = [], displayName, more = empty }: Wanting,
   permission: "group:update" | "group:delete" = "group:update",
-): Promise<Locked> {
+): Promise<Locked<More>> {
   if (!isUuid(id)) throw notFound();
-  const now = sql`scim_group_now(locked.id) as scim`;
-  const { scim, ...group } = await lockGroup<{ scim: Now }>(ctx, id, permission, joining, now);
+  const names = displayName ? sql`, ${namesColumn(sql`locked."organizationId"`, displayName, id)}` : empty;
+  const now = sql`scim_group_now(locked.id) as scim${names}${more}`;
+  const { scim, ...group } = await lockGroup<{ scim: Now } & Partial<Names> & More>(ctx, id, permission, joining, now);
   if (isEveryone(group)) throw notFound();
-  const named = scim.links.find(({ displayName }) => displayName !== null);
+  const named = scim.links.find((link) => link.displayName !== null);
   const { createdAt, updatedAt, organizationId } = group;
   const row = {
     id: group.id,
@@ -181,10 +207,15 @@ async function lockedGroup(
     nameSource: named?.source ?? null,
   };
   requireVersion(row, ifMatch);
-  return { group: { ...group, eligible: await withOutsiders(ctx, group, joining) }, row };
+  return { group: { ...group, eligible: await withOutsiders(ctx, group, joining) }, row } as Locked<More>;
 }
 
-async function withOutsiders(ctx: Context, group: LockedGroup, joining: readonly string[]): Promise<string[]> {
+/** Users outside of the organization of a group join it. Returns the ids of all. */
+async function withOutsiders(
+  ctx: Context,
+  group: Pick<LockedGroup, "organizationId" | "eligible">,
+  joining: readonly string[],
+): Promise<string[]> {
   const members = new Set(group.eligible);
   const outside = joining.filter((user) => !members.has(user));
   if (outside.length === 0) return group.eligible;
@@ -206,10 +237,9 @@ async function write(
   const isRenamed = wanted.displayName !== row.displayName;
   const isLinkChanged = isRenamed || wanted.externalId !== row.externalId;
   if (!isLinkChanged && !isReplaced && add.size + removed.size === 0) return { row };
-  const names = isRenamed ? await newNames(ctx, group.organizationId, wanted.displayName, group.id) : {};
+  const names = isRenamed ? namesFor(wanted.displayName, group.names!) : {};
   const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
   const ownName = isElsewhere && !isRenamed ? null : wanted.displayName;
-  if (isElsewhere && isRenamed) await ctx.rows(yieldName, group.id, provisioner.source);
   const link = isLinkChanged ? linking(provisioner, wanted, ownName, linkDiff(row, wanted)) : undefined;
   const change = { ...names, addUsers: [...add], removeUsers: [...removed] };
   const done = await changeLockedGroup(ctx, group, change, undefined, { isReplaced, ...(link && { link }) }).catch(
@@ -217,16 +247,13 @@ async function write(
   );
   if (done.version == null) return { row };
   // Triggers count additions and removals of members after the statement, and raise the version for each.
-  const version = done.version + (done.added.length > 0 ? 1 : 0) + (done.removed.length > 0 ? 1 : 0);
+  const version = done.version + (done.hasAdded ? 1 : 0) + (done.hasRemoved ? 1 : 0);
   const { externalId, displayName } = wanted;
   const columns = isLinkChanged
     ? { externalId, displayName, nameSource: ownName ? provisioner.source : row.nameSource }
     : {};
   return { row: { ...row, ...columns, updatedAt: done.updatedAt ?? row.updatedAt, version } };
 }
-
-/** Removes the displayName of the group `$1` from the link of another source than `$2`, which takes it over. */
-const yieldName = statement("update scim_group_links set display_name = null where group_id = $1 and source <> $2");
 
 function linkDiff({ externalId, displayName }: ScimGroupRow, wanted: WantedGroup): Diff {
   const diff: Diff = {};
@@ -235,25 +262,29 @@ function linkDiff({ externalId, displayName }: ScimGroupRow, wanted: WantedGroup
   return diff;
 }
 
-/** The names of a group for a displayName. Throws CONFLICT if a visible group has it. */
-async function newNames(ctx: Context, organizationId: string, displayName: string, id: string | null) {
+/** What `namesColumn` selects. */
+interface Names {
+  /** `name` is null if all names are those of other groups. */
+  names: { isTaken: boolean; name: string | null };
+}
+
+/** A column with the name that a group `id`, null for a new one, can have for a displayName in a locked organization. */
+function namesColumn(organizationId: Sql, displayName: string, id: string | null): Sql {
   const base = slug(displayName, longest.name);
   const names = numbered(groupNameProblem(base) === undefined ? base : "group", longest.name);
-  const [found] = await ctx.select<{ isTaken: boolean; used: string[] }>(sql`
-    select exists(${namesake(organizationId, displayName, id)}) as "isTaken", array(
-      select ${raw(foldedSql("name"))} from groups
-      where organization_id = ${organizationId} and id is distinct from ${id}::uuid
-        and ${raw(foldedSql("name"))} = any(${names.map(folded)}::text[])) as used`);
-  if (found!.isTaken) throw notUnique("displayName");
-  const used = new Set(found!.used);
-  const free = names.find((name) => !used.has(folded(name)));
-  if (!free) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
-  return { name: free, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
+  return sql`scim_group_names(${organizationId}, ${displayName}, ${names}, ${id}) as names`;
+}
+
+/** The names of a group for a displayName. Throws CONFLICT if a visible group has it. */
+function namesFor(displayName: string, { isTaken, name }: Names["names"]) {
+  if (isTaken) throw notUnique("displayName");
+  if (!name) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
+  return { name, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
 }
 
 /**
- * The link of the source to a group. `displayName` is null if the link of another source has it. Triggers end the
- * displayName of other links only when the group is renamed, since the setting names the source of this one.
+ * The link of the source to a group. `displayName` is null if the link of another source has it, else it is taken over
+ * from that link. Triggers end the displayName of other links only when the group is renamed, since the setting names the source of this one.
  */
 const linking = (
   { source }: Provisioner,
@@ -264,10 +295,14 @@ const linking = (
   externalId,
   diff,
   tables: sql`
-    linked as (
+    yielded as (
+      update scim_group_links l set display_name = null from written
+      where l.group_id = written.id and l.source <> ${source} and ${displayName}::text is not null
+      returning l.source
+    ), linked as (
       insert into scim_group_links (source, group_id, organization_id, external_id, display_name)
       select ${source}, written.id, written.organization_id, ${externalId}::text, ${displayName}::text
-      from written, set_config('steward.scim_source', ${source}, true)
+      from written, set_config('steward.scim_source', ${source}, true), (select count(*) from yielded) as y
       on conflict (source, group_id) do update set external_id = excluded.external_id,
         display_name = excluded.display_name
     )`,

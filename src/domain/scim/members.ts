@@ -31,6 +31,12 @@ export const membersColumn: Sql = sql`(
     from group_members gm join users u on u.id = gm.user_id
     where gm.group_id = g.id order by u.id limit ${mostMembers + 1}) m)`;
 
+/** Users as JSON, as members of a group. */
+export const asMembers = (ids: readonly string[]): Sql => sql`(
+  select coalesce(json_agg(m), '[]') from (
+    select id as value, coalesce(nullif(name, ''), username) as display from users
+    where id = any(${ids}::uuid[]) order by id limit ${mostMembers + 1}) m)`;
+
 /** Renders the members of a group. Throws `tooMany` for a group with more than a response may have. */
 export function memberValues(ctx: Context, members: readonly MemberRow[]): Values[] {
   if (members.length > mostMembers)

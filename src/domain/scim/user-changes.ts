@@ -10,8 +10,8 @@ import { type AccountChange, statusAnnouncement, writeUser } from "../users/writ
 import type { Values } from "./evaluate.js";
 import { privileged } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
-import { asUniqueness, linking, linkOf, yieldName } from "./user-links.js";
-import { newUsername, type UsernameFound, usernameColumns } from "./user-matches.js";
+import { asUniqueness, linking, linkOf } from "./user-links.js";
+import { type Existing, newUsername, type UsernameFound, usernameColumns } from "./user-matches.js";
 import { type WantedUser, wantedUser } from "./user-mapping.js";
 import { readUserRow, type ScimUserRow } from "./user-rows.js";
 import { type ForChange, type LockedUser, lockedUser, requireVersion, type ScimUser, writable } from "./user-state.js";
@@ -26,27 +26,43 @@ interface Difference {
   attributes: Diff;
 }
 
+/** The part of a difference for which a lock reads columns. */
+type Planned = Pick<Difference, "isRenamed" | "wanted"> & { status?: UserStatus | undefined };
+
+/** What is to change. */
+interface Changing {
+  id: string;
+  ifMatch?: string | null;
+  /** What was found of the user, which the source may have deleted: it becomes visible again. */
+  existing?: Existing & { wanted: WantedUser };
+}
+
 /**
  * Changes a user to what `apply` makes of its writable attributes. Writes nothing if that is no difference. Looks at the
- * user without a lock first, since a synchronization changes few users; but not if `isKnown` to be there.
+ * user without a lock first, since a synchronization changes few users; but not at an existing one, of which enough is known.
  */
 export async function changeUser(
   ctx: Context,
   provisioner: Provisioner,
-  { id, ifMatch, isKnown = false }: { id: string; ifMatch?: string | null; isKnown?: boolean },
+  { id, ifMatch, existing }: Changing,
   apply: (user: Values) => Values,
 ): Promise<ScimUser> {
-  const differenceOf = (row: ScimUserRow) => difference(writable(ctx, row), apply(writable(ctx, row)));
-  const maySee = !isKnown && reach(ctx.actor, "user:update").everywhere;
+  const isRevived = existing?.isGone ?? false;
+  const differenceOf = (row: ScimUserRow) => {
+    const before = writable(ctx, row);
+    const after = apply(writable(ctx, row));
+    return isRevived ? reviving(before, after, existing!.wanted) : difference(before, after);
+  };
+  const maySee = !existing && reach(ctx.actor, "user:update").everywhere;
   const seen = maySee ? await readUserRow(ctx, provisioner, id) : undefined;
   if (maySee && !seen) throw notFound();
   if (seen) requireVersion(seen, ifMatch);
-  const expected = seen && differenceOf(seen);
+  const expected = existing ? plannedFor(existing) : seen && differenceOf(seen);
   if (seen && !expected) return { row: seen };
 
-  const lock = (row?: ScimUserRow, planned?: Difference) =>
-    lockedUser(ctx, provisioner, id, ifMatch, row && planned && columnsFor(ctx, row, planned));
-  let user = await lock(seen, expected);
+  const lock = (known?: Affected, planned?: Planned) =>
+    lockedUser(ctx, provisioner, id, { ifMatch, isRevived, more: known && planned && columnsFor(ctx, known, planned) });
+  let user = await lock(existing ?? seen, expected);
   let done = differenceOf(user.row);
   // The user was not seen, or has changed since then: now that it is locked, it stays as it is.
   if (done && !isCovered(done, expected)) {
@@ -57,13 +73,36 @@ export async function changeUser(
 }
 
 /** Whether the columns that were read for one change are those for another. */
-const isCovered = ({ isRenamed, status, wanted }: Difference, planned: Difference | undefined): boolean =>
+const isCovered = ({ isRenamed, status, wanted }: Difference, planned: Planned | undefined): boolean =>
   (!isRenamed || (planned?.isRenamed && planned.wanted.userName === wanted.userName) === true) &&
   (!status || planned?.status === status);
 
-function columnsFor(ctx: Context, row: ScimUserRow, { isRenamed, status, wanted }: Difference): Sql {
-  const names = isRenamed ? sql`, ${usernameColumns(wanted, row.id)}` : empty;
-  return status ? sql`${names}, ${statusAnnouncement(ctx, row, status).recipients} as recipients` : names;
+/** A user whom columns are about. */
+type Affected = Pick<ScimUserRow, "id" | "username" | "name">;
+
+function columnsFor(ctx: Context, user: Affected, { isRenamed, status, wanted }: Planned): Sql {
+  const names = isRenamed ? sql`, ${usernameColumns(wanted, user.id)}` : empty;
+  return status ? sql`${names}, ${statusAnnouncement(ctx, user, status).recipients} as recipients` : names;
+}
+
+const statusFor = ({ active }: WantedUser): UserStatus => (active ? "active" : "suspended");
+
+/** What will change in an existing user, as far as is known. */
+function plannedFor({ wanted, isGone, hasUserName, status }: NonNullable<Changing["existing"]>): Planned {
+  const active = wanted.active ?? (isGone ? true : status === "active");
+  const future = statusFor({ ...wanted, active });
+  return { wanted, isRenamed: !hasUserName, ...(future !== status && { status: future }) };
+}
+
+/** The difference between a user that the source deleted and what it should be: by default, active. */
+function reviving(before: Values, after: Values, { active = true }: WantedUser): Difference {
+  const wanted = { ...after, active };
+  const { attributes = {}, ...others } = difference(before, wanted) ?? {
+    before,
+    wanted: wantedUser(wanted),
+    isRenamed: false,
+  };
+  return { ...others, attributes: { ...attributes, provisioned: { old: false, new: true } } };
 }
 
 /** Returns how a user differs from what it should be; `undefined` for no difference. */
@@ -80,7 +119,7 @@ function difference(before: Values, after: Values): Difference | undefined {
     wanted,
     attributes,
     isRenamed,
-    ...(active && { status: wanted.active ? ("active" as const) : ("suspended" as const) }),
+    ...(active && { status: statusFor(wanted) }),
   };
 }
 
@@ -100,7 +139,7 @@ async function write(
   }
   const diff = accountDiff(account, change);
   if (status) await checkStatus(ctx, account, status);
-  const link = isLinkChanged ? await relinked(ctx, provisioner, row, wanted) : undefined;
+  const link = isLinkChanged ? relinked(provisioner, row, wanted) : undefined;
 
   if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...identified(account), diff });
   if (status) recordStatus(ctx, account, status);
@@ -143,11 +182,11 @@ function requirePersonal(ctx: Context, user: FoundUser): void {
  * The userName of the link of the source, null if that of another source keeps it, and what the link makes of a row. A
  * new userName is taken over from the link of another source.
  */
-async function relinked(ctx: Context, provisioner: Provisioner, row: ScimUserRow, wanted: WantedUser) {
+function relinked(provisioner: Provisioner, row: ScimUserRow, wanted: WantedUser) {
   const columns = linkOf(provisioner, wanted);
   const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
-  if (!isElsewhere) return { ownName: wanted.userName, columns };
-  if (wanted.userName === row.userName) return { ownName: null, columns: { ...columns, nameSource: row.nameSource } };
-  await ctx.rows(yieldName, row.id, provisioner.source);
-  return { ownName: wanted.userName, columns };
+  const isKept = isElsewhere && wanted.userName === row.userName;
+  return isKept
+    ? { ownName: null, columns: { ...columns, nameSource: row.nameSource } }
+    : { ownName: wanted.userName, columns };
 }

@@ -1,4 +1,3 @@
-import { statement } from "../kernel/database.js";
 import type { Ending } from "../kernel/endings.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { type Sql, sql } from "../kernel/sql.js";
@@ -33,16 +32,21 @@ export const linkingNew: Ending<NewLink> = (rows) => sql`
   )`;
 
 /**
- * Table of a statement that writes a user: the link of the source. `userName` is null if the link of another source has
- * it. Triggers copy changes of the account to the other links only, since the setting names the source of this one.
+ * Tables of a statement that writes a user: the link of the source, which sees the user from now on. `userName` is null if
+ * the link of another source has it, else it is taken over from that link. Triggers copy changes of the account to the
+ * other links only, since the setting names the source of this one.
  */
 export const linking = ({ source }: Provisioner, { externalId, kept }: WantedUser, userName: string | null): Sql => sql`
-  linked as (
+  yielded as (
+    update scim_user_links l set user_name = null from written
+    where l.user_id = written.id and l.source <> ${source} and l.deprovisioned_at is null and ${userName}::text is not null
+    returning l.source
+  ), linked as (
     insert into scim_user_links (source, user_id, external_id, user_name, attributes)
     select ${source}, written.id, ${externalId}::text, ${userName}::text, ${JSON.stringify(kept)}::jsonb
-    from written, set_config('steward.scim_source', ${source}, true)
+    from written, set_config('steward.scim_source', ${source}, true), (select count(*) from yielded) as y
     on conflict (source, user_id) do update set external_id = excluded.external_id, user_name = excluded.user_name,
-      attributes = excluded.attributes
+      attributes = excluded.attributes, deprovisioned_at = null
   )`;
 
 /** Table of a statement that writes a user: the link of the source, which hides the user from it. */
@@ -52,20 +56,6 @@ export const deprovisioning = ({ source }: Provisioner): Sql => sql`
     select ${source}, id, scim_attributes(email, name, username, avatar_url), now() from written
     on conflict (source, user_id) do update set deprovisioned_at = now()
   )`;
-
-/** Makes the user `$2`, which the source `$1` deleted, visible to it, with its userName unless another user has it. */
-export const revive = statement(`
-  update scim_user_links l set deprovisioned_at = null, user_name = case when exists(
-      select from scim_user_links o
-      where lower(o.user_name collate "C") = lower(l.user_name collate "C") and o.deprovisioned_at is null
-        or o.user_id = l.user_id and o.user_name is not null and o.deprovisioned_at is null
-    ) then null else user_name end
-  where source = $1 and user_id = $2`);
-
-/** Removes the userName of the user `$1` from the link of another source than `$2`, which takes over the userName. */
-export const yieldName = statement(
-  "update scim_user_links set user_name = null where user_id = $1 and source <> $2 and user_name is not null",
-);
 
 const conflicts: Record<string, string> = { email: "emails", username: "userName" };
 

@@ -3,21 +3,21 @@ import { statement } from "../kernel/database.js";
 import { folded } from "../kernel/folding.js";
 import { type Sql, sql } from "../kernel/sql.js";
 import type { NewUser, Surroundings } from "../users/creation.js";
+import type { UserRow } from "../users/users.js";
 import { notUnique } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { tooManyNames, usernameFor, usernames, type WantedUser } from "./user-mapping.js";
 import { isText } from "./user-rows.js";
 
 /** A user who is the one that a provider wants to create. */
-export interface Existing {
-  id: string;
+export interface Existing extends Pick<UserRow, "id" | "username" | "name" | "status"> {
   /** Whether the source deleted it. */
   isGone: boolean;
+  hasUserName: boolean;
 }
 
 interface Match extends Existing {
   hasExternalId: boolean;
-  hasUserName: boolean;
   hasEmail: boolean;
 }
 
@@ -30,7 +30,7 @@ interface Found {
 /** Columns with the users who have the externalId in the source, the userName or the email, as the source sees them. */
 const matching = ({ source }: Provisioner, { externalId, userName, account: { email } }: WantedUser): Sql => sql`(
   select coalesce(json_agg(m), '[]') from (
-    select u.id, l.deprovisioned_at is not null as "isGone",
+    select u.id, u.username, u.name, u.status, l.deprovisioned_at is not null as "isGone",
       coalesce(l.external_id collate "C" = ${externalId}, false) as "hasExternalId",
       ${isText("coalesce(l.user_name, n.user_name, u.username)", userName)} as "hasUserName",
       ${isText("u.email", email)} as "hasEmail"

@@ -33,19 +33,26 @@ interface Now {
   }>;
 }
 
+/** What a lock requires and reads. */
+export interface Locking {
+  ifMatch?: string | null | undefined;
+  /** Whether the source has deleted the user, and makes it visible again. */
+  isRevived?: boolean;
+  /** Further columns, each with a comma before it. */
+  more?: Sql | undefined;
+}
+
 /** Further columns of a lock, for a change of the userName or the status. */
 export type ForChange = Partial<UsernameFound & { recipients: Recipients }>;
 
 /**
- * Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`. `more` are further
- * columns, each with a comma before it.
+ * Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`.
  */
 export async function lockedUser(
   ctx: Context,
   { source }: Provisioner,
   id: string,
-  ifMatch?: string | null,
-  more: Sql = empty,
+  { ifMatch, isRevived = false, more = empty }: Locking,
 ): Promise<LockedUser & { found: ForChange }> {
   if (!isUuid(id)) throw notFound();
   const now = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups${more}`;
@@ -57,8 +64,10 @@ export async function lockedUser(
     now,
   );
   const own = scim.links.find((link) => link.source === source);
-  const named = scim.links.find(({ userName, isGone }) => userName !== null && !isGone);
-  if (account.isSystem || own?.isGone) throw notFound();
+  const named =
+    scim.links.find(({ userName, isGone }) => userName !== null && !isGone) ??
+    (isRevived && own && own.userName !== null ? own : undefined);
+  if (account.isSystem || (own?.isGone && !isRevived)) throw notFound();
   const { createdAt, updatedAt, username, email, name, status } = account;
   const row = {
     id: account.id,

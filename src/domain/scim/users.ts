@@ -3,18 +3,18 @@ import { notFound } from "../kernel/errors.js";
 import { raw } from "../kernel/sql.js";
 import { newUser } from "../users/creation.js";
 import { checkStatus, recordStatus } from "../users/status.js";
-import { identified, lockUser, type UserStatus } from "../users/users.js";
+import { identified, type UserStatus } from "../users/users.js";
 import { writeUser } from "../users/writes.js";
 import { changed } from "./changes.js";
 import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
-import { type Provisioner, provisionerOf } from "./provisioner.js";
+import { provisionerOf } from "./provisioner.js";
 import { userType } from "./schema.js";
 import { changeUser } from "./user-changes.js";
-import { deprovisioning, linkingNew, linkOf, revive } from "./user-links.js";
-import { anotherUsername, baseOf, type Existing, matchUser } from "./user-matches.js";
+import { deprovisioning, linkingNew, linkOf } from "./user-links.js";
+import { anotherUsername, baseOf, matchUser } from "./user-matches.js";
 import { wantedUser } from "./user-mapping.js";
 import {
   countVisibleUsers,
@@ -78,7 +78,10 @@ export async function createScimUser(
   const account = { email, username: base, name, loginType, organizationIds: provisioner.organizationIds ?? null };
   const { id, columns, add } = await newUser(ctx, account, { avatarUrl: avatarUrl ?? "", status });
   const { existing, found } = await matchUser(ctx, provisioner, wanted, upsert ?? false, columns);
-  if (existing) return reviveOrUpdate(ctx, provisioner, existing, resource);
+  if (existing)
+    return changeUser(ctx, provisioner, { id: existing.id, existing: { ...existing, wanted } }, (user) =>
+      replaced(user, resource),
+    );
 
   const username = found.isFree ? base : await anotherUsername(ctx, wanted);
   const written = add(found, username);
@@ -87,18 +90,6 @@ export async function createScimUser(
   ctx.write(linkingNew, { source, user_id: id, external_id: externalId, user_name: userName, attributes: kept });
   const values = { id, ...written, username, email, name: name ?? "", status };
   return { row: { ...values, ...linkOf(provisioner, wanted), groups: [] } };
-}
-
-/** A user of the source that was deleted becomes visible again under its id; others are updated. */
-async function reviveOrUpdate(ctx: Context, provisioner: Provisioner, { id, isGone }: Existing, resource: Values) {
-  if (isGone) {
-    await lockUser(ctx, id, "user:update");
-    await ctx.rows(revive, provisioner.source, id);
-  }
-  return changeUser(ctx, provisioner, { id, isKnown: true }, (user) => {
-    const active = resource.active ?? (isGone ? true : undefined);
-    return replaced(user, { ...resource, ...(active !== undefined && { active }) });
-  });
 }
 
 /** Replaces a user (RFC 7644 §3.5.1). Absent attributes are cleared, except userName, emails and active. */
@@ -135,7 +126,7 @@ export async function deleteScimUser(
   { id, ifMatch }: { id: string; ifMatch?: string | null },
 ): Promise<string> {
   const provisioner = provisionerOf(ctx);
-  const { account } = await lockedUser(ctx, provisioner, id, ifMatch);
+  const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
   const isChanged = await checkStatus(ctx, account, "suspended");
   await writeUser(ctx, account, isChanged ? { status: "suspended" } : {}, { tables: deprovisioning(provisioner) });
   if (isChanged) recordStatus(ctx, account, "suspended");

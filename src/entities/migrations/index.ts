@@ -24,6 +24,7 @@ import { LockedState } from "./0022-locked-state.js";
 import { NotificationTransports } from "./0023-notification-transports.js";
 import { TaskStatuses } from "./0024-task-status.js";
 import { ProvisionerQueue } from "./0025-provisioner-queue.js";
+import { ProvisionedNames } from "./0026-provisioned-names.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -52,4 +53,5 @@ export const migrations: MigrationObject[] = [
   { name: "0023-notification-transports", class: NotificationTransports },
   { name: "0024-task-status", class: TaskStatuses },
   { name: "0025-provisioner-queue", class: ProvisionerQueue },
+  { name: "0026-provisioned-names", class: ProvisionedNames },
 ];
