@@ -22,7 +22,7 @@ export interface IssuedToken {
   expiresAt: number;
   /** Whether it can be used: it is not expired or spent, nor are its grant, user and application. */
   isActive: boolean;
-  /** Resources that the token is for and the application `$2` serves. */
+  /** Whether it is for a resource that the application `$2` serves; not known for its own tokens. */
   isServed: boolean;
 }
 
@@ -35,7 +35,7 @@ const tokenById = (table: string, access: string, isUsable: string) =>
       floor(extract(epoch from t.created_at)) as "issuedAt", floor(extract(epoch from t.expires_at)) as "expiresAt",
       ${isUsable} and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
         and not c.is_disabled and u.status = 'active' and u.deleted_at is null as "isActive",
-      exists (
+      g.client_id is distinct from $2::uuid and exists (
         select from oauth2_resources r where r.client_id = $2::uuid and r.uri = any(${access}.audiences)
       ) as "isServed"
     from ${table} t join oauth2_grants g on g.id = t.grant_id
