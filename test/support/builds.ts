@@ -8,7 +8,17 @@ import { jobChanged, jobEnded } from "../../src/domain/provisioners/outcomes.js"
 import { parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
 import { parseReported } from "../../src/domain/templates/reported.js";
 import type { BuildResult } from "../../src/domain/workspaces/build-outcomes.js";
-import { storeResources, type StoredResources } from "../../src/domain/workspaces/reported.js";
+import { sql } from "../../src/domain/kernel/sql.js";
+import {
+  costOf,
+  insertingResources,
+  madeOf,
+  type ReportedBuild,
+  reportedBuild,
+  resourceRows,
+  storeBuild,
+  type StoredResources,
+} from "../../src/domain/workspaces/reported.js";
 import type { Person, World } from "./world.js";
 
 /** A document with one resource, which has an agent and a daily cost. */
@@ -123,24 +133,23 @@ export const beginBuild = (w: World, buildId: string): Promise<void> =>
 export async function reportBuild(w: World, buildId: string): Promise<StoredResources | undefined> {
   try {
     return await onJob(w, buildId, "running", async (ctx, job) => {
-      const [row] = await ctx.rows<{
-        content: TemplateDocument;
-        transition: "start" | "stop" | "delete";
-        isRepeated: boolean;
-      }>(
-        {
-          text: `select d.content, b.transition,
-              exists (select from workspace_resources r where r.job_id = b.job_id) as "isRepeated" from workspace_builds b join template_versions v on v.id = b.version_id
-            join template_documents d on d.id = v.document_id where b.id = $1`,
-        },
-        buildId,
-      );
-      const { content, transition, isRepeated } = row!;
+      const [row] = await ctx.select<{ content: TemplateDocument; build: ReportedBuild; isRepeated: boolean }>(sql`
+        select d.content, ${reportedBuild} as build,
+          exists (select from workspace_resources r where r.job_id = j.id) as "isRepeated"
+        from provisioner_jobs j join template_documents d on d.id = j.document_id where j.id = ${job.id}`);
+      const { content, build, isRepeated } = row!;
+      const { transition } = build;
       const wanted = content.resources.filter(({ transitions }) => transitions.some((each) => each === transition));
       const problems = new Problems();
       const resources = parseReported(content, transition, wanted, problems);
       if (!problems.isEmpty) throw new Error(JSON.stringify(problems.found));
-      return storeResources(ctx, job, resources, isRepeated);
+      const rows = resourceRows(job.id, build, resources);
+      if (!isRepeated) await ctx.select(sql`with ${insertingResources(rows, sql`(select) as once`)} select`);
+      const dailyCost = costOf(resources);
+      return {
+        dailyCost,
+        agents: await storeBuild(ctx, build, { dailyCost, made: madeOf(resources, rows), isRepeated }),
+      };
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.details.reason !== "QUOTA_EXCEEDED") throw error;

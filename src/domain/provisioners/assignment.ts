@@ -123,7 +123,8 @@ const assignJobs = statement<AssignedRow>(`
 export async function assignWork(ctx: Context, daemon: ProvisionerActor, slots: number): Promise<Work> {
   const leases = Array.from({ length: Math.min(slots, batchSize) }, () => randomText(43));
   const { id, organizationId, name, provisioners, tags } = daemon;
-  const found = await ctx.rows(assignJobs, id, organizationId, name, provisioners, tags, slots, leases.map(hashSecret));
+  const values = [id, organizationId, name, provisioners, tags, slots, leases.map(hashSecret)];
+  const found = await ctx.services.database.commit(assignJobs, values);
   return {
     assigned: found.filter(({ jobId }) => jobId !== null).map((row) => assignedJob(ctx, row, leases[row.place]!)),
     cancelRequested: found[0]!.cancelRequested,

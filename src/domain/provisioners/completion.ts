@@ -1,12 +1,15 @@
+import { auditingMore } from "../audit/audit.js";
+import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { shaped, statement } from "../kernel/database.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
+import { sql } from "../kernel/sql.js";
 import { isStorable } from "../kernel/text.js";
 import type { BuildResult } from "../workspaces/build-outcomes.js";
 import { daemonHint } from "./ends.js";
-import { jobColumns, type JobErrorCode, type JobOutcome, type JobRow } from "./jobs.js";
-import { held, isHeld, type Leased, leaseLost } from "./leases.js";
-import { jobEnded } from "./outcomes.js";
+import { jobColumns, type JobErrorCode, jobHint, type JobOutcome, type JobRow } from "./jobs.js";
+import { held, isHeld, isHeldWith, type Leased, leaseLost } from "./leases.js";
+import { endDiff, jobEnded, ofJob } from "./outcomes.js";
 
 export interface CompleteProvisionerJob extends Leased {
   /** JSON for the next build of the workspace. */
@@ -49,6 +52,38 @@ const ends = {
   failed: endHeld("j.status in ('running', 'canceling')"),
   canceled: endHeld("j.status = 'canceling'"),
 } as const satisfies Record<JobOutcome, unknown>;
+
+/** The error of a job that failed. Empty for others. */
+interface Failure {
+  error: string;
+  errorCode: JobErrorCode | "";
+}
+
+const noFailure: Failure = { error: "", errorCode: "" };
+
+/**
+ * Ends a dry run, on which nothing else depends, with its record, in one commit with the ends of other jobs. Returns
+ * whether it did.
+ */
+async function endDryRun(ctx: Context, leased: Leased, outcome: JobOutcome, { error, errorCode }: Failure) {
+  const values = held(ctx, leased);
+  const { organizationId } = authorizeMachine(ctx.actor, "provisioner_job:work");
+  const entry = {
+    action: "update",
+    ...ofJob({ id: leased.jobId, type: "template_version_dry_run", organizationId }),
+  } as const;
+  const [running, canceling] = (["running", "canceling"] as const).map((before) => endDiff(before, outcome, error));
+  const diff = sql`(select ${JSON.stringify({ running, canceling })}::jsonb -> former from ended)`;
+  const { text, values: all } = sql`
+    with ended as (
+      update provisioner_jobs j set status = ${outcome}, error = ${error}, error_code = ${errorCode}, completed_at = now()
+      where j.type = 'template_version_dry_run' and ${isHeldWith(values)}
+        and j.status = any(${outcome === "canceled" ? ["canceling"] : ["running", "canceling"]})
+      returning j.id, case when j.canceled_at is null then 'running' else 'canceling' end as former
+    ), ${auditingMore(ctx, entry, diff)}
+    select id from ended`;
+  return (await ctx.store(shaped(text), ...all)) !== undefined;
+}
 
 const statusOfLease = statement<Pick<JobRow, "status"> & { isAlive: boolean }>(`
   select j.status, j.lease_expires_at > now() as "isAlive" from provisioner_jobs j
@@ -94,10 +129,16 @@ async function end(
   leased: Leased,
   outcome: JobOutcome,
   { state, ...result }: BuildResult,
-  { error = "", errorCode = "" }: { error?: string; errorCode?: JobErrorCode | "" } = {},
+  failure: Failure = noFailure,
 ): Promise<Ended> {
   const values = held(ctx, leased);
-  const job = await ctx.row(ends[outcome], ...values, outcome, error, errorCode);
+  const done = { status: outcome };
+  const tell = () => ctx.publish(jobHint(leased.jobId), daemonHint(values[1]));
+  if (state == null && (await endDryRun(ctx, leased, outcome, failure))) {
+    tell();
+    return done;
+  }
+  const job = await ctx.row(ends[outcome], ...values, outcome, failure.error, failure.errorCode);
   if (!job) return alreadyEnded(ctx, values, outcome);
   if (state != null && job.type !== "workspace_build")
     throw badInput([{ field: "state", detail: "Only builds of workspaces have a state." }]);
@@ -105,8 +146,8 @@ async function end(
     ...result,
     state: state ?? undefined,
   });
-  ctx.publish(daemonHint(values[1]));
-  return { status: outcome };
+  tell();
+  return done;
 }
 
 /** The result of a repeated call. Throws CONFLICT for all others. */
@@ -121,10 +162,10 @@ async function alreadyEnded(ctx: Context, values: [string, string, Buffer], outc
 
 /** Fails the job whose resources exceed the quota, after the rollback of their report. */
 export function failForQuota(ctx: Context, leased: Leased): void {
-  const failure = {
+  const failure: Failure = {
     error: "The owner of the workspace has no credits left.",
     errorCode: "INSUFFICIENT_QUOTA",
-  } as const;
+  };
   ctx.afterRollback(async (afresh) => {
     await end(afresh, leased, "failed", {}, failure);
   });

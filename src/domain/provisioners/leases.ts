@@ -2,6 +2,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
+import { type Sql, sql } from "../kernel/sql.js";
 import { storeTaskStatus } from "../tasks/status.js";
 import { hashSecret } from "../tokens/text.js";
 import { buildStatusWith } from "../workspaces/status.js";
@@ -19,6 +20,10 @@ export interface Leased {
  * values of each statement of a daemon are those of `held`.
  */
 export const isHeld = "j.id = $1 and j.worker_id = $2 and j.lease_hash = $3 and j.lease_expires_at > now()";
+
+/** `isHeld` for composed SQL. */
+export const isHeldWith = ([jobId, workerId, leaseHash]: ReturnType<typeof held>): Sql => sql`(
+  j.id = ${jobId} and j.worker_id = ${workerId} and j.lease_hash = ${leaseHash} and j.lease_expires_at > now())`;
 
 /** The values of `isHeld`. Throws FORBIDDEN for callers that are no daemons. */
 export function held(ctx: Context, { jobId, lease }: Leased): [string, string, Buffer] {

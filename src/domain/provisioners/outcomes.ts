@@ -1,4 +1,4 @@
-import { auditedAs } from "../audit/audit.js";
+import { auditedAs, type Diff } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { importEnded } from "../templates/imports.js";
 import { type BuildResult, buildChanged, buildEnded } from "../workspaces/build-outcomes.js";
@@ -13,6 +13,16 @@ const ended: Record<ProvisionerJobType, Ended> = {
   template_version_dry_run: async () => {},
 };
 
+/** A job, for the audit log. */
+export const ofJob = ({ id, type, organizationId }: Pick<JobRow, "id" | "type" | "organizationId">) =>
+  auditedAs("provisioner_job", id, type, organizationId);
+
+/** The end of a job, for the audit log. */
+export const endDiff = (before: JobRow["status"], outcome: JobOutcome, error: string): Diff => ({
+  status: { old: before, new: outcome },
+  ...(error !== "" && { error: { old: "", new: error } }),
+});
+
 /**
  * Applies the outcome of a job that has ended in this transaction. Every end passes here: completion, failure,
  * cancellation, timeouts, and the deletion of a key.
@@ -25,11 +35,7 @@ export async function jobEnded(
   result: BuildResult = {},
 ): Promise<void> {
   await ended[job.type](ctx, job, outcome, result);
-  ctx.audit({
-    action: "update",
-    ...auditedAs("provisioner_job", job.id, job.type, job.organizationId),
-    diff: { status: { old: before, new: outcome }, ...(job.error !== "" && { error: { old: "", new: job.error } }) },
-  });
+  ctx.audit({ action: "update", ...ofJob(job), diff: endDiff(before, outcome, job.error) });
   ctx.publish(jobHint(job.id));
 }
 

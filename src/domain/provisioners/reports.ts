@@ -1,47 +1,55 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
-import type { Ending } from "../kernel/endings.js";
+import { shaped } from "../kernel/database.js";
 import { conflict, DomainError, Problems } from "../kernel/errors.js";
-import { sql } from "../kernel/sql.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 import type { TemplateDocument } from "../templates/documents.js";
 import { parseReported } from "../templates/reported.js";
-import { storeResources, type StoredResources } from "../workspaces/reported.js";
+import {
+  costOf,
+  insertingResources,
+  madeOf,
+  type ReportedBuild,
+  reportedBuild,
+  type ResourceRow,
+  resourceRows,
+  storeBuild,
+  type StoredResources,
+} from "../workspaces/reported.js";
 import { failForQuota } from "./completion.js";
-import type { JobRow } from "./jobs.js";
-import { held, isHeld, type Leased, leaseLost, leaseSeconds } from "./leases.js";
+import { held, isHeldWith, type Leased, leaseLost, leaseSeconds } from "./leases.js";
 
 export interface ReportProvisionerResources extends Leased {
   resources: ReadonlyArray<Record<string, unknown>>;
 }
 
-interface Reporting extends Pick<JobRow, "id" | "workspaceBuildId"> {
+/** A job, and what has been reported of it. */
+interface Reporting {
   document: TemplateDocument;
-  transition: "start" | "stop" | "delete";
-  resourcesHash: Buffer | null;
+  /** Null for imports and dry runs. */
+  build: ReportedBuild | null;
+  /** Of the resources that were reported; null for none. */
+  hash: Buffer | null;
 }
 
-const lockReporting = statement<Reporting>(`
-  select j.id, j.workspace_build_id as "workspaceBuildId", d.content as document, coalesce(b.transition, 'start') as transition,
-    j.resources_hash as "resourcesHash"
-  from provisioner_jobs j join template_documents d on d.id = j.document_id
-    left join workspace_builds b on b.job_id = j.id
-  where ${isHeld} and j.status in ('running', 'canceling') for update of j`);
+const isRunning = raw("j.status in ('running', 'canceling')");
 
-interface Report {
-  id: string;
-  /** Base64. */
-  hash: string;
-  /** Seconds that the lease lasts from now on. */
-  lease: number;
-}
-
-/** The part of the last statement of a transaction that records its report. */
-const recordReport: Ending<Report> = (rows) => sql`
-  reported as (
-    update provisioner_jobs j set resources_hash = decode(report ->> 'hash', 'base64'),
-      lease_expires_at = now() + make_interval(secs => (report ->> 'lease')::float8)
-    from (select ${rows}::json -> 0 as report) r where j.id = (report ->> 'id')::uuid)`;
+/** Stores the resources of a job that were not reported before, and renews the lease. No row: the lease was lost. */
+const recording = (
+  ctx: Context,
+  values: ReturnType<typeof held>,
+  hash: Buffer,
+  rows: readonly ResourceRow[],
+): Sql => sql`
+  with held as materialized (
+    select j.id, j.resources_hash is null as "isFirst" from provisioner_jobs j
+    where ${isHeldWith(values)} and ${isRunning} and (j.resources_hash is null or j.resources_hash = ${hash}) for update
+  ), reported as (
+    update provisioner_jobs j set resources_hash = ${hash},
+      lease_expires_at = now() + make_interval(secs => ${leaseSeconds(ctx)})
+    from held where j.id = held.id
+  ), ${insertingResources(rows, sql`held where held."isFirst"`)}
+  select "isFirst" from held`;
 
 /**
  * Checks and stores the resources that a job is about to create. To be repeated with equal resources only, with the same
@@ -52,17 +60,32 @@ export async function reportProvisionerResources(
   ctx: Context,
   { resources: given, ...leased }: ReportProvisionerResources,
 ): Promise<StoredResources> {
-  const reporting = await ctx.row(lockReporting, ...held(ctx, leased));
+  const values = held(ctx, leased);
+  const [reporting] = await ctx.look<Reporting>(sql`
+    select d.content as document, ${reportedBuild} as build, j.resources_hash as hash
+    from provisioner_jobs j join template_documents d on d.id = j.document_id
+    where ${isHeldWith(values)} and ${isRunning}`);
   if (!reporting) throw leaseLost();
-  const { document, transition, resourcesHash, ...job } = reporting;
+  const { document, build } = reporting;
   const problems = new Problems();
-  const resources = parseReported(document, transition, given, problems);
+  const resources = parseReported(document, build?.transition ?? "start", given, problems);
   problems.throwIfAny();
   const hash = createHash("sha256").update(JSON.stringify(resources)).digest();
-  if (resourcesHash && !resourcesHash.equals(hash)) throw conflict("Other resources have been reported for this job.");
-  ctx.atCommit(recordReport, { id: job.id, hash: hash.toString("base64"), lease: leaseSeconds(ctx) });
+  if (reporting.hash && !reporting.hash.equals(hash))
+    throw conflict("Other resources have been reported for this job.");
+
+  const rows = resourceRows(leased.jobId, build, resources);
+  const { text, values: all } = recording(ctx, values, hash, rows);
+  const record = shaped<{ isFirst: boolean }>(text);
+  const recorded = await (build ? ctx.row(record, ...all) : ctx.store(record, ...all));
+  if (!recorded) throw leaseLost();
+  const dailyCost = costOf(resources);
+  if (!build) return { dailyCost, agents: [] };
   try {
-    return await storeResources(ctx, job, resources, resourcesHash !== null);
+    return {
+      dailyCost,
+      agents: await storeBuild(ctx, build, { dailyCost, made: madeOf(resources, rows), isRepeated: !recorded.isFirst }),
+    };
   } catch (error) {
     if (error instanceof DomainError && error.details.reason === "QUOTA_EXCEEDED") failForQuota(ctx, leased);
     throw error;

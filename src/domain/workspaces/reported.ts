@@ -3,10 +3,8 @@ import { endAgentTokens } from "../agents/tokens.js";
 import { requireQuota } from "../groups/quota.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { type Ending, endingOf } from "../kernel/endings.js";
 import { newId } from "../kernel/ids.js";
-import { sql } from "../kernel/sql.js";
-import type { JobRow } from "../provisioners/jobs.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 import { linkTaskApp } from "../tasks/builds.js";
 import type { DocumentResource } from "../templates/documents.js";
 import type { WorkspaceTransition } from "./status.js";
@@ -19,7 +17,8 @@ export interface StoredResources {
   agents: CreatedAgent[];
 }
 
-interface ReportedBuild {
+/** The build of a job, while its daemon reports. */
+export interface ReportedBuild {
   id: string;
   workspaceId: string;
   ownerId: string;
@@ -30,58 +29,73 @@ interface ReportedBuild {
   previous: number;
 }
 
-const buildOf = statement<ReportedBuild>(`
-  select b.id, b.workspace_id as "workspaceId", w.owner_id as "ownerId", w.organization_id as "organizationId",
-    b.transition, w.prebuilt_preset_id is not null as "isPrebuild", coalesce((
-      select p.daily_cost from workspace_builds p where p.workspace_id = b.workspace_id
-        and p.build_number = b.build_number - 1), 0) as previous
-  from workspace_builds b join workspaces w on w.id = b.workspace_id where b.id = $1`);
+/** A column with the `ReportedBuild` of the job `j`, null for other jobs. */
+export const reportedBuild = raw(`(
+  select json_build_object('id', b.id, 'workspaceId', b.workspace_id, 'ownerId', w.owner_id,
+    'organizationId', w.organization_id, 'transition', b.transition, 'isPrebuild', w.prebuilt_preset_id is not null,
+    'previous', coalesce((
+      select p.daily_cost from workspace_builds p
+      where p.workspace_id = b.workspace_id and p.build_number = b.build_number - 1), 0))
+  from workspace_builds b join workspaces w on w.id = b.workspace_id where b.id = j.workspace_build_id)`);
 
-/** The statement, or the part of the last one of a transaction, that inserts resources. */
-const insertResources: Ending<ReturnType<typeof rowOf>> = (rows) => sql`
+/** A new row of `workspace_resources`. */
+export type ResourceRow = ReturnType<typeof rowOf>;
+
+/** The rows of the resources of a job. */
+export const resourceRows = (
+  jobId: string,
+  build: ReportedBuild | null,
+  resources: readonly DocumentResource[],
+): ResourceRow[] =>
+  resources.map((resource, position) => rowOf(jobId, build?.transition ?? "start", resource, position));
+
+/** The agents of new resources. */
+export const madeOf = (resources: readonly DocumentResource[], rows: readonly ResourceRow[]): Reported["made"] =>
+  resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
+
+/** Common table expression that inserts resources for each row of `source`, which has none or one. */
+export const insertingResources = (rows: readonly ResourceRow[], source: Sql): Sql => sql`
   created as (
     insert into workspace_resources (id, created_at, job_id, transition, position, name, type, icon, hide, daily_cost,
       metadata)
-    select id, now(), job_id, transition, position, name, type, icon, hide, daily_cost, metadata
-    from json_populate_recordset(null::workspace_resources, ${rows}))`;
-
-async function insertNow(ctx: Context, rows: ReadonlyArray<ReturnType<typeof rowOf>>): Promise<void> {
-  const [insert, values] = endingOf(new Map([[insertResources, rows]]));
-  await ctx.rows(insert, ...values);
-}
+    select r.id, now(), job_id, transition, position, name, type, icon, hide, daily_cost, metadata
+    from json_populate_recordset(null::workspace_resources, ${JSON.stringify(rows)}) r cross join ${source})`;
 
 const storeCost = statement("update workspace_builds set daily_cost = $2, updated_at = now() where id = $1");
 
 const largestCost = 2_147_483_647;
 
+/** Credits that resources cost each day. */
+export const costOf = (resources: readonly DocumentResource[]): number =>
+  Math.min(largestCost, sumOf(resources.map(({ daily_cost: cost }) => cost)));
+
+/** What a daemon reported for a build, of which the resources are stored. */
+interface Reported {
+  dailyCost: number;
+  made: Array<{ id: string; agents: DocumentResource["agents"] }>;
+  /** Whether equal resources have been reported before. */
+  isRepeated: boolean;
+}
+
 /**
- * Stores the resources that a daemon reported for a job, which is locked and whose resources were checked, and creates
- * the agents of a start. A repeated report of equal ones stores nothing and returns new tokens. Throws CONFLICT with the reason
- * `QUOTA_EXCEEDED` if the build exceeds the quota of the owner: the caller then fails the job.
+ * Stores the cost of a build, whose job is locked, and creates the agents of a start. A repeated report returns new tokens.
+ * Throws CONFLICT with the reason `QUOTA_EXCEEDED` if the build exceeds the quota of the owner: the caller then fails the job.
  */
-export async function storeResources(
+export async function storeBuild(
   ctx: Context,
-  job: Pick<JobRow, "id" | "workspaceBuildId">,
-  resources: readonly DocumentResource[],
-  isRepeated: boolean,
-): Promise<StoredResources> {
-  const dailyCost = Math.min(largestCost, sumOf(resources.map(({ daily_cost: cost }) => cost)));
-  const build = job.workspaceBuildId === null ? undefined : await ctx.row(buildOf, job.workspaceBuildId);
-  const isStart = build?.transition === "start";
-  if (build && isStart && !build.isPrebuild) await requireQuota(ctx, { ...build, cost: dailyCost });
-  const rows = resources.map((resource, position) => rowOf(job.id, build?.transition ?? "start", resource, position));
-  if (!build && !isRepeated) ctx.atCommit(insertResources, ...rows);
-  if (!build) return { dailyCost, agents: [] };
-  if (!isRepeated) await insertNow(ctx, rows);
+  build: ReportedBuild,
+  { dailyCost, made, isRepeated }: Reported,
+): Promise<CreatedAgent[]> {
+  const isStart = build.transition === "start";
+  if (isStart && !build.isPrebuild) await requireQuota(ctx, { ...build, cost: dailyCost });
   await ctx.row(storeCost, build.id, dailyCost);
   ctx.publish(workspaceHint(build.workspaceId));
-  if (!isStart) return { dailyCost, agents: [] };
-  if (isRepeated) return { dailyCost, agents: await renewAgents(ctx, build.id) };
+  if (!isStart) return [];
+  if (isRepeated) return renewAgents(ctx, build.id);
   await endAgentTokens(ctx, build.workspaceId);
-  const made = resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
   const agents = await createAgents(ctx, { workspaceId: build.workspaceId, buildId: build.id, resources: made });
   await linkTaskApp(ctx, build.id);
-  return { dailyCost, agents };
+  return agents;
 }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
