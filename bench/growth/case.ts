@@ -156,7 +156,8 @@ function selectionOf(type: GraphQLObjectType, depth: number): string {
     .flatMap(({ name, args, type: ofField }) => {
       const ofName = getNamedType(ofField);
       if (isLeafType(ofName)) return [name];
-      return depth > 1 && args.length === 0 && isObjectType(ofName) ? [`${name} { ${selectionOf(ofName, 1)} }`] : [];
+      const inner = depth > 1 && args.length === 0 && isObjectType(ofName) ? selectionOf(ofName, 1) : "";
+      return inner === "" ? [] : [`${name} { ${inner} }`];
     })
     .join(" ");
 }

@@ -1,5 +1,5 @@
 import { numbered } from "../data.js";
-import { list, point } from "./case.js";
+import { list, point, rest } from "./case.js";
 import { customTemplate } from "./fill-protocols.js";
 import { known, users } from "./known.js";
 
@@ -75,5 +75,33 @@ const scim = [
   ),
 ];
 
+const apps = "/api/v2/oauth2-provider/apps";
+const templates = "/api/v2/notifications/templates";
+const preferences = "/api/v2/users/me/notifications/preferences";
+
+const restReads = [
+  ...rest("/api/v2/external-auth", ["member"], { "": "/api/v2/external-auth" }),
+  ...rest("/api/v2/notifications/dispatch-methods", ["member"], { "": "/api/v2/notifications/dispatch-methods" }),
+  ...rest("/api/v2/notifications/settings", ["owner"], { "": "/api/v2/notifications/settings" }),
+  ...rest("/api/v2/notifications/templates/system", ["owner"], { "": `${templates}/system` }),
+  ...rest("/api/v2/notifications/templates/custom", ["owner"], { "": `${templates}/custom` }),
+  ...rest("/api/v2/users/{user}/notifications/preferences", ["member"], { "": preferences }),
+  ...rest("/api/v2/oauth2-provider/apps", ["owner"], {
+    all: apps,
+    "by name": `${apps}?q=app%201`,
+    "page behind an application": `${apps}?limit=20&after_id=${app}`,
+    "deep offset": `${apps}?limit=20&offset=20`,
+    "with a grant of a user": `${apps}?user_id=${known.user(users.member)}`,
+  }),
+  ...rest("/api/v2/oauth2-provider/apps/{app}", ["owner"], { "": `${apps}/${app}` }),
+  ...rest("/api/v2/oauth2-provider/apps/{app}/secrets", ["owner"], { "": `${apps}/${app}/secrets` }),
+  ...[
+    "oauth-authorization-server",
+    "oauth-protected-resource",
+    "oauth-protected-resource/api/v2",
+    "oauth-protected-resource/graphql",
+  ].flatMap((name) => rest(`/.well-known/${name}`, ["member"], { "": `/.well-known/${name}` })),
+];
+
 /** Reads of OAuth2, linked accounts, notifications on their way, and SCIM over GraphQL. */
-export const protocolCases = [...oauth2, ...externalAuth, ...notifications, ...scim];
+export const protocolCases = [...oauth2, ...externalAuth, ...notifications, ...scim, ...restReads];

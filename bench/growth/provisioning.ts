@@ -59,28 +59,20 @@ const jobLists = list({
   },
 });
 
-const lists = [
-  ...templateLists,
-  ...workspaceLists,
-  ...jobLists,
-  ...list({
-    field: "templateAclAvailable",
-    connection: "templateAclAvailable",
-    arguments: `templateId: "${template}"`,
-    within: String,
-    nodes: "__typename",
-    roles: ["owner"],
-    filters: { "rare search": `search: "zebulon"` },
-  }),
-];
+const lists = [...templateLists, ...workspaceLists, ...jobLists];
 
 const points = [
-  ...point("template", readers, { "": `id: "${template}"` }),
-  ...point("templateByName", readers, { "": `${organization}, name: "box"` }),
+  // Members may not read documents.
+  ...point("template", administrators, { "": `id: "${template}"` }),
+  ...point("templateByName", administrators, { "": `${organization}, name: "box"` }),
   ...point("templateVersion", administrators, { "": `id: "${numbered("a", 2)}"` }),
   ...point("templateAcl", administrators, { "": `templateId: "${template}"` }),
   ...point("workspace", readers, { "": `id: "${known.workspace(0)}"` }),
   ...point("workspaceByName", readers, { "": `owner: "${member}", name: "box-0"` }),
+  ...point("templateAclAvailable", ["owner"], {
+    "first page": `templateId: "${template}", first: 50`,
+    "rare search": `templateId: "${template}", first: 50, search: "zebulon"`,
+  }),
   ...point("workspaceBuild", readers, { "": `id: "${numbered("b", 0)}"` }),
   ...point("workspaceAgent", readers, { "": `id: "${numbered("8", 0)}"` }),
   ...point("provisionerJob", readers, { ended: `id: "${job}"`, waiting: `id: "${numbered("7", 0)}"` }),
@@ -94,7 +86,12 @@ const keys = "/api/v2/organizations/default/provisionerkeys";
 
 const restReads = [
   ...rest("/api/v2/templates/{template}/acl", ["owner"], { "": acl }),
-  ...rest("/api/v2/templates/{template}/acl/available", ["owner"], { "rare search": `${acl}/available?q=zebulon` }),
+  ...rest("/api/v2/templates/{template}/acl/available", ["owner"], {
+    "first page": `${acl}/available?limit=50`,
+    "rare search": `${acl}/available?limit=50&q=zebulon`,
+    "page behind a user": `${acl}/available?limit=50&after_id=${known.user(users.ordinary)}`,
+    "deep offset": `${acl}/available?limit=50&offset=400`,
+  }),
   ...rest("/api/v2/organizations/{organization}/provisionerkeys", ["owner"], { "": keys }),
   ...rest("/api/v2/organizations/{organization}/provisionerkeys/daemons", ["owner"], { "": `${keys}/daemons` }),
 ];

@@ -14,7 +14,7 @@ const listed = (query: Readonly<Record<string, string | number>>, endpoint = "/U
   );
 
 const scimCase = (operation: string, what: string, build: Case["request"]): Case => ({
-  operation: `SCIM ${operation}`,
+  operation: `GET /scim/v2/${operation}`,
   role: "owner",
   what,
   isDeep: false,
@@ -23,7 +23,7 @@ const scimCase = (operation: string, what: string, build: Case["request"]): Case
 
 const plain = (operation: string, what: string, bytes: string) => scimCase(operation, what, async () => bytes);
 
-const find = (what: string, filter: string) => plain("GET Users", what, listed({ filter }));
+const find = (what: string, filter: string) => plain("Users", what, listed({ filter }));
 
 /** The cursor of the page in the middle of all users, which only the pages before it give. */
 async function middleCursor(ask: (bytes: string) => Promise<string>): Promise<string> {
@@ -43,8 +43,8 @@ async function middleIndex(ask: (bytes: string) => Promise<string>): Promise<num
 
 /** What identity providers read, as the owner, who sees the links of the usual source. */
 export const scimCases: readonly Case[] = [
-  plain("GET Users/{id}", "with a link", get(`/Users/${known.user(users.ordinary)}`)),
-  plain("GET Users/{id}", "without a link", get(`/Users/${known.user(users.ordinary + 1)}`)),
+  plain("Users/{id}", "with a link", get(`/Users/${known.user(users.ordinary)}`)),
+  plain("Users/{id}", "without a link", get(`/Users/${known.user(users.ordinary + 1)}`)),
   find("userName eq, of a link", `userName eq "Linked-${users.ordinary}@example.com"`),
   find("userName eq, of an account", `userName eq "user-${users.member}"`),
   find("userName eq, unknown", 'userName eq "unknown@example.org"'),
@@ -53,20 +53,18 @@ export const scimCases: readonly Case[] = [
   find("userName co, rare", 'userName co "zebul"'),
   find("userName sw, rare", 'userName sw "zebul"'),
   find("emails co, rare", 'emails.value co "user-105@"'),
-  plain("GET Users", "first page", listed({ count: page })),
-  plain("GET Users", "one user and the number", listed({ count: 1, startIndex: 1 })),
-  scimCase("GET Users", "page by cursor in the middle", async (ask) =>
+  plain("Users", "first page", listed({ count: page })),
+  plain("Users", "one user and the number", listed({ count: 1, startIndex: 1 })),
+  plain("Users", "sorted, ids only", listed({ count: page, sortBy: "id", sortOrder: "descending", attributes: "id" })),
+  plain("Users", "without groups", listed({ count: page, excludedAttributes: "groups" })),
+  scimCase("Users", "page by cursor in the middle", async (ask) =>
     listed({ cursor: await middleCursor(ask), count: page }),
   ),
-  scimCase("GET Users", "page by startIndex in the middle", async (ask) =>
+  scimCase("Users", "page by startIndex in the middle", async (ask) =>
     listed({ startIndex: await middleIndex(ask), count: page }),
   ),
-  plain("GET Groups/{id}", "group of 50", get(`/Groups/${known.fiftyMembers}`)),
-  plain("GET Groups", "first page", listed({ count: page }, "/Groups")),
-  plain("GET Groups", "displayName eq", listed({ filter: 'displayName eq "Group 10"' }, "/Groups")),
-  plain(
-    "GET Groups",
-    "members.value eq",
-    listed({ filter: `members.value eq "${known.user(users.member)}"` }, "/Groups"),
-  ),
+  plain("Groups/{id}", "group of 50", get(`/Groups/${known.fiftyMembers}`)),
+  plain("Groups", "first page", listed({ count: page }, "/Groups")),
+  plain("Groups", "displayName eq", listed({ filter: 'displayName eq "Group 10"' }, "/Groups")),
+  plain("Groups", "members.value eq", listed({ filter: `members.value eq "${known.user(users.member)}"` }, "/Groups")),
 ];
