@@ -3,6 +3,8 @@ import { expect } from "chai";
 import { deviceCodePurge } from "../src/domain/oauth2/device-codes.js";
 import { grantPurge } from "../src/domain/oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "../src/domain/oauth2/tokens.js";
+import { startServer } from "./support/app.js";
+import { eventually } from "./support/watchers.js";
 import { inMs } from "./support/oauth2-rows.js";
 import {
   approveDevice,
@@ -227,6 +229,29 @@ describe("OAuth2 tokens and devices", () => {
       forget(w, client);
       await sendForm(w, "revoke", { client_id: client.id, token: next.body.refresh_token });
       expect(await introspect(held.access_token)).to.deep.equal({ active: false });
+    });
+
+    it("reads a token once for all who ask within a second, and notices on other replicas that it has ended", async () => {
+      const replica = await startServer(w.database.url);
+      try {
+        const held = await tokens();
+        const ask = async (url: string) => {
+          const body = new URLSearchParams({ token: held.access_token });
+          const headers = basic(client.id, client.secret!);
+          const response = await fetch(`${url}/oauth2/introspect`, { method: "POST", body, headers });
+          return ((await response.json()) as { active: boolean }).active;
+        };
+        const both = [w.url, replica.url];
+        expect(await Promise.all(both.map(ask))).to.deep.equal([true, true]);
+        expect(await w.statements(() => ask(w.url))).to.equal(0);
+        await sendForm(w, "revoke", { client_id: client.id, token: held.refresh_token });
+        expect(await ask(w.url)).to.equal(false);
+        const revokedAt = performance.now();
+        await eventually(async () => !(await ask(replica.url)), "the other replica notices the end");
+        expect(performance.now() - revokedAt).to.be.lessThan(1_500);
+      } finally {
+        await replica.close();
+      }
     });
 
     it("is for confidential applications that authenticate", async () => {

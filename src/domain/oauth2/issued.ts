@@ -1,11 +1,14 @@
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
+import { type Database, lookup } from "../kernel/database.js";
+import type { Events } from "../kernel/events.js";
+import { RecentUntilHint } from "../tokens/recent.js";
 import { isSecretOf, parseToken } from "../tokens/text.js";
 import { parseSecret } from "./secrets.js";
 
 /** An access or refresh token that an application received, and its grant. */
 export interface IssuedToken {
   kind: "access" | "refresh";
+  id: string;
   secretHash: Buffer;
   grantId: string;
   /** The application that it was issued to, and its `client_id`. */
@@ -26,10 +29,13 @@ export interface IssuedToken {
   isServed: boolean;
 }
 
+/** A token of a known kind. */
+type Stored = Omit<IssuedToken, "kind">;
+
 /** Lookups of tokens `t` by the public part `$1` of their texts. */
 const tokenById = (table: string, access: string, isUsable: string) =>
-  lookup<Omit<IssuedToken, "kind">>(`
-    select t.secret_hash as "secretHash", g.id as "grantId", g.client_id as "ownerId",
+  lookup<Stored>(`
+    select t.id, t.secret_hash as "secretHash", g.id as "grantId", g.client_id as "ownerId",
       coalesce(c.document_url, c.id::text) as "clientId", u.id as "userId", u.username,
       ${access}.scopes, ${access}.audiences,
       floor(extract(epoch from t.created_at)) as "issuedAt", floor(extract(epoch from t.expires_at)) as "expiresAt",
@@ -45,6 +51,36 @@ const tokenById = (table: string, access: string, isUsable: string) =>
 const accessTokenById = tokenById("api_keys", "t", "t.kind = 'oauth'");
 const refreshTokenById = tokenById("oauth2_refresh_tokens", "g", "t.spent_at is null");
 
+/** Whether a hint is about a token, its user, or its application. */
+const isConcerned = ({ id, userId, ownerId }: Stored, hint: string): boolean =>
+  hint === `k:${id}` || hint === `u:${userId}` || hint === `c:${ownerId}`;
+
+/**
+ * The access tokens that applications ask about. Cached for at most a second: a resource server asks about a token at each
+ * request with it.
+ */
+export class RecentTokens {
+  readonly #recent: RecentUntilHint<Stored>;
+
+  constructor({ database, events }: { database: Database; events: Events }) {
+    const read = async (key: string) => {
+      const [id, readerId] = key.split(" ") as [string, string];
+      return (await database.query(accessTokenById, [id, readerId || null]))[0];
+    };
+    this.#recent = new RecentUntilHint(events, isConcerned, read);
+  }
+
+  /** Returns an access token, active or not, by its public part, as the application `readerId` sees it. */
+  async find(id: string, readerId: string | null): Promise<Stored | undefined> {
+    const key = `${id} ${readerId ?? ""}`;
+    return this.#recent.at(key) ?? this.#recent.read(key);
+  }
+
+  close(): void {
+    this.#recent.close();
+  }
+}
+
 /**
  * Finds a token by its text, active or not, with the resources that an application serves; `undefined` for all other
  * texts. Reads outside of the transaction of the request.
@@ -58,7 +94,11 @@ export async function findIssuedToken(
   const parsed = access?.kind === "oauth" ? access : parseSecret("refreshToken", text);
   if (!parsed) return undefined;
   const kind = parsed === access ? "access" : "refresh";
-  const byId = kind === "access" ? accessTokenById : refreshTokenById;
-  const [found] = await ctx.services.database.query(byId, [parsed.id, readerId]);
-  return found && isSecretOf(found.secretHash, parsed.secret) ? { kind, ...found } : undefined;
+  const { issuedTokens, database } = ctx.services;
+  const found =
+    kind === "access"
+      ? await issuedTokens.find(parsed.id, readerId)
+      : (await database.query(refreshTokenById, [parsed.id, readerId]))[0];
+  if (!found || !isSecretOf(found.secretHash, parsed.secret)) return undefined;
+  return { kind, ...found, isActive: found.isActive && found.expiresAt * 1000 > Date.now() };
 }
