@@ -1,6 +1,7 @@
 // SCIM 2.0: what the specification of the area accepts, in both dialects.
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
+import { userCountJob } from "../src/domain/users/counts.js";
 import { contract, responseValidator } from "./contract/contract.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
 import { trusting, Vendor } from "./support/licensing.js";
@@ -700,6 +701,27 @@ describe("SCIM in the dialect of RFC 7644", () => {
       upsert: 2,
       "upsert with another userName": 3,
     });
+  });
+
+  it("counts all users exactly, before and after the changes of their number are summed up", async () => {
+    const { services } = w().app;
+    const count = async () => (await scim.get("/Users?count=1")).body.totalResults as number;
+    const all = async () =>
+      (await services.database.pool.query("select count(*)::int from users where deleted_at is null and not is_system"))
+        .rows[0].count as number;
+    const before = await count();
+    // Users that the source deleted.
+    const hidden = (await all()) - before;
+    const [gone] = await w().users("gone", "kept");
+    await Promise.all(Array.from({ length: 20 }, () => create()));
+    expect(await count()).to.equal(before + 22);
+    await w().as(w().owner).graphql(`mutation { deleteUser(input: { user: "${gone!.id}" }) { __typename } }`);
+    expect(await count()).to.equal(before + 21);
+    await Promise.all([userCountJob.run(services), userCountJob.run(services), create()]);
+    await userCountJob.run(services);
+    expect((await services.database.pool.query("select from user_counts")).rows).to.have.length(1);
+    expect(await count()).to.equal(before + 22);
+    expect(await count()).to.equal((await all()) - hidden);
   });
 });
 

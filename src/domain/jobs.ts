@@ -22,6 +22,7 @@ import { loginAddressPurge } from "./sign-in/failures.js";
 import { signInPurge } from "./sign-in/providers.js";
 import { inputPurge } from "./tasks/messages.js";
 import { keyPurge } from "./tokens/tokens.js";
+import { userCountJob } from "./users/counts.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { workspaceJobs } from "./workspaces/schedule.js";
 import { replicaPurge } from "./workspace-proxies/registration.js";
@@ -60,6 +61,7 @@ const jobs: readonly Job[] = [
   revocationJob,
   signInPurge,
   unacceptedJobs,
+  userCountJob,
   ...workspaceJobs,
   { name: "check workspace proxies", every: minute, run: async ({ proxyHealth }) => proxyHealth.soon() },
 ];

@@ -38,7 +38,7 @@ import { Task, TaskBuild, TaskLogSnapshot, TaskMessage } from "./tasks.js";
 import { Template, TemplateAclEntry, TemplateDocument, TemplatePreset, TemplateVersion } from "./templates.js";
 import { ApiKey } from "./tokens.js";
 import { UserSecret } from "./user-secrets.js";
-import { User } from "./users.js";
+import { User, UserCount } from "./users.js";
 import { WorkspaceProxy, WorkspaceProxyReplica } from "./workspace-proxies.js";
 import { Workspace, WorkspaceAclEntry, WorkspaceBuild, WorkspaceResource } from "./workspaces.js";
 
@@ -101,6 +101,7 @@ export const entities = [
   TemplatePreset,
   TemplateVersion,
   User,
+  UserCount,
   UserLink,
   UserSecret,
   Workspace,

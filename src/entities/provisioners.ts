@@ -90,6 +90,17 @@ const ProvisionerJobSchema = defineEntity({
         "create index provisioner_jobs_worker_index on provisioner_jobs (worker_id, completed_at desc, id desc)",
     },
     { name: "provisioner_jobs_page_index", properties: ["organization", "createdAt", "id"] },
+    { name: "provisioner_jobs_initiator_index", properties: ["organization", "initiator", "createdAt", "id"] },
+    {
+      name: "provisioner_jobs_open_index",
+      expression:
+        "create index provisioner_jobs_open_index on provisioner_jobs (organization_id, created_at, id) where completed_at is null",
+    },
+    {
+      name: "provisioner_jobs_failed_index",
+      expression:
+        "create index provisioner_jobs_failed_index on provisioner_jobs (organization_id, created_at, id) where status in ('failed', 'canceled')",
+    },
   ],
   properties: {
     id: p.uuid().primary(),

@@ -79,3 +79,15 @@ const UserSchema = defineEntity({
 });
 export class User extends UserSchema.class {}
 UserSchema.setClass(User);
+
+/** Changes of the number of users that lists show. A trigger inserts them, and a job replaces them with their sum. */
+const UserCountSchema = defineEntity({
+  name: "UserCount",
+  tableName: "user_counts",
+  properties: {
+    id: p.uuid().primary().defaultRaw("gen_random_uuid()"),
+    change: p.integer(),
+  },
+});
+export class UserCount extends UserCountSchema.class {}
+UserCountSchema.setClass(UserCount);

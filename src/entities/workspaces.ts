@@ -31,6 +31,7 @@ const WorkspaceSchema = defineEntity({
     },
   ],
   indexes: [
+    { name: "workspaces_owner_index", properties: ["owner"] },
     {
       name: "workspaces_owner_used_index",
       expression:

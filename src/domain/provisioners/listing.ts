@@ -58,21 +58,40 @@ export async function listProvisionerJobs(
   const initiatorId = initiator ? (await findUser(ctx, initiator)).id : undefined;
   const isReadable = readable(ctx, organizationId);
   const matches = allOf(
-    sql`j.organization_id = ${organizationId}`,
     isReadable,
     given(ids, (some) => sql`j.id = any(${some}::uuid[])`),
-    given(status, (some) => sql`j.status = any(${some}::text[])`),
+    given(status, withStatus),
     given(type, (one) => sql`j.type = ${one}`),
     given(tags, (some) => sql`j.tags @> ${JSON.stringify(some)}::jsonb`),
+  );
+  const isAmong = allOf(
+    sql`j.organization_id = ${organizationId}`,
     given(initiatorId, (one) => sql`j.initiator_id = ${one}`),
   );
+  // Few jobs are read by their ids and sorted, many by the index that begins with the fixed columns.
+  const areFew = isReadable !== undefined || ids != null;
+  const order = newestFirst(areFew ? {} : { organization_id: organizationId, initiator_id: initiatorId }, isReadable);
   const select = (beyond?: Sql) =>
-    sql`select ${raw(jobColumns)} from provisioner_jobs j where ${allOf(matches, beyond)}`;
-  return pageOf(range, await ctx.select<JobRow>(rowsIn(range, newestFirst(organizationId, isReadable), select)), {
+    sql`select ${raw(jobColumns)} from provisioner_jobs j where ${allOf(areFew ? isAmong : undefined, matches, beyond)}`;
+  return pageOf(range, await ctx.select<JobRow>(rowsIn(range, order, select)), {
     cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    count: () => ctx.count(countUpTo(mostCounted, sql`select from provisioner_jobs j where ${matches}`)),
+    count: () =>
+      ctx.count(countUpTo(mostCounted, sql`select from provisioner_jobs j where ${allOf(isAmong, matches)}`)),
   });
 }
+
+/** Statuses for whose jobs there is an index, and the condition of the index. */
+const indexed: ReadonlyArray<{ statuses: readonly ProvisionerJobStatus[]; condition: Sql }> = [
+  { statuses: ["pending", "running", "canceling"], condition: sql`j.completed_at is null` },
+  { statuses: ["failed", "canceled"], condition: sql`j.status in ('failed', 'canceled')` },
+];
+
+/** The condition that the job `j` has one of the statuses. */
+const withStatus = (some: readonly ProvisionerJobStatus[]): Sql =>
+  allOf(
+    sql`j.status = any(${some}::text[])`,
+    indexed.find(({ statuses }) => some.every((status) => statuses.includes(status)))?.condition,
+  );
 
 /** The condition that the caller may read the job `j`; absent if all of the organization. */
 function readable({ actor }: Context, organizationId: string): Sql | undefined {
@@ -80,12 +99,20 @@ function readable({ actor }: Context, organizationId: string): Sql | undefined {
   if (everywhere || organizations.includes(organizationId)) return undefined;
   if (!own) return sql`false`;
   const userId = userIdOf(actor) ?? null;
-  return sql`(j.workspace_build_id is null and j.initiator_id = ${userId} or j.id in (
+  return sql`j.id = any(array(
+    select o.id from provisioner_jobs o
+    where o.organization_id = ${organizationId} and o.initiator_id = ${userId} and o.workspace_build_id is null
+    union all
     select b.job_id from workspaces w join workspace_builds b on b.workspace_id = w.id where w.owner_id = ${userId}))`;
 }
 
-const newestFirst = (organizationId: string, isReadable: Sql | undefined): Order => ({
-  fixed: [{ column: sql`j.organization_id`, value: organizationId }],
+/** Columns that have the same value in all rows of a list, by which an index finds them. */
+type Fixed = Partial<Record<"organization_id" | "initiator_id", string | undefined>>;
+
+const newestFirst = (fixed: Fixed, isReadable: Sql | undefined): Order => ({
+  fixed: Object.entries(fixed).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ column: raw(`j.${column}`), value }],
+  ),
   keys: [
     {
       column: sql`j.created_at`,

@@ -16,7 +16,7 @@ import { groupColumns, groupFilterColumns, groupId, type ScimGroupRow, visibleGr
 import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { asMembers, MemberChange, memberIds, type MemberRow, membersColumn, memberValues } from "./members.js";
 import { readOperations } from "./operations.js";
-import { type Provisioner, provisionerOf } from "./provisioner.js";
+import { isVisibleGroup, type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
 import { numbered, requireLength, slug } from "./user-mapping.js";
 import { requireVersion } from "./user-state.js";
@@ -53,6 +53,7 @@ export function listScimGroups(ctx: Context, query: ListQuery): Promise<Listed<S
     selected: groupColumns,
     from: (condition: ReturnType<typeof sql>) => visibleGroups(ctx, provisioner, condition),
     id: groupId,
+    total: sql`select count(*) from groups g where ${isVisibleGroup(ctx)}`,
   };
   return listResources<ScimGroupRow>(ctx, source, query);
 }

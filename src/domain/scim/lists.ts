@@ -157,6 +157,7 @@ function orderOf({ type, columns, id }: Source, { sortBy, sortOrder }: ListQuery
   const isDescending = (sortOrder ?? "").toLowerCase() === "descending";
   if (!sortBy) return { order: { keys: [], id, isDescending } };
   const place = placeNamed(type, sortBy.trim());
+  if (place?.attribute.name === "id") return { order: { keys: [], id, isDescending } };
   if (!place) throw fault("invalidPath", `There is no attribute ${quote(sortBy)}.`, "sortBy");
   if (place.attribute.isMultiValued || leafOf(place).type === "complex" || leafOf(place).returned === "never")
     throw fault("invalidPath", `Resources cannot be sorted by ${quote(sortBy)}.`, "sortBy");

@@ -5,6 +5,7 @@ import { isUuid } from "../kernel/text.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
+import { numberOfUsers } from "../users/counts.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { enterpriseUrn, userUrn } from "./schema.js";
 
@@ -67,7 +68,7 @@ export const visibleIds = ({ source }: Provisioner, condition?: Sql): Sql => sql
 
 /** Counts the users that a source sees. Deleted users have no links. */
 export const countVisibleUsers = ({ source }: Provisioner): Sql => sql`
-  select (select count(*) from users where deleted_at is null and not is_system)
+  select ${numberOfUsers}
     - (select count(*) from scim_user_links where source = ${source} and deprovisioned_at is not null) as count`;
 
 const attributes = sql`coalesce(l.attributes, scim_attributes(u.email, u.name, u.username, u.avatar_url))`;

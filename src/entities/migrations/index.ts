@@ -25,6 +25,8 @@ import { NotificationTransports } from "./0023-notification-transports.js";
 import { TaskStatuses } from "./0024-task-status.js";
 import { ProvisionerQueue } from "./0025-provisioner-queue.js";
 import { ProvisionedNames } from "./0026-provisioned-names.js";
+import { JobLists } from "./0027-job-lists.js";
+import { UserCounts } from "./0028-user-counts.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -54,4 +56,6 @@ export const migrations: MigrationObject[] = [
   { name: "0024-task-status", class: TaskStatuses },
   { name: "0025-provisioner-queue", class: ProvisionerQueue },
   { name: "0026-provisioned-names", class: ProvisionedNames },
+  { name: "0027-job-lists", class: JobLists },
+  { name: "0028-user-counts", class: UserCounts },
 ];
