@@ -72,6 +72,9 @@ const points = [
   ...point("templateAclAvailable", ["owner"], {
     "first page": `templateId: "${template}", first: 50`,
     "rare search": `templateId: "${template}", first: 50, search: "zebulon"`,
+    "page behind a user": `templateId: "${template}", first: 50, after: "${known.user(users.ordinary)}"`,
+    "page before a user": `templateId: "${template}", last: 50, before: "${known.user(users.ordinary)}"`,
+    offset: `templateId: "${template}", first: 50, offset: 10`,
   }),
   ...point("workspaceBuild", readers, { "": `id: "${numbered("b", 0)}"` }),
   ...point("workspaceAgent", readers, { "": `id: "${numbered("8", 0)}"` }),
