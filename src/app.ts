@@ -22,7 +22,7 @@ import { Errands } from "./domain/kernel/errands.js";
 import { Tally } from "./domain/kernel/tally.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
-import { RecentTokens } from "./domain/oauth2/issued.js";
+import { RecentTokens } from "./domain/oauth2/recent-tokens.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
 import { outsideFetch } from "./domain/outside/http.js";

@@ -2,7 +2,8 @@ import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
 import { requireValues } from "./failures.js";
-import { findIssuedToken, type IssuedToken } from "./issued.js";
+import { findIssuedToken } from "./issued.js";
+import type { IssuedToken } from "./recent-tokens.js";
 import { requireOAuth2 } from "./settings.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */

@@ -1,24 +1,25 @@
-import type { Diff } from "../audit/audit.js";
-import { addGroup, changeLockedGroup, deleteLockedGroup, type GroupLink } from "../groups/changes.js";
+import { addGroup, changeLockedGroup, deleteLockedGroup } from "../groups/changes.js";
 import { isEveryone, lockGroup, type LockedGroup } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
-import { notFound, onViolation } from "../kernel/errors.js";
+import { notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
-import { groupNameProblem, isUuid } from "../kernel/text.js";
+import { isUuid } from "../kernel/text.js";
 import { joinOrganization } from "../organizations/joining.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { changed } from "./changes.js";
 import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { fault, notUnique } from "./faults.js";
+import { asUniqueness, linkDiff, linking } from "./group-links.js";
+import { type Names, namesColumn, namesFor } from "./group-names.js";
 import { groupColumns, groupFilterColumns, groupId, type ScimGroupRow, visibleGroups } from "./group-rows.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { asMembers, MemberChange, memberIds, type MemberRow, membersColumn, memberValues } from "./members.js";
 import { readOperations } from "./operations.js";
 import { isVisibleGroup, type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
-import { numbered, requireLength, slug } from "./user-mapping.js";
+import { requireLength } from "./user-mapping.js";
 import { requireVersion } from "./user-state.js";
 import type { ScimChange } from "./users.js";
 
@@ -58,7 +59,7 @@ export function listScimGroups(ctx: Context, query: ListQuery): Promise<Listed<S
   return listResources<ScimGroupRow>(ctx, source, query);
 }
 
-const longest = { displayName: 256, externalId: 512, shown: 64, name: 36 } as const;
+const longest = { displayName: 256, externalId: 512 } as const;
 
 /** A group as SCIM clients of a source see it, and its members where they are known. */
 export interface ScimGroup {
@@ -255,61 +256,3 @@ async function write(
     : {};
   return { row: { ...row, ...columns, updatedAt: done.updatedAt ?? row.updatedAt, version } };
 }
-
-function linkDiff({ externalId, displayName }: ScimGroupRow, wanted: WantedGroup): Diff {
-  const diff: Diff = {};
-  if (wanted.externalId !== externalId) diff.externalId = { old: externalId ?? "", new: wanted.externalId ?? "" };
-  if (wanted.displayName !== displayName) diff.scimDisplayName = { old: displayName, new: wanted.displayName };
-  return diff;
-}
-
-/** What `namesColumn` selects. */
-interface Names {
-  /** `name` is null if all names are those of other groups. */
-  names: { isTaken: boolean; name: string | null };
-}
-
-/** A column with the name that a group `id`, null for a new one, can have for a displayName in a locked organization. */
-function namesColumn(organizationId: Sql, displayName: string, id: string | null): Sql {
-  const base = slug(displayName, longest.name);
-  const names = numbered(groupNameProblem(base) === undefined ? base : "group", longest.name);
-  return sql`scim_group_names(${organizationId}, ${displayName}, ${names}, ${id}) as names`;
-}
-
-/** The names of a group for a displayName. Throws CONFLICT if a visible group has it. */
-function namesFor(displayName: string, { isTaken, name }: Names["names"]) {
-  if (isTaken) throw notUnique("displayName");
-  if (!name) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
-  return { name, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
-}
-
-/**
- * The link of the source to a group. `displayName` is null if the link of another source has it, else it is taken over
- * from that link. Triggers end the displayName of other links only when the group is renamed, since the setting names the source of this one.
- */
-const linking = (
-  { source }: Provisioner,
-  { externalId }: WantedGroup,
-  displayName: string | null,
-  diff: Diff,
-): GroupLink => ({
-  externalId,
-  diff,
-  tables: sql`
-    yielded as (
-      update scim_group_links l set display_name = null from written
-      where l.group_id = written.id and l.source <> ${source} and ${displayName}::text is not null
-      returning l.source
-    ), linked as (
-      insert into scim_group_links (source, group_id, organization_id, external_id, display_name)
-      select ${source}, written.id, written.organization_id, ${externalId}::text, ${displayName}::text
-      from written, set_config('steward.scim_source', ${source}, true), (select count(*) from yielded) as y
-      on conflict (source, group_id) do update set external_id = excluded.external_id,
-        display_name = excluded.display_name
-    )`,
-});
-
-const asUniqueness = onViolation({
-  scim_group_links_external_id_unique: () => notUnique("externalId"),
-  scim_group_links_display_name_unique: () => notUnique("displayName"),
-});
