@@ -37,7 +37,7 @@ import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
 import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/engine/documents.js";
-import { createInnerSchema, createSchema } from "./graphql/schema.js";
+import { getInnerSchema, getSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { DaemonSockets } from "./graphql/provisioners/sockets.js";
@@ -208,8 +208,8 @@ interface Server {
 /** Starts to listen. Responds only to health probes until `serve` is called. */
 async function startServer(services: Services, closers: Closer[]): Promise<Server> {
   const { config } = services;
-  const schema = createSchema();
-  const innerSchema = createInnerSchema();
+  const schema = getSchema();
+  const innerSchema = getInnerSchema();
   const documents = new Documents(schema);
   const lifetimes = new Lifetimes();
   const unread = new Unread(config.unread);

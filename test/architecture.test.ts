@@ -29,7 +29,7 @@ import { Context, type Services } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous, type Credential } from "../src/domain/kernel/actor.js";
 import { isMachine } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import { createInnerSchema, createSchema } from "../src/graphql/schema.js";
+import { buildSchema, getInnerSchema, getSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
 import { userActor } from "./support/actors.js";
@@ -200,7 +200,7 @@ describe("the columns of statements", () => {
 });
 
 describe("the GraphQL schema", () => {
-  const schema = createSchema();
+  const schema = getSchema();
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()] as GraphQLObjectType[];
   const rootFields = roots.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
   const mutations = Object.values(schema.getMutationType()!.getFields());
@@ -255,7 +255,7 @@ describe("the GraphQL schema", () => {
   });
 
   it("differs from the schema of the program's own operations only in values that clients have to give", () => {
-    const [outer, inner] = [schema, createInnerSchema()].map((each) => printSchema(each).split("\n"));
+    const [outer, inner] = [schema, getInnerSchema()].map((each) => printSchema(each).split("\n"));
     expect(outer).to.have.length(inner!.length);
     const required = outer!.filter((line, n) => line !== inner![n]);
     expect(required).to.include("  backgroundColor: String!").and.have.length.above(30);
@@ -369,7 +369,7 @@ describe("the GraphQL schema", () => {
 
   it("rejects root fields that declare no scopes, and declarations for unknown fields", () => {
     const changed = (change: (made: typeof schema) => void) => () => {
-      const made = createSchema();
+      const made = buildSchema();
       change(made);
       requireDeclaredScopes(made);
     };

@@ -5,7 +5,7 @@ import type { GraphQLObjectType } from "graphql";
 import { WebSocket } from "ws";
 import type { Actor } from "../src/domain/kernel/actor.js";
 import { takes } from "../src/graphql/engine/access.js";
-import { createSchema } from "../src/graphql/schema.js";
+import { getSchema } from "../src/graphql/schema.js";
 import { logged, ownerPassword } from "./support/app.js";
 import { makeProxy } from "./support/proxies.js";
 import { type JsonForm, Random } from "./support/random.js";
@@ -38,7 +38,7 @@ interface Sent {
 describe(`10000 random requests (STEWARD_TEST_SEED=${seed})`, function () {
   this.timeout(120_000 + bodiesEach * 100);
   const w = world();
-  const schema = createSchema();
+  const schema = getSchema();
   /** Operations that would end the credential in use. */
   const ending = new Set(["logout", "revokeSessions", "changePassword"]);
   /** Operations that would also end it if they hit the owner. */

@@ -1,10 +1,10 @@
 // Records refer to users by their public fields; a full user takes permission to read it.
 import { expect } from "chai";
 import { getNamedType, type GraphQLField, isObjectType, parse } from "graphql";
-import { createSchema } from "../src/graphql/schema.js";
+import { getSchema } from "../src/graphql/schema.js";
 import { selectionOf } from "../src/graphql/engine/needs.js";
 
-const schema = createSchema();
+const schema = getSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith("__"));
 
 /** The fields of all types that return a given type. */

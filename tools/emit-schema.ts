@@ -2,9 +2,6 @@
 import "reflect-metadata";
 import { writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
-import { createSchema } from "../src/graphql/schema.js";
+import { getSchema } from "../src/graphql/schema.js";
 
-writeFileSync(
-  new URL("../schema.graphql", import.meta.url),
-  `${printSchema(lexicographicSortSchema(createSchema()))}\n`,
-);
+writeFileSync(new URL("../schema.graphql", import.meta.url), `${printSchema(lexicographicSortSchema(getSchema()))}\n`);

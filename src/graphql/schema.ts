@@ -7,15 +7,23 @@ import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";
 
-/** Builds the schema that clients of GraphQL use. */
-export function createSchema(): GraphQLSchema {
-  const schema = createInnerSchema();
+/** Returns the schema that clients of GraphQL use. All servers of a process share it. */
+export const getSchema = once(() => {
+  const schema = buildSchema();
   requireValues(schema);
   return schema;
+});
+
+/** Returns the schema of the program's own operations, for REST and the pages: values marked `Required` may be absent. */
+export const getInnerSchema = once(buildSchema);
+
+function once(build: () => GraphQLSchema): () => GraphQLSchema {
+  let built: GraphQLSchema | undefined;
+  return () => (built ??= build());
 }
 
-/** Builds the schema of the program's own operations, for REST and the pages: values marked `Required` may be absent. */
-export function createInnerSchema(): GraphQLSchema {
+/** Builds a schema of the program's own operations. */
+export function buildSchema(): GraphQLSchema {
   const schema = withArgumentTypes(() =>
     buildSchemaSync({
       resolvers: resolvers as unknown as NonEmptyArray<Function>,

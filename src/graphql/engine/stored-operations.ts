@@ -18,8 +18,19 @@ export interface StoredOperation extends Operation {
   readonly description: string | undefined;
 }
 
-/** Reads the operations of a file below `src`, such as `rest/groups`. The program does not start with an invalid one. */
+/** The operations that were read for each schema, by file. */
+const known = new WeakMap<GraphQLSchema, Map<string, Map<string, StoredOperation>>>();
+
+/** Returns the operations of a file below `src`, such as `rest/groups`. The program does not start with an invalid one. */
 export function storedOperations(schema: GraphQLSchema, path: string): Map<string, StoredOperation> {
+  const files = known.get(schema) ?? new Map<string, Map<string, StoredOperation>>();
+  known.set(schema, files);
+  const operations = files.get(path) ?? readOperations(schema, path);
+  files.set(path, operations);
+  return operations;
+}
+
+function readOperations(schema: GraphQLSchema, path: string): Map<string, StoredOperation> {
   const text = readFileSync(programFile(`${path}.graphql`), "utf8");
   const document = parse(new Source(text, `${path}.graphql`), { noLocation: false });
   const faults = validate(schema, document);
