@@ -159,6 +159,7 @@ describe("login", () => {
   it("is audited for known accounts, whether it succeeds or fails", async () => {
     const w = the();
     const [ada] = await w.users("ada");
+    await w.login(ada!.email, passwordOf(ada!));
     await w.nobody.post(path, { email: ada!.email, password: "wrong" });
     await w.nobody.post(path, { email: "nobody@example.com", password: "wrong" });
     await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are recorded");
@@ -248,6 +249,7 @@ describe("login", () => {
 
   it("remembers the address for 90 days", async () => {
     const [ada, bob] = await the().users("ada", "bob");
+    for (const user of [ada!, bob!]) await the().login(user.email, passwordOf(user));
     const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
     expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
     expect(await sql(age, bob!.id, "89 days")).to.have.length(1);

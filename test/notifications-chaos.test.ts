@@ -122,6 +122,9 @@ describe("notifications while hints are lost", () => {
 
   /** Sends from both replicas, and checks what arrives at every watcher, and at the receiver. */
   async function story(ada: Person, total: number, afterwards: () => void | Promise<void>): Promise<void> {
+    // Owners are told about the new user.
+    const waiting = "select from notification_messages where state in ('pending', 'leased')";
+    await eventually(async () => (await sql.query(waiting)).rowCount === 0, "all other messages are delivered");
     receiver.requests.length = 0;
     const watchers = await everywhere(ada);
     for (let sent = 0; sent < total; sent += 10) {

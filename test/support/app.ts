@@ -2,6 +2,9 @@
 import { pino } from "pino";
 import { type App, startApp } from "../../src/app.js";
 import { type Config, readConfig } from "../../src/config/config.js";
+import { systemActor } from "../../src/domain/kernel/actor.js";
+import { Context } from "../../src/domain/kernel/context.js";
+import { newId } from "../../src/domain/kernel/ids.js";
 import { hooks } from "../../src/log.js";
 import { createTemplate } from "./cluster.js";
 
@@ -65,3 +68,7 @@ export function startServer(
   const config: Config = readConfig({ ...settings(databaseUrl), ...changes });
   return startApp({ ...config, unread: { ...config.unread, ...unread } }, log());
 }
+
+/** A context in which the server itself acts. */
+export const systemContext = ({ services }: App, details: { ip?: string; userAgent?: string } = {}): Context =>
+  new Context(services, systemActor, { id: newId(), ...details }, () => new AbortController());

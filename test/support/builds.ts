@@ -1,8 +1,8 @@
 // Templates and builds as tests need them: stored as if imported, and ended as if daemons had worked on them.
-import { systemActor } from "../../src/domain/kernel/actor.js";
-import { Context } from "../../src/domain/kernel/context.js";
+import type { Context } from "../../src/domain/kernel/context.js";
 import { DomainError, Problems } from "../../src/domain/kernel/errors.js";
 import { newId } from "../../src/domain/kernel/ids.js";
+import { systemContext } from "./app.js";
 import { type JobOutcome, jobColumns, type JobRow } from "../../src/domain/provisioners/jobs.js";
 import { jobChanged, jobEnded } from "../../src/domain/provisioners/outcomes.js";
 import { parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
@@ -28,9 +28,6 @@ export const boxOf = (cost = 0, more: Record<string, unknown> = {}) => ({
   resources: [{ name: "box", daily_cost: cost, agents: [{ name: "main", os: "linux", arch: "amd64" }] }],
   ...more,
 });
-
-const systemContext = ({ app }: World) =>
-  new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
 
 const parsed = (document: unknown): TemplateDocument => {
   const problems = new Problems();
@@ -108,7 +105,7 @@ async function onJob<Result>(
   act: (ctx: Context, job: JobRow) => Promise<Result>,
   error = "",
 ): Promise<Result> {
-  const ctx = systemContext(w);
+  const ctx = systemContext(w.app);
   return ctx.transactional(async () => {
     const [job] = await ctx.rows<JobRow>(
       {

@@ -13,7 +13,7 @@ export interface TestDatabase {
 }
 
 /** Environment variables that pass the shared cluster and template to the worker processes. */
-const shared = { server: "STEWARD_TEST_POSTGRES", template: "STEWARD_TEST_TEMPLATE" };
+const shared = { server: "STEWARD_TEST_POSTGRES", template: "STEWARD_TEST_TEMPLATE", copying: "STEWARD_TEST_COPYING" };
 let created = 0;
 
 /** Opens the Postgres of the run: the one that the environment names, else one of its own. Returns what closes it. */
@@ -21,6 +21,8 @@ export async function openPostgres(): Promise<() => Promise<void>> {
   const given = process.env.STEWARD_DATABASE_URL || process.env.DATABASE_URL;
   const own = given ? undefined : await startTestCluster();
   process.env[shared.server] = given ?? own!.url;
+  // Without fsync, a copy of the files takes a quarter of the time. Postgres 14 knows one way only.
+  process.env[shared.copying] = own ? "strategy file_copy" : "";
   return own ? () => own.stop() : dropTemplate;
 }
 
@@ -41,7 +43,7 @@ export async function createDatabase(original = "template1"): Promise<TestDataba
   const name = `steward_test_${process.pid}_${++created}`;
   const url = new URL(serverUrl());
   url.pathname = name;
-  await administer(`create database ${name} template ${original}`);
+  await administer(`create database ${name} template ${original} ${process.env[shared.copying]}`);
   return { url: url.href, drop: () => administer(`drop database if exists ${name} with (force)`) };
 }
 

@@ -2,7 +2,8 @@
 import type { App } from "../../src/app.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
-import { ownerPassword, startServer } from "./app.js";
+import { issueSession } from "../../src/domain/tokens/tokens.js";
+import { ownerPassword, startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { statementsOf } from "./statements.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
@@ -125,6 +126,15 @@ export class World {
     return body.session_token;
   };
 
+  /** Begins a session of a user without its password, which would be hashed slowly. */
+  session = (userId: string): Promise<string> => {
+    const ctx = systemContext(this.app, { ip: "127.0.0.1", userAgent: "node" });
+    return ctx.transactional(async () => {
+      await ctx.rows({ text: "update users set last_seen_at = now() where id = $1" }, userId);
+      return issueSession(ctx, userId);
+    });
+  };
+
   /** Creates members of the default organization, each signed in. Names get a numeric suffix. */
   users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
 
@@ -136,7 +146,7 @@ export class World {
       `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
       { input: { email, username, password, loginType: "PASSWORD", organizationIds } },
     );
-    return { id: createUser.user.id, username, email, token: await this.login(email, password) };
+    return { id: createUser.user.id, username, email, token: await this.session(createUser.user.id) };
   };
 
   /** Sets roles: site roles by name, or roles in the default organization if the names begin with `organization-`. */

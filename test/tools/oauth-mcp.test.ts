@@ -9,6 +9,7 @@ import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprot
 import { expect } from "chai";
 import type { Express } from "express";
 import type { Browser } from "playwright-core";
+import { userHint } from "../../src/domain/tokens/credentials.js";
 import { launchBrowser } from "../support/browser.js";
 import { type Person, world } from "../support/world.js";
 import { filesIn, Project, root } from "./project.js";
@@ -55,11 +56,15 @@ describe("MCP", () => {
   const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
   /** Lets the user decide, and returns the code. */
   const consent = async ({ opened }: ClientState) => (await visitor.decide(opened!)).searchParams.get("code")!;
-  const expireTokens = () =>
-    w().app.services.database.pool.query(
+  const expireTokens = async () => {
+    const { database, events } = w().app.services;
+    await database.pool.query(
       "update api_keys set expires_at = now() - interval '1 s' where user_id = $1 and kind = 'oauth'",
       [ada.id],
     );
+    // Caches would notice within a second.
+    events.publish(userHint(ada.id));
+  };
 
   it("clients get from the URL of the API to tokens, and refresh them", async () => {
     const state = new ClientState(`${site.url}/callback`);
