@@ -72,12 +72,12 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
   const provisioner = provisionerOf(ctx);
   const wanted = wantedGroup(readResource(groupType, document));
   const ref = provisioner.organizationIds ? (provisioner.organizationIds[0] ?? "") : "default";
-  // Creations in an organization take turns, so that no two groups get the same displayName.
   const { members, externalId, displayName } = wanted;
   const more = sql`${namesColumn(sql`locked.id`, displayName, null)}, array(
     select m.user_id from organization_members m
     where m.organization_id = locked.id and m.user_id = any(${members}::uuid[]) order by m.user_id for key share
   ) as eligible, ${asMembers(members)} as shown`;
+  // Creations in an organization take turns, so that no two groups get the same displayName.
   const organization = await lockOrganization<Names & { eligible: string[]; shown: MemberRow[] }>(
     ctx,
     ref,
@@ -85,9 +85,9 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
     more,
   );
   const { id: organizationId, eligible, shown } = organization;
+  const names = namesFor(displayName, organization.names);
   await withOutsiders(ctx, { organizationId, eligible }, members);
   const link = linking(provisioner, wanted, displayName, {});
-  const names = namesFor(displayName, organization.names);
   const { id, ...times } = await addGroup(ctx, organization, names, { members, link }).catch(asUniqueness);
   const columns = { organizationId, externalId, displayName, nameSource: provisioner.source };
   return { row: { id, ...times, ...columns }, members: shown };

@@ -9,6 +9,7 @@ import {
   validate,
 } from "graphql";
 import { type Operation, prepare } from "./execute.js";
+import { memoized } from "./memoized.js";
 import { programFile } from "../../program-files.js";
 
 /** An operation of the program, validated at boot and run for every request of its row or page. */
@@ -19,12 +20,11 @@ export interface StoredOperation extends Operation {
 }
 
 /** The operations that were read for each schema, by file. */
-const known = new WeakMap<GraphQLSchema, Map<string, Map<string, StoredOperation>>>();
+const filesOf = memoized((_schema: GraphQLSchema) => new Map<string, Map<string, StoredOperation>>());
 
 /** Returns the operations of a file below `src`, such as `rest/groups`. The program does not start with an invalid one. */
 export function storedOperations(schema: GraphQLSchema, path: string): Map<string, StoredOperation> {
-  const files = known.get(schema) ?? new Map<string, Map<string, StoredOperation>>();
-  known.set(schema, files);
+  const files = filesOf(schema);
   const operations = files.get(path) ?? readOperations(schema, path);
   files.set(path, operations);
   return operations;
