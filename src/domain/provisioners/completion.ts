@@ -133,9 +133,8 @@ async function end(
 ): Promise<Ended> {
   const values = held(ctx, leased);
   const done = { status: outcome };
-  const tell = () => ctx.publish(jobHint(leased.jobId), daemonHint(values[1]));
   if (state == null && (await endDryRun(ctx, leased, outcome, failure))) {
-    tell();
+    ctx.publish(jobHint(leased.jobId), daemonHint(values[1]));
     return done;
   }
   const job = await ctx.row(ends[outcome], ...values, outcome, failure.error, failure.errorCode);
@@ -146,7 +145,7 @@ async function end(
     ...result,
     state: state ?? undefined,
   });
-  tell();
+  ctx.publish(daemonHint(values[1]));
   return done;
 }
 
