@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Config } from "../../config/config.js";
 import { boundedPool } from "../kernel/bounded-pool.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
+import { Flights } from "../kernel/flights.js";
 import { hour, minute } from "../kernel/purge.js";
 import { addressesOf, type Fetch, mayCall, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
@@ -24,13 +25,11 @@ const longestFreshness = 24 * hour;
 /** Documents fetched concurrently, and those that may wait. */
 const [concurrency, waiting] = [20, 200];
 
-/**
- * Fetches the metadata documents of applications: one request at a time for each URL, and none for a minute after a
- * failure. One per replica.
- */
+/** Fetches the metadata documents of applications: none for a minute after a failure. One per replica. */
 export class DocumentFetches {
   readonly #fetch: Fetch;
-  readonly #running = new Map<string, Promise<ClientDocument>>();
+  /** The documents that are being fetched and stored, by URL. */
+  readonly renewals = new Flights();
   readonly #failures = new LRUCache<string, DomainError>({ max: 1000, ttl: minute });
   readonly #turns = boundedPool(concurrency, waiting, () => unavailable("Too many metadata documents are fetched."));
 
@@ -49,13 +48,7 @@ export class DocumentFetches {
   async fetch(url: string): Promise<ClientDocument> {
     const known = this.#failures.get(url);
     if (known) throw known;
-    let running = this.#running.get(url);
-    if (!running) {
-      running = this.#turns(() => this.#get(url).catch((failure: DomainError) => this.reject(url, failure)));
-      running = running.finally(() => this.#running.delete(url));
-      this.#running.set(url, running);
-    }
-    return running;
+    return this.#turns(() => this.#get(url).catch((failure: DomainError) => this.reject(url, failure)));
   }
 
   /** Throws the failure, now and for the next minute. */

@@ -47,14 +47,23 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
   if (!isUrl(clientId)) return clientWithId(ctx, clientId);
   if (!ctx.config.oauth2Cimd) return undefined;
   requireAllowed(ctx, clientId);
-  const stored = (await ctx.services.database.query(storedDocument, [clientId]))[0];
+  const stored = await findStored(ctx, clientId);
   if (stored?.isFresh || ctx.actor.kind !== "user") return stored;
   try {
-    return await fetchAndStore(ctx, clientId);
+    return await ctx.services.clientDocuments.renewals.share(clientId, () => renew(ctx, clientId));
   } catch (error) {
     if (stored?.isUsable) return stored;
     throw error;
   }
+}
+
+const findStored = async ({ services: { database } }: Context, url: string) =>
+  (await database.query(storedDocument, [url]))[0];
+
+/** Fetches a document, unless that happened since the caller read the stored one. */
+async function renew(ctx: Context, url: string): Promise<ClientRow> {
+  const stored = await findStored(ctx, url);
+  return stored?.isFresh ? stored : fetchAndStore(ctx, url);
 }
 
 function requireAllowed({ config }: Context, clientId: string): void {
