@@ -1,6 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { isSecretOf, parseToken } from "../tokens/text.js";
-import { type IssuedToken, refreshTokenById } from "./recent-tokens.js";
+import { type IssuedToken, refreshTokensByIds } from "./recent-tokens.js";
 import { parseSecret } from "./secrets.js";
 
 /**
@@ -20,7 +20,7 @@ export async function findIssuedToken(
   const found =
     kind === "access"
       ? await issuedTokens.find(parsed.id, readerId)
-      : (await database.query(refreshTokenById, [parsed.id, readerId]))[0];
+      : (await database.query(refreshTokensByIds, [[parsed.id], [readerId]]))[0];
   if (!found || !isSecretOf(found.secretHash, parsed.secret)) return undefined;
   return { kind, ...found, isActive: found.isActive && found.expiresAt * 1000 > Date.now() };
 }
