@@ -22,7 +22,7 @@ import { Errands } from "./domain/kernel/errands.js";
 import { Tally } from "./domain/kernel/tally.js";
 import { StartRefused } from "./domain/kernel/errors.js";
 import { DocumentFetches } from "./domain/oauth2/document-fetches.js";
-import { RecentTokens } from "./domain/oauth2/recent-tokens.js";
+import { IssuedTokens } from "./domain/oauth2/issued.js";
 import { RecentClients } from "./domain/oauth2/recent-clients.js";
 import { createIdentityProviders } from "./domain/outside/identity-providers.js";
 import { outsideFetch } from "./domain/outside/http.js";
@@ -157,8 +157,6 @@ export async function openServices(
   closers.push(() => credentials.close());
   const clients = new RecentClients({ database, events });
   closers.push(async () => clients.close());
-  const issuedTokens = new RecentTokens({ database, events });
-  closers.push(async () => issuedTokens.close());
   const passwords = createPasswords(config.hashConcurrency);
   const limits = new RateLimits({ config, database });
   const entitlements = new Entitlements({ config, database, events, log });
@@ -186,7 +184,7 @@ export async function openServices(
     events,
     credentials,
     clients,
-    issuedTokens,
+    issuedTokens: new IssuedTokens(database),
     limits,
     entitlements,
     errands,

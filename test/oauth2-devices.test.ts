@@ -4,7 +4,6 @@ import { deviceCodePurge } from "../src/domain/oauth2/device-codes.js";
 import { grantPurge } from "../src/domain/oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "../src/domain/oauth2/tokens.js";
 import { startServer } from "./support/app.js";
-import { eventually } from "./support/watchers.js";
 import { inMs } from "./support/oauth2-rows.js";
 import {
   approveDevice,
@@ -231,7 +230,23 @@ describe("OAuth2 tokens and devices", () => {
       expect(await introspect(held.access_token)).to.deep.equal({ active: false });
     });
 
-    it("reads a token once for all who ask within a second, and notices on other replicas that it has ended", async () => {
+    it("reads the tokens of one moment in one statement, each as its application sees it", async () => {
+      const [one, another] = [await tokens(), await tokens()];
+      const stranger = await makeClient(w);
+      await introspect(one.access_token);
+      await introspect(one.access_token, stranger);
+      const ask = () =>
+        Promise.all([
+          ...[one, another].flatMap((held) => [introspect(held.access_token), introspect(held.refresh_token)]),
+          introspect(one.access_token, stranger),
+        ]);
+      let answers: Array<{ active: boolean }> = [];
+      // Texts of both kinds differ in their tables; requests arrive in more than one turn of the event loop.
+      expect(await w.statements(async () => void (answers = await ask()))).to.be.within(2, 5);
+      expect(answers.map(({ active }) => active)).to.deep.equal([true, true, true, true, false]);
+    });
+
+    it("notices immediately, on every replica, that a token has ended", async () => {
       const replica = await startServer(w.database.url);
       try {
         const held = await tokens();
@@ -243,12 +258,8 @@ describe("OAuth2 tokens and devices", () => {
         };
         const both = [w.url, replica.url];
         expect(await Promise.all(both.map(ask))).to.deep.equal([true, true]);
-        expect(await w.statements(() => ask(w.url))).to.equal(0);
         await sendForm(w, "revoke", { client_id: client.id, token: held.refresh_token });
-        expect(await ask(w.url)).to.equal(false);
-        const revokedAt = performance.now();
-        await eventually(async () => !(await ask(replica.url)), "the other replica notices the end");
-        expect(performance.now() - revokedAt).to.be.lessThan(1_500);
+        expect(await Promise.all(both.map(ask))).to.deep.equal([false, false]);
       } finally {
         await replica.close();
       }

@@ -16,7 +16,7 @@ import { empty, type Sql, sql } from "./sql.js";
 import type { Tally } from "./tally.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
-import type { RecentTokens } from "../oauth2/recent-tokens.js";
+import type { IssuedTokens } from "../oauth2/issued.js";
 import type { RecentClients } from "../oauth2/recent-clients.js";
 import type { IdentityProviders } from "../outside/identity-providers.js";
 import type { Fetch } from "../outside/http.js";
@@ -41,7 +41,7 @@ export interface Services {
   /** OAuth2 applications that authenticate. */
   clients: RecentClients;
   /** OAuth2 access tokens that applications ask about. */
-  issuedTokens: RecentTokens;
+  issuedTokens: IssuedTokens;
   limits: RateLimits;
   entitlements: Entitlements;
   identityProviders: IdentityProviders;

@@ -2,8 +2,7 @@ import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { authenticateClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
 import { requireValues } from "./failures.js";
-import { findIssuedToken } from "./issued.js";
-import type { IssuedToken } from "./recent-tokens.js";
+import type { IssuedToken } from "./issued.js";
 import { requireOAuth2 } from "./settings.js";
 
 /** A request to introspect a token (RFC 7662 §2.1). */
@@ -38,7 +37,7 @@ export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth
   requireValues({ clientId, token });
   const [client, found] = await Promise.all([
     authenticateClient(ctx, input),
-    findIssuedToken(ctx, token!, isUuid(clientId!) ? clientId! : null),
+    ctx.services.issuedTokens.find(token!, isUuid(clientId!) ? clientId! : null),
   ]);
   if (client.type === "public") throw invalidClient();
   ctx.services.limits.countClient(ctx, client.id);

@@ -1,7 +1,7 @@
 import { type Database, lookup } from "../kernel/database.js";
-import type { Events } from "../kernel/events.js";
+import type { Events, Subscription } from "../kernel/events.js";
 import { isUuid } from "../kernel/text.js";
-import { RecentUntilHint } from "../tokens/recent.js";
+import { Recent } from "../tokens/recent.js";
 import { clientColumns, type ClientRow } from "./client-rows.js";
 
 /** An application with one of its secrets, or without. */
@@ -32,18 +32,23 @@ const limit = 1_000;
 
 /**
  * The applications that authenticate, by `client_id` and secret. Cached for at most a second: they request tokens all the
- * time.
+ * time. Changes are noticed immediately on the replica that makes them, and on others by a hint.
  */
 export class RecentClients {
-  readonly #recent: RecentUntilHint<KnownClient>;
+  readonly #recent: Recent<KnownClient>;
+  readonly #hints: Subscription;
 
   constructor({ database, events }: { database: Database; events: Events }) {
-    const read = async (key: string) => {
+    this.#recent = new Recent(async (key) => {
       const [clientId, secretKey] = key.split(" ") as [string, string];
       const which = isUuid(clientId) ? byId : byDocument;
       return (await database.query(which, [clientId, secretKey || null]))[0];
-    };
-    this.#recent = new RecentUntilHint(events, ({ id }, hint) => hint === `c:${id}`, read, limit);
+    }, limit);
+    this.#hints = events.subscribeAll(
+      "auth",
+      (hint) => hint.startsWith("c:") && this.#recent.dropWhere(({ id }) => id === hint.slice(2)),
+      () => this.#recent.clear(),
+    );
   }
 
   /** Returns an application by its `client_id`, disabled or not, with the secret of this key if one is given. */
@@ -54,6 +59,6 @@ export class RecentClients {
   }
 
   close(): void {
-    this.#recent.close();
+    this.#hints.close();
   }
 }

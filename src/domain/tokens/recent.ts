@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import type { Events, Subscription } from "../kernel/events.js";
 
 /**
  * Milliseconds from the start of a read for which its result is cached. Limits the delay of a revocation without hint.
@@ -54,32 +53,5 @@ export class Recent<Value extends object> {
   clear(): void {
     this.#reading.clear();
     this.#known.clear();
-  }
-}
-
-/**
- * A cache of values that hints of the topic `auth` drop: changes are noticed immediately on the replica that makes them,
- * and on others by the hint.
- */
-export class RecentUntilHint<Value extends object> extends Recent<Value> {
-  readonly #hints: Subscription;
-
-  /** `isConcerned` tells whether a hint, such as `u:` and the id of a user, is about a value. */
-  constructor(
-    events: Events,
-    isConcerned: (value: Value, hint: string) => boolean,
-    source: (key: string) => Promise<Value | undefined>,
-    limit?: number,
-  ) {
-    super(source, limit);
-    this.#hints = events.subscribeAll(
-      "auth",
-      (hint) => this.dropWhere((value) => isConcerned(value, hint)),
-      () => this.clear(),
-    );
-  }
-
-  close(): void {
-    this.#hints.close();
   }
 }
