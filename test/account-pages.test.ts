@@ -5,9 +5,8 @@ import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { externalAuth, ExternalService, link, providerAt } from "./support/external-services.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
 import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
-import { type Person, startWorld, type World } from "./support/world.js";
+import { type Person, startWorld, userPassword, type World } from "./support/world.js";
 
-const passwordOf = ({ username }: Pick<Person, "username">) => `${username}-has-quite-a-long-password`;
 const good = "plum-Harbor-kite-77";
 const [forgotten, newPassword] = ["/login/forgot-password", "/login/reset-password"];
 const accountPaths = ["/", "/account/password", "/account/keys", "/external-auth", "/account/applications"];
@@ -178,7 +177,7 @@ describe("account pages", () => {
 
   it("change the own password, which ends the other sessions", async () => {
     const bob = await w.user("bob");
-    const elsewhere = await w.login(bob.email, passwordOf(bob));
+    const elsewhere = await w.login(bob.email, userPassword);
     await enter(bob.token);
     await open("/.well-known/change-password");
     expect(page.url()).to.equal(`${home}/account/password`);
@@ -189,15 +188,15 @@ describe("account pages", () => {
       await field("New password again").fill(again);
       await press("Change password");
     };
-    await change(passwordOf(bob), good, `${good}8`);
+    await change(userPassword, good, `${good}8`);
     expect(await faultOf("New password again")).to.equal("Differs from the new password.");
-    await change(passwordOf(bob), "password");
+    await change(userPassword, "password");
     expect(await faultOf("New password")).to.match(/common/);
     await picture("password-fault");
     await change("wrong", good);
     expect(await faultOf("Current password")).to.equal("Is not your password.");
     expect(await isAlive(elsewhere)).to.equal(true);
-    await change(passwordOf(bob), good);
+    await change(userPassword, good);
     expect(await notice()).to.equal("Your password is changed. Your other sessions have ended.");
     expect([await isAlive(elsewhere), await isAlive(bob.token)]).to.deep.equal([false, true]);
     await w.login(bob.email, good);
@@ -221,7 +220,7 @@ describe("account pages", () => {
     const [laptop] = [await token("laptop", ["group:read"]), await token("<b>build</b>", ["all"])];
     await w.nobody.post(
       "/api/v2/users/login",
-      { email: bob.email, password: passwordOf(bob) },
+      { email: bob.email, password: userPassword },
       {
         "User-Agent":
           "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
@@ -340,7 +339,7 @@ describe("account pages", () => {
     expect(stops).to.deep.equal(["Steward", ...names, "Sign out"]);
     await open("/account/password");
     for (const [name, text] of [
-      ["currentPassword", passwordOf(bob)],
+      ["currentPassword", userPassword],
       ["newPassword", good],
       ["repeated", good],
     ] as const) {
@@ -363,7 +362,7 @@ describe("account pages", () => {
       const fields = {
         action: "revoke_others",
         id: "x",
-        currentPassword: passwordOf(bob),
+        currentPassword: userPassword,
         newPassword: good,
         repeated: good,
       };

@@ -23,7 +23,7 @@ import { enter, startWorkspaces } from "./support/stage.js";
 import type { AgentProgram } from "./support/agent-api.js";
 import { TaskStage } from "./support/tasks.js";
 import { eventually, transports } from "./support/watchers.js";
-import { Client, type Person, startWorld, type World } from "./support/world.js";
+import { Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 const log = { info: () => {}, error: () => {} };
 const never = new AbortController().signal;
@@ -134,7 +134,7 @@ describe("a backup", function () {
     ada = await w.user("ada");
     await tasks.active(ada);
     tasks.close();
-    revoked = { ...ada, token: await w.login(ada.email, `${ada.username}-has-quite-a-long-password`) };
+    revoked = { ...ada, token: await w.login(ada.email, userPassword) };
     await w.as(revoked).graphql("mutation { logout { apiKeyId } }");
     await w.as(ada).post("/api/v2/users/me/secrets", { name: "deploy", value: "sesame \\ \t\n ü" });
     await deliver(w.app, ada.id, ["kept"]);
@@ -260,7 +260,7 @@ describe("a backup", function () {
       app = await startServer(url);
       const login = await new Client(app.url).post("/api/v2/users/login", {
         email: ada.email,
-        password: `${ada.username}-has-quite-a-long-password`,
+        password: userPassword,
       });
       expect(login.status).to.equal(201);
       expect((await new Client(app.url, ada.token).get("/api/v2/groups")).status).to.equal(200);

@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer } from "./support/process.js";
 import { Client } from "./support/world.js";
 
-const writes = 1000;
+const writes = 200;
 const atOnce = 16;
 
 describe("a server that is killed", () => {

@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { browse } from "./support/browse.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { deliver } from "./support/inbox.js";
-import { type Person, world } from "./support/world.js";
+import { type Person, userPassword, world } from "./support/world.js";
 
 const inboxEvents = `subscription {
   inboxEvents {
@@ -49,7 +49,7 @@ describe("the explorers", () => {
     const { pathname, search } = new URL(page.url());
     await page.locator("#bar").getByRole("link", { name: "Sign in" }).click();
     await page.getByLabel("Email").fill(email);
-    await page.getByLabel("Password").fill(`${username}-has-quite-a-long-password`);
+    await page.getByLabel("Password").fill(userPassword);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(home + pathname + search);
     expect(await bar()).to.contain(`Signed in as ${username}.`);

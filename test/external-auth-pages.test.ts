@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { expire, externalAuth } from "./support/external-services.js";
 import { client, OidcProvider } from "./support/providers.js";
-import { type Person, startWorld, type World } from "./support/world.js";
+import { type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -97,7 +97,7 @@ describe("the page of a provider", () => {
     await open("/external-auth/git");
     expect(page.url()).to.equal(`${home}/login?return_to=%2Fexternal-auth%2Fgit`);
     await page.getByLabel("Email").fill(ada.email);
-    await page.getByLabel("Password").fill(`${ada.username}-has-quite-a-long-password`);
+    await page.getByLabel("Password").fill(userPassword);
     await press("Sign in");
     await page.waitForURL(`${home}/external-auth/git`);
   }

@@ -6,9 +6,8 @@ import { anonymous } from "../src/domain/kernel/actor.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { signInThroughProvider } from "../src/domain/sign-in/providers.js";
 import { createUser, fields, goodPassword } from "./support/accounts.js";
-import { ownerPassword, startServer } from "./support/app.js";
 import { cloneDatabase, createDatabase } from "./support/cluster.js";
-import { Client, World } from "./support/world.js";
+import { startWorldOn, type World } from "./support/world.js";
 
 /** Letters that Unicode or some locales fold to ASCII letters. */
 const kelvin = "\u212a";
@@ -25,16 +24,10 @@ for (const [locale, create] of [
   describe(`email addresses and usernames in the locale of ${locale}`, () => {
     let w: World;
     before(async () => {
-      const database = await create();
-      const app = await startServer(database.url, {
+      w = await startWorldOn(await create(), {
         STEWARD_OIDC_EMAIL_DOMAINS: "kiosk.example.com",
         STEWARD_LOGIN_FAILURES_PER_HOUR: "3",
       });
-      const email = "owner@example.com";
-      const { body } = await new Client(app.url).post("/api/v2/users/login", { email, password: ownerPassword });
-      const owner = { id: "", username: "owner", email, token: body.session_token };
-      const { organizations } = await new Client(app.url, owner.token).graphql("{ organizations { id } }");
-      w = new World(app, database, owner, organizations);
     });
     after(() => w.close());
 

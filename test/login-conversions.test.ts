@@ -2,9 +2,8 @@
 import { expect } from "chai";
 import { eventually } from "./support/watchers.js";
 import { Description } from "./support/openapi.js";
-import { type Person, world } from "./support/world.js";
+import { userPassword, world } from "./support/world.js";
 
-const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 const pathOf = (user: string) => `/api/v2/users/${user}/convert-login`;
 
 describe("a login conversion", () => {
@@ -17,7 +16,7 @@ describe("a login conversion", () => {
     const ada = await w.user("ada");
     for (const ref of ["me", ada.id, ada.id.toUpperCase(), ada.username.toUpperCase()]) {
       const begun = Date.now();
-      const answer = await w.as(ada).post(pathOf(ref), { to_type: "oidc", password: passwordOf(ada) });
+      const answer = await w.as(ada).post(pathOf(ref), { to_type: "oidc", password: userPassword });
       expect(answer.status, ref).to.equal(201);
       const { state_string: state, expires_at: end, ...rest } = answer.body;
       expect(rest).to.deep.equal({ user_id: ada.id, to_type: "oidc" });
@@ -28,13 +27,13 @@ describe("a login conversion", () => {
     expect(await sql("select count(*)::int as count from login_conversions where user_id = $1", ada.id)).to.deep.equal([
       { count: 1 },
     ]);
-    await w.login(ada.email, passwordOf(ada));
+    await w.login(ada.email, userPassword);
   });
 
   it("is for the user alone, and other callers cannot tell whether the account exists", async () => {
     const w = the();
     const [ada, bob] = await w.users("ada", "bob");
-    const wish = { to_type: "oidc", password: passwordOf(ada!) };
+    const wish = { to_type: "oidc", password: userPassword };
     const [real, unreal] = [
       await w.as(bob!).post(pathOf(ada!.id), wish),
       await w.as(bob!).post(pathOf("nobody"), wish),
@@ -50,13 +49,13 @@ describe("a login conversion", () => {
     const ada = await w.user("ada");
     const convert = (body: unknown) => w.as(ada).post(pathOf("me"), body);
     for (const to_type of ["none", "password", "token", "", "saml", undefined, null]) {
-      const { status, body } = await convert({ to_type, password: passwordOf(ada) });
+      const { status, body } = await convert({ to_type, password: userPassword });
       expect([status, body.validations.map(({ field }: { field: string }) => field)], String(to_type)).to.deep.equal([
         400,
         ["to_type"],
       ]);
     }
-    const unknown = await convert({ to_type: "none", password: passwordOf(ada) });
+    const unknown = await convert({ to_type: "none", password: userPassword });
     expect(unknown.body.validations[0].detail).to.equal('Must be one of: "oidc", "github".');
     const { document, bodyOf, resolved } = await Description.of(w);
     const { properties } = bodyOf(document.paths["/api/v2/users/{user}/convert-login"]!.post!)!;
@@ -67,7 +66,7 @@ describe("a login conversion", () => {
     expect(wrong).to.deep.include({ status: 401, body: { message: "Incorrect email or password." } });
     expect(await w.as(ada).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
     await sql("update users set login_type = 'oidc' where id = $1", ada.id);
-    expect(await convert({ to_type: "github", password: passwordOf(ada) })).to.include({ status: 400 });
+    expect(await convert({ to_type: "github", password: userPassword })).to.include({ status: 400 });
   });
 
   it("is the same in GraphQL, and stores no plaintext state", async () => {
@@ -76,7 +75,7 @@ describe("a login conversion", () => {
     const { convertLogin } = await w.as(ada).graphql(
       `mutation($password: String!) {
          convertLogin(input: { user: "me", toType: GITHUB, password: $password }) { stateString toType user { username } } }`,
-      { password: passwordOf(ada) },
+      { password: userPassword },
     );
     expect(convertLogin).to.deep.include({ toType: "GITHUB", user: { username: ada.username } });
     const [{ rows }] = await sql(

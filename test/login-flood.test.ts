@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
 import { statementsOf } from "./support/statements.js";
-import { Client, world } from "./support/world.js";
+import { Client, userPassword, world } from "./support/world.js";
 
 const path = "/api/v2/users/login";
 
@@ -36,16 +36,15 @@ describe("a sign-in", () => {
     await sql("update users set status = 'suspended' where id = $1", suspended!.id);
     await sql("update users set login_type = 'oidc' where id = $1", provided!.id);
     await sql("update users set login_type = 'oidc', password_hash = null where id = $1", bare!.id);
-    const passwordOf = ({ username }: { username: string }) => `${username}-has-quite-a-long-password`;
     const seen = countHashes(w.app);
     for (const [email, password, status] of [
-      [ada!.email, passwordOf(ada!), 201],
+      [ada!.email, userPassword, 201],
       [ada!.email, "wrong", 401],
       ["nobody@example.com", "wrong", 401],
       ["no address", "wrong", 401],
-      [suspended!.email, passwordOf(suspended!), 401],
+      [suspended!.email, userPassword, 401],
       [suspended!.email, "wrong", 401],
-      [provided!.email, passwordOf(provided!), 403],
+      [provided!.email, userPassword, 403],
       [provided!.email, "wrong", 401],
       [bare!.email, "wrong", 401],
     ] as const) {

@@ -4,10 +4,9 @@ import type { App } from "../src/app.js";
 import { loginAddressPurge } from "../src/domain/sign-in/failures.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
-import { type Answer, Client, type Person, world } from "./support/world.js";
+import { type Answer, Client, type Person, userPassword, world } from "./support/world.js";
 
 const path = "/api/v2/users/login";
-const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 const noLimits = { STEWARD_RATE_LIMIT_CREDENTIAL: "0", STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0" };
 
 /** What a client sees of a response, except for what differs with every request. */
@@ -40,7 +39,7 @@ describe("login", () => {
   it("returns a token that works in both headers, and sets no cookie", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const answer = await w.nobody.post(path, { email: ada!.email.toUpperCase(), password: passwordOf(ada!) });
+    const answer = await w.nobody.post(path, { email: ada!.email.toUpperCase(), password: userPassword });
     expect(answer.status).to.equal(201);
     expect(answer.body).to.have.all.keys("session_token");
     expect(answer.body.session_token).to.match(/^stw_se_[0-9A-Za-z]{10}-[0-9A-Za-z]{43}$/);
@@ -61,7 +60,7 @@ describe("login", () => {
     const [ada] = await w.users("ada");
     const { login } = await w.nobody.graphql(
       `mutation($input: LoginInput!) { login(input: $input) { sessionToken user { id username } } }`,
-      { input: { email: ada!.email, password: passwordOf(ada!) } },
+      { input: { email: ada!.email, password: userPassword } },
     );
     expect(login.user).to.deep.equal({ id: ada!.id, username: ada!.username });
     expect((await w.as({ token: login.sessionToken }).graphql("{ me { id } }")).me.id).to.equal(ada!.id);
@@ -78,7 +77,7 @@ describe("login", () => {
       ["nobody@example.com", "wrong"],
       ["no address at all", "wrong"],
       ["system@steward.invalid", ""],
-      [bob!.email, passwordOf(bob!)],
+      [bob!.email, userPassword],
     ]) {
       const unknown = await w.nobody.post(path, { email, password: password || "wrong" });
       expect(seen(unknown), email).to.deep.equal(seen(wrong));
@@ -133,7 +132,7 @@ describe("login", () => {
     const [ada] = await w.users("ada");
     await w.as(w.owner).graphql(`mutation { suspendUser(input: { user: "${ada!.id}" }) { user { status } } }`);
 
-    const right = await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) });
+    const right = await w.nobody.post(path, { email: ada!.email, password: userPassword });
     expect(right.status).to.equal(401);
     expect(right.body).to.deep.equal({ message: "Your account is suspended." });
     const wrong = await w.nobody.post(path, { email: ada!.email, password: "wrong" });
@@ -142,14 +141,14 @@ describe("login", () => {
 
     await w.as(w.owner).graphql(`mutation { activateUser(input: { user: "${ada!.id}" }) { user { status } } }`);
     expect((await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
-    expect((await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) })).status).to.equal(201);
+    expect((await w.nobody.post(path, { email: ada!.email, password: userPassword })).status).to.equal(201);
   });
 
   it("names the login type of an account without password login only after the right password", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await sql("update users set login_type = 'oidc' where id = $1", ada!.id);
-    const right = await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) });
+    const right = await w.nobody.post(path, { email: ada!.email, password: userPassword });
     expect(right.status).to.equal(403);
     expect(right.body.message).to.equal("Incorrect login type.");
     expect(right.body.detail).to.contain("oidc");
@@ -159,7 +158,7 @@ describe("login", () => {
   it("is audited for known accounts, whether it succeeds or fails", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    await w.login(ada!.email, passwordOf(ada!));
+    await w.login(ada!.email, userPassword);
     await w.nobody.post(path, { email: ada!.email, password: "wrong" });
     await w.nobody.post(path, { email: "nobody@example.com", password: "wrong" });
     await eventually(async () => (await loginsOf(ada!)).length === 2, "both events are recorded");
@@ -177,12 +176,12 @@ describe("login", () => {
   it("rehashes the password when the cost parameters have changed", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const cheap = await argon2.hash(passwordOf(ada!), { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+    const cheap = await argon2.hash(userPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
     await sql("update users set password_hash = $2 where id = $1", ada!.id, cheap);
-    await w.login(ada!.email, passwordOf(ada!));
+    await w.login(ada!.email, userPassword);
     const [{ password_hash: hash }] = await sql("select password_hash from users where id = $1", ada!.id);
     expect(hash).to.contain("m=19456").and.not.equal(cheap);
-    await w.login(ada!.email, passwordOf(ada!));
+    await w.login(ada!.email, userPassword);
   });
 
   it("ends the oldest sessions beyond 100", async () => {
@@ -194,7 +193,7 @@ describe("login", () => {
        from generate_series(1, 99) n`,
       ada!.id,
     );
-    await Promise.all([1, 2, 3].map(() => w.login(ada!.email, passwordOf(ada!))));
+    await Promise.all([1, 2, 3].map(() => w.login(ada!.email, userPassword)));
     const kept = await sql("select id from api_keys where user_id = $1 order by created_at", ada!.id);
     expect(kept).to.have.length(100);
     expect(kept[0].id).to.equal("sixty00096");
@@ -249,7 +248,7 @@ describe("login", () => {
 
   it("remembers the address for 90 days", async () => {
     const [ada, bob] = await the().users("ada", "bob");
-    for (const user of [ada!, bob!]) await the().login(user.email, passwordOf(user));
+    for (const user of [ada!, bob!]) await the().login(user.email, userPassword);
     const age = "update login_addresses set last_used_at = now() - $2::interval where user_id = $1 returning address";
     expect(await sql(age, ada!.id, "91 days")).to.have.length(1);
     expect(await sql(age, bob!.id, "89 days")).to.have.length(1);
@@ -283,7 +282,7 @@ describe("changing one's own password", () => {
   it("takes the current password, ends the other sessions, and keeps this one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const elsewhere = await w.login(ada!.email, passwordOf(ada!));
+    const elsewhere = await w.login(ada!.email, userPassword);
     const newPassword = "a-wholly-different-password-77";
     const me = w.as(ada!);
 
@@ -295,14 +294,14 @@ describe("changing one's own password", () => {
     const { pool } = w.app.services.database;
     const recorded = "select from audit_events where resource_id = $1 and action = 'login_failed'";
     await eventually(async () => (await pool.query(recorded, [ada!.id])).rowCount === 1, "the attempt is recorded");
-    const input = { currentPassword: passwordOf(ada!), newPassword };
+    const input = { currentPassword: userPassword, newPassword };
     expect(await me.graphql(change, { input })).to.deep.equal({
       changePassword: { user: { username: ada!.username } },
     });
 
     expect((await me.graphql("{ me { id } }")).me.id).to.equal(ada!.id);
     expect((await w.as({ token: elsewhere }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
-    expect((await w.nobody.post(path, { email: ada!.email, password: passwordOf(ada!) })).status).to.equal(401);
+    expect((await w.nobody.post(path, { email: ada!.email, password: userPassword })).status).to.equal(401);
     await w.login(ada!.email, newPassword);
     const { rows } = await w.app.services.database.pool.query(
       "select diff from audit_events where resource_id = $1 and action = 'update'",
@@ -320,7 +319,7 @@ describe("changing one's own password", () => {
       return errors[0]!.extensions.validations.map(({ field }: { field: string }) => field);
     };
     expect(await faults({})).to.deep.equal(["input.currentPassword", "input.newPassword"]);
-    const currentPassword = passwordOf(ada!);
+    const currentPassword = userPassword;
     expect(await faults({ currentPassword, newPassword: "password" })).to.deep.equal(["input.newPassword"]);
     expect(await faults({ currentPassword, newPassword: ada!.email })).to.deep.equal(["input.newPassword"]);
     expect(await faults({ currentPassword, newPassword: currentPassword })).to.deep.equal(["input.newPassword"]);

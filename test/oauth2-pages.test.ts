@@ -5,7 +5,7 @@ import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
-import { type Person, startWorld, type World } from "./support/world.js";
+import { type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 const pkce = { code_challenge: challenge, code_challenge_method: "S256" };
 
@@ -104,7 +104,7 @@ describe("OAuth2 consent pages", () => {
       await page.goto(home + path);
       if (person === bob) await page.getByRole("link", { name: "Use another account" }).click();
       await page.getByLabel("Email").fill(person.email);
-      await page.getByLabel("Password").fill(`${person.username}-has-quite-a-long-password`);
+      await page.getByLabel("Password").fill(userPassword);
       await button("Sign in").click();
       await page.waitForURL(home + path);
       expect(await page.locator("dd strong").innerText()).to.equal(person.username);
@@ -121,7 +121,7 @@ describe("OAuth2 consent pages", () => {
         await visit.clearCookies();
         await page.goto(home + path);
         await page.getByLabel("Email").fill(ada.email);
-        await page.getByLabel("Password").fill(`${ada.username}-has-quite-a-long-password`);
+        await page.getByLabel("Password").fill(userPassword);
         await button("Sign in").click();
       } else await page.goto(home + path);
       await page.waitForURL((url) => url.href.startsWith(`${callback}?`));

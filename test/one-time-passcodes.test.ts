@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { logged, startServer } from "./support/app.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
 import { eventually } from "./support/watchers.js";
-import { type Answer, Client, type Person, startWorld, type World } from "./support/world.js";
+import { type Answer, Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 const noLimits = {
   STEWARD_RATE_LIMIT_CREDENTIAL: "0",
@@ -11,7 +11,6 @@ const noLimits = {
 };
 const requestPath = "/api/v2/users/otp/request";
 const changePath = "/api/v2/users/otp/change-password";
-const passwordOf = ({ username }: Pick<Person, "username">) => `${username}-has-quite-a-long-password`;
 const good = "plum-Harbor-kite-77";
 const wrongCode = { message: "Incorrect email or one-time passcode." };
 
@@ -103,16 +102,16 @@ describe("one-time passcodes", () => {
 
   it("stay valid when the new password is rejected as weak or unchanged", async () => {
     const ada = await w.user("ada");
-    const token = await w.login(ada.email, passwordOf(ada));
+    const token = await w.login(ada.email, userPassword);
     const code = await codeFor(ada);
-    for (const password of ["password", ada.email, passwordOf(ada)]) {
+    for (const password of ["password", ada.email, userPassword]) {
       const { status, body } = await change(ada.email, code, password);
       expect([status, body.validations.map(({ field }: { field: string }) => field)]).to.deep.equal([
         400,
         ["password"],
       ]);
     }
-    for (let time = 0; time < 6; time++) expect((await change(ada.email, code, passwordOf(ada))).status).to.equal(400);
+    for (let time = 0; time < 6; time++) expect((await change(ada.email, code, userPassword)).status).to.equal(400);
     expect((await change(ada.email, code)).status).to.equal(204);
     expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
     for (const old of [ada.token, token]) {
@@ -143,7 +142,7 @@ describe("one-time passcodes", () => {
     for (const answer of tries) expect(answer).to.deep.include({ status: 400, body: wrongCode });
     expect(await change(ada.email, code)).to.deep.include({ status: 400, body: wrongCode });
     expect(await passcodeOf(ada)).to.include({ attempts: 5 });
-    await w.login(ada.email, passwordOf(ada));
+    await w.login(ada.email, userPassword);
   });
 
   it("have their own attempts, whatever was used up on the previous code", async () => {

@@ -10,7 +10,7 @@ import { networkOf } from "../src/domain/rate-limits/rate-limits.js";
 import { ownerPassword, startServer } from "./support/app.js";
 import { at } from "./support/clock.js";
 import { raw } from "./support/raw.js";
-import { type Answer, Client, world } from "./support/world.js";
+import { type Answer, Client, userPassword, world } from "./support/world.js";
 
 const path = "/api/v2/users/login";
 const loginMutation = `mutation($email: String!) { login(input: { email: $email, password: "wrong" }) { sessionToken } }`;
@@ -237,7 +237,7 @@ describe("API requests", () => {
     const first = await w.as(ada!).get(everyone());
     expect(first.headers.get("ratelimit-policy")).to.equal(`"api";q=40;w=60`);
     expect(first.headers.get("ratelimit")).to.match(/^"api";r=39;t=60$/);
-    const again = await w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
+    const again = await w.login(ada!.email, userPassword);
     const last = await spend(w.as({ token: again }), from("203.0.113.1"));
     expect(Number(last.headers.get("retry-after"))).to.be.within(1, 60);
     expect(last.body).to.deep.equal({ message: "Too many requests." });
@@ -320,7 +320,6 @@ describe("wrong passwords", () => {
     client.post(path, { email, password }, headers);
   const guess = (email: string, times: number) =>
     Promise.all(Array.from({ length: times }, () => login(email, "wrong")));
-  const passwordOf = ({ username }: { username: string }) => `${username}-has-quite-a-long-password`;
 
   it("are limited for each email, known or not, across all addresses", async () => {
     const w = the();
@@ -334,7 +333,7 @@ describe("wrong passwords", () => {
       expect(Number(refused.headers.get("retry-after")), email).to.be.within(60, 3_600);
     }
     // Otherwise the response would reveal that a guess was right.
-    expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
+    expect(await login(ada!.email, userPassword)).to.include({ status: 429 });
     expect(await login(w.owner.email, ownerPassword)).to.include({ status: 201 });
   });
 
@@ -342,10 +341,10 @@ describe("wrong passwords", () => {
     const w = the();
     const [ada] = await w.users("ada");
     const home = elsewhere();
-    expect(await login(ada!.email, passwordOf(ada!), home)).to.include({ status: 201 });
+    expect(await login(ada!.email, userPassword, home)).to.include({ status: 201 });
     await guess(ada!.email, 15);
-    expect(await login(ada!.email, passwordOf(ada!))).to.include({ status: 429 });
-    expect(await login(ada!.email, passwordOf(ada!), home)).to.include({ status: 201 });
+    expect(await login(ada!.email, userPassword)).to.include({ status: 429 });
+    expect(await login(ada!.email, userPassword, home)).to.include({ status: 201 });
     expect(await w.as(ada!).post("/api/v2/authcheck", { checks: {} })).to.include({ status: 200 });
     // Attempts from there are limited too, and count for that address alone.
     for (let nr = 0; nr < 10; nr++) expect(await login(ada!.email, "wrong", home)).to.include({ status: 401 });
@@ -358,7 +357,7 @@ describe("wrong passwords", () => {
     const app = await startServer(w.database.url, { ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
     try {
       const client = new Client(app.url);
-      const right = await Promise.all(Array.from({ length: 12 }, () => login(ada!.email, passwordOf(ada!))));
+      const right = await Promise.all(Array.from({ length: 12 }, () => login(ada!.email, userPassword)));
       expect(new Set(statuses(right))).to.deep.equal(new Set([201]));
       for (let nr = 0; nr < 10; nr++) {
         expect(await login(ada!.email, "wrong", elsewhere(), nr % 2 ? client : w.nobody)).to.include({ status: 401 });
@@ -378,7 +377,7 @@ describe("wrong passwords", () => {
     const app = await startServer(w.database.url, { ...limited, STEWARD_LOGIN_FAILURES_PER_HOUR: "10" });
     try {
       const client = new Client(app.url);
-      expect(await login(ada!.email, passwordOf(ada!), elsewhere(), client)).to.include({ status: 429 });
+      expect(await login(ada!.email, userPassword, elsewhere(), client)).to.include({ status: 429 });
     } finally {
       await app.close();
     }

@@ -7,7 +7,7 @@ import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim
 import { trusting, Vendor } from "./support/licensing.js";
 import { eventually } from "./support/watchers.js";
 import { startServer } from "./support/app.js";
-import { Client, type World, world } from "./support/world.js";
+import { Client, userPassword, type World, world } from "./support/world.js";
 
 const errorUrn = "urn:ietf:params:scim:api:messages:2.0:Error";
 
@@ -168,7 +168,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
         );
       await scim.change(`/Users/${ada.id}`, { op: "replace", path: "active", value: true });
       expect(await here.post("/graphql", { query: "{ me { id } }" }), "ended sessions").to.include({ status: 401 });
-      await w().login(ada.email, `${ada.username}-has-quite-a-long-password`);
+      await w().login(ada.email, userPassword);
     } finally {
       await other.close();
     }

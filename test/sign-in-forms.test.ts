@@ -3,9 +3,7 @@ import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { startServer } from "./support/app.js";
 import { raw, rawRequest } from "./support/raw.js";
-import { Client, type Person, startWorld, type World } from "./support/world.js";
-
-const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+import { Client, startWorld, userPassword, type World } from "./support/world.js";
 
 describe("forms and cookies of pages", () => {
   let w: World;
@@ -36,7 +34,7 @@ describe("forms and cookies of pages", () => {
 
   it("sign in only from a form rendered for the same browser", async () => {
     const ada = await w.user("ada");
-    const right = { email: ada.email, password: passwordOf(ada) };
+    const right = { email: ada.email, password: userPassword };
     const [mine, theirs] = [await w.nobody.get("/login"), await w.nobody.get("/login")];
     const attempts = [
       [{ ...right }, {}],
@@ -83,7 +81,7 @@ describe("forms and cookies of pages", () => {
       [`/${"x".repeat(8192)}`]: "/",
     };
     for (const [return_to, location] of Object.entries(targets)) {
-      const answer = await submit({ email: ada.email, password: passwordOf(ada), return_to });
+      const answer = await submit({ email: ada.email, password: userPassword, return_to });
       expect([answer.status, answer.headers.get("location")], JSON.stringify(return_to)).to.deep.equal([303, location]);
     }
   });

@@ -7,9 +7,7 @@ import { signInPurge } from "../src/domain/sign-in/providers.js";
 import { startServer } from "./support/app.js";
 import { type Conduct, conductOf, launchBrowser } from "./support/browser.js";
 import { GithubServer, OidcProvider } from "./support/providers.js";
-import { Client, type Person, startWorld, type World } from "./support/world.js";
-
-const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
+import { Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
 describe("sign-in pages", () => {
   let w: World;
@@ -85,7 +83,7 @@ describe("sign-in pages", () => {
     return person;
   };
   const conversionOf = async (person: Person, to_type: string): Promise<string> => {
-    const answer = await w.as(person).post("/api/v2/users/me/convert-login", { to_type, password: passwordOf(person) });
+    const answer = await w.as(person).post("/api/v2/users/me/convert-login", { to_type, password: userPassword });
     expect(answer).to.include({ status: 201 });
     return answer.body.state_string;
   };
@@ -117,7 +115,7 @@ describe("sign-in pages", () => {
     expect(await page.locator("input:focus").getAttribute("name")).to.equal("password");
     await picture("login-failed");
 
-    await fill(ada.email, passwordOf(ada));
+    await fill(ada.email, userPassword);
     expect(page.url()).to.equal(`${home}/`);
     expect(await heading()).to.equal(`Hello, ${ada.username}`);
     await picture("home");
@@ -150,7 +148,7 @@ describe("sign-in pages", () => {
     // The browser focuses the first field when it paints, which may be after the page has loaded.
     for (const [field, text] of [
       ["email", ada.email],
-      ["password", passwordOf(ada)],
+      ["password", userPassword],
     ] as const) {
       await page.locator(`input[type=${field}]:focus`).waitFor();
       await page.keyboard.insertText(text);
@@ -252,9 +250,9 @@ describe("sign-in pages", () => {
 
     await open(path);
     expect(page.url()).to.equal(`${home}/login?${new URLSearchParams({ return_to: path }).toString()}`);
-    await fill(ada.email, passwordOf(ada));
+    await fill(ada.email, userPassword);
     await page.locator("input[name=login]").waitFor();
-    const elsewhere = await w.login(ada.email, passwordOf(ada));
+    const elsewhere = await w.login(ada.email, userPassword);
     await throughOidc("ada-c", `/login/oidc?state=${voided}`);
     expect(await heading()).to.contain("The conversion has ended.");
     expect(await loginTypeOf(ada)).to.equal("password");
@@ -271,9 +269,9 @@ describe("sign-in pages", () => {
     for (const token of [ada.token, elsewhere]) {
       expect((await w.as({ token }).post("/api/v2/authcheck", { checks: {} })).status).to.equal(401);
     }
-    expect(
-      (await w.nobody.post("/api/v2/users/login", { email: ada.email, password: passwordOf(ada) })).status,
-    ).to.equal(401);
+    expect((await w.nobody.post("/api/v2/users/login", { email: ada.email, password: userPassword })).status).to.equal(
+      401,
+    );
 
     await throughOidcAgain(path);
     expect(await heading()).to.contain("signs in to an account already");
@@ -288,7 +286,7 @@ describe("sign-in pages", () => {
     const late = await conversionOf(ada, "oidc");
     await sql("update login_conversions set expires_at = now() - interval '1 s' where user_id = $1", ada.id);
     await open("/login");
-    await fill(ada.email, passwordOf(ada));
+    await fill(ada.email, userPassword);
     await throughOidc("ada-l", `/login/oidc?state=${late}`);
     expect(await heading()).to.contain("The conversion has ended.");
     expect(await loginTypeOf(ada)).to.equal("password");
@@ -305,7 +303,7 @@ describe("sign-in pages", () => {
     const state = await conversionOf(ada, "oidc");
     const path = `/login/oidc?state=${state}`;
     const { createApiKey } = await w.as(ada).graphql(`mutation { createApiKey(input: { name: "whole" }) { token } }`);
-    const narrow = await w.login(ada.email, passwordOf(ada));
+    const narrow = await w.login(ada.email, userPassword);
     await sql("update api_keys set scopes = '{user:read}' where id = $1", narrow.split("_")[2]!.split("-")[0]);
     const present = (value: string) =>
       visit.addCookies([{ name: "service_session_token", value, url: home, httpOnly: true, sameSite: "Lax" }]);
@@ -336,13 +334,13 @@ describe("sign-in pages", () => {
     oidc.subjects.set("other", { email: "newcomer@new.example.com", email_verified: true });
     const state = await conversionOf(ada!, "github");
     await open("/login");
-    await fill(bob!.email, passwordOf(bob!));
+    await fill(bob!.email, userPassword);
     await throughOidc("ada-d", `/login/oidc?state=${state}`);
     expect(await heading()).to.match(/email at the provider differs/);
     await visit.clearCookies();
 
     await open("/login");
-    await fill(ada!.email, passwordOf(ada!));
+    await fill(ada!.email, userPassword);
     await throughOidc("ada-d", `/login/oidc?state=${state}`);
     expect(await heading()).to.contain("The conversion has ended.");
     await visit.clearCookies({ domain: "127.0.0.1" });
@@ -372,7 +370,7 @@ describe("sign-in pages", () => {
     github.user = { id: 8, login: "ada", name: "Ada" };
     github.emails = [{ email: ada.email, primary: true, verified: false }];
     await open("/login");
-    await fill(ada.email, passwordOf(ada));
+    await fill(ada.email, userPassword);
     await open(`/login/github?state=${await conversionOf(ada, "github")}`);
     expect(await heading()).to.match(/email at the provider differs/);
     github.emails[0]!.verified = true;

@@ -7,7 +7,7 @@ import { startServer } from "./support/app.js";
 import { holds } from "./support/held.js";
 import { statementsOf } from "./support/statements.js";
 import { eventually } from "./support/watchers.js";
-import { Client, type Person, world } from "./support/world.js";
+import { Client, type Person, userPassword, world } from "./support/world.js";
 
 const anyone = "/api/v2/authcheck";
 const create = `mutation($input: CreateApiKeyInput!) {
@@ -314,7 +314,7 @@ describe("tokens", () => {
     it("by logout, which ends the current credential, and by revoking sessions, which ends all others", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      const login = () => w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
+      const login = () => w.login(ada!.email, userPassword);
       const others = [await login(), await login()];
       const key = await makeKey(ada!, { name: "stays" });
       const { revokeSessions } = await w.as(ada!).graphql("mutation { revokeSessions { revokedCount } }");

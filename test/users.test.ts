@@ -18,7 +18,7 @@ import {
 } from "./support/accounts.js";
 import { startServer } from "./support/app.js";
 import { eventually } from "./support/watchers.js";
-import { Client, type GraphqlFailure, world } from "./support/world.js";
+import { Client, type GraphqlFailure, userPassword, world } from "./support/world.js";
 
 describe("users", () => {
   const the = world();
@@ -223,14 +223,14 @@ describe("users", () => {
     await w.as(w.owner).graphql(suspendUser, { input: { user: ada!.id } });
     await w.as(w.owner).graphql(activateUser, { input: { user: ada!.id } });
     expect(await signedIn(w, ada!)).to.equal(401);
-    const token = await w.login(ada!.email, `${ada!.username}-has-quite-a-long-password`);
+    const token = await w.login(ada!.email, userPassword);
     expect(await signedIn(w, { ...ada!, token })).to.equal(200);
   });
 
   it("suspended during a sign-in have no session left", async () => {
     const w = the();
     const [ada] = await w.users("ada");
-    const credentials = { email: ada!.email, password: `${ada!.username}-has-quite-a-long-password` };
+    const credentials = { email: ada!.email, password: userPassword };
     const input = { user: ada!.id };
     for (let round = 0; round < 10; round++) {
       const [entered] = await Promise.all([
@@ -283,7 +283,7 @@ describe("users", () => {
     await w.login(ada!.email, goodPassword);
     const old = await w.nobody.post("/api/v2/users/login", {
       email: ada!.email,
-      password: `${ada!.username}-has-quite-a-long-password`,
+      password: userPassword,
     });
     expect(old.status).to.equal(401);
 

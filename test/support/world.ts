@@ -3,7 +3,7 @@ import type { App } from "../../src/app.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { issueSession } from "../../src/domain/tokens/tokens.js";
-import { ownerPassword, startServer, systemContext } from "./app.js";
+import { startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { statementsOf } from "./statements.js";
 import { insertAgent, insertTemplate, insertWorkspace } from "./workspaces.js";
@@ -96,9 +96,12 @@ export class Client {
   }
 }
 
+/** The password of all users of worlds but the owner. */
+export const userPassword = "users-have-quite-a-long-password";
+let userPasswordHash: Promise<string> | undefined;
+
 export class World {
   readonly nobody: Client;
-  readonly defaultOrganization: string;
   #made = 0;
   /** The template version of inserted workspaces, by organization. */
   readonly #versions: Record<string, Promise<string>> = {};
@@ -107,10 +110,9 @@ export class World {
     readonly app: App,
     readonly database: TestDatabase,
     readonly owner: Person,
-    organizations: Array<{ id: string }>,
+    readonly defaultOrganization: string,
   ) {
     this.nobody = new Client(app.url);
-    this.defaultOrganization = organizations[0]!.id;
   }
 
   get url(): string {
@@ -127,13 +129,7 @@ export class World {
   };
 
   /** Begins a session of a user without its password, which would be hashed slowly. */
-  session = (userId: string): Promise<string> => {
-    const ctx = systemContext(this.app, { ip: "127.0.0.1", userAgent: "node" });
-    return ctx.transactional(async () => {
-      await ctx.rows({ text: "update users set last_seen_at = now() where id = $1" }, userId);
-      return issueSession(ctx, userId);
-    });
-  };
+  session = (userId: string): Promise<string> => sessionOf(this.app, userId);
 
   /** Creates members of the default organization, each signed in. Names get a numeric suffix. */
   users = (...names: string[]): Promise<Person[]> => Promise.all(names.map((name) => this.user(name)));
@@ -141,12 +137,17 @@ export class World {
   user = async (name: string, organizationIds: string[] = [this.defaultOrganization]): Promise<Person> => {
     const username = `${name}-${++this.#made}`;
     const email = `${username}@example.com`;
-    const password = `${username}-has-quite-a-long-password`;
     const { createUser } = await this.as(this.owner).graphql(
       `mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`,
-      { input: { email, username, password, loginType: "PASSWORD", organizationIds } },
+      { input: { email, username, loginType: "NONE", organizationIds } },
     );
-    return { id: createUser.user.id, username, email, token: await this.session(createUser.user.id) };
+    const { id } = createUser.user;
+    const { passwords, database } = this.app.services;
+    // Hashed once for all: each hash takes 35 ms of CPU.
+    userPasswordHash ??= passwords.hash(userPassword);
+    const setPassword = "update users set login_type = 'password', password_hash = $2 where id = $1";
+    await database.pool.query(setPassword, [id, await userPasswordHash]);
+    return { id, username, email, token: await this.session(id) };
   };
 
   /** Sets roles: site roles by name, or roles in the default organization if the names begin with `organization-`. */
@@ -217,15 +218,25 @@ export class World {
   };
 }
 
-/** Starts a server of its own and signs the owner in. Close it after the tests. */
-export async function startWorld(changes: NodeJS.ProcessEnv = {}): Promise<World> {
-  const database = await cloneDatabase();
+function sessionOf(app: App, userId: string): Promise<string> {
+  const ctx = systemContext(app, { ip: "127.0.0.1", userAgent: "node" });
+  return ctx.transactional(async () => {
+    await ctx.rows({ text: "update users set last_seen_at = now() where id = $1" }, userId);
+    return issueSession(ctx, userId);
+  });
+}
+
+/** Starts a server of its own, on a copy of the template, and signs the owner in. Close it after the tests. */
+export const startWorld = async (changes: NodeJS.ProcessEnv = {}): Promise<World> =>
+  startWorldOn(await cloneDatabase(), changes);
+
+/** The same on another database. */
+export async function startWorldOn(database: TestDatabase, changes: NodeJS.ProcessEnv = {}): Promise<World> {
   const app = await startServer(database.url, changes);
-  const nobody = new Client(app.url);
-  const { body } = await nobody.post("/api/v2/users/login", { email: "owner@example.com", password: ownerPassword });
-  const client = new Client(app.url, body.session_token);
-  const { me, organizations } = await client.graphql("{ me { id username email } organizations { id } }");
-  return new World(app, database, { ...me, token: body.session_token }, organizations);
+  const owners = await app.services.database.pool.query(`
+    select u.id, username, email, o.id as "organizationId" from users u cross join organizations o where not is_system`);
+  const { organizationId, ...owner } = owners.rows[0];
+  return new World(app, database, { ...owner, token: await sessionOf(app, owner.id) }, organizationId);
 }
 
 /** Inside `describe`: starts a world before its tests and closes it afterwards. */

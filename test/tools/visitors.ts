@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
-import type { Person, World } from "../support/world.js";
+import { type Person, userPassword, type World } from "../support/world.js";
 
 /** A browser window of a user who is not signed in yet. */
 export class Visitor {
@@ -25,9 +25,8 @@ export class Visitor {
   async open(url: URL | string): Promise<void> {
     await this.page.goto(String(url));
     if (new URL(this.page.url()).pathname !== "/login") return;
-    const { email, username } = this.person;
-    await this.page.getByLabel("Email").fill(email);
-    await this.page.getByLabel("Password").fill(`${username}-has-quite-a-long-password`);
+    await this.page.getByLabel("Email").fill(this.person.email);
+    await this.page.getByLabel("Password").fill(userPassword);
     await this.page.getByRole("button", { name: "Sign in" }).click();
     await this.page.waitForURL(({ pathname }) => pathname !== "/login");
   }
