@@ -33,10 +33,9 @@ describe("markdown as plain text", () => {
   ];
   for (const [what, markdown, text] of cases) it(what, () => expect(plainText(markdown)).to.equal(text));
 
-  it("renders 64 KiB of hostile markup, and 1 MB of brackets", function () {
+  it("renders 64 KiB of hostile markup, and 256 KiB of brackets", function () {
     this.timeout(20_000);
-    for (const bracket of ["[", "]"])
-      expect(plainText(bracket.repeat(1_000_000 / bracket.length))).to.have.lengthOf(1_000_000);
+    for (const bracket of ["[", "]"]) expect(plainText(bracket.repeat(262_144))).to.have.lengthOf(262_144);
     expect(plainText("![".repeat(20_000) + "](http://a)".repeat(20_000))).to.be.a("string");
     expect(plainText("> ".repeat(60) + "deep")).to.equal("deep");
     const patterns = [

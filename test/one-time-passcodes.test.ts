@@ -8,6 +8,7 @@ const noLimits = {
   STEWARD_RATE_LIMIT_CREDENTIAL: "0",
   STEWARD_RATE_LIMIT_CREDENTIAL_IP: "0",
   STEWARD_NOTIFICATIONS_RETRY_BASE: "200ms",
+  STEWARD_NOTIFICATIONS_FETCH_INTERVAL: "200ms",
 };
 const requestPath = "/api/v2/users/otp/request";
 const changePath = "/api/v2/users/otp/change-password";
