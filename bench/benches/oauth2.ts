@@ -56,24 +56,16 @@ export function clientCredentials(): Load {
   return { connections, request: () => issue };
 }
 
-/** The first access tokens in turn. */
-const introspectionOf =
-  (count: number) =>
-  ({ access }: Provider): Load => {
-    const requests = Array.from({ length: count }, (_, nr) =>
-      form("/oauth2/introspect", client, { token: access(accessToken(nr)), token_type_hint: "access_token" }),
-    );
-    return {
-      connections,
-      request: (connection, nth) => requests[(nth * connections + connection) % count]!,
-    };
-  };
-
 /** All access tokens in turn. */
-export const introspection = introspectionOf(grants);
-
-/** Tokens that a resource server meets again and again: it introspects one at each request with it. */
-const inUse = 100;
+export function introspection({ access }: Provider): Load {
+  const requests = Array.from({ length: grants }, (_, nr) =>
+    form("/oauth2/introspect", client, { token: access(accessToken(nr)), token_type_hint: "access_token" }),
+  );
+  return {
+    connections,
+    request: (connection, nth) => requests[(nth * connections + connection) % grants]!,
+  };
+}
 
 type Body = Record<string, unknown>;
 
@@ -131,7 +123,6 @@ export const contests = (): Contest[] => [
   contest("refresh token rotation", rotation, issued),
   contest("client credentials", clientCredentials, issued),
   contest("introspection", introspection, introspected),
-  contest("introspection of tokens in use", introspectionOf(inUse), introspected),
   reading("cached"),
   reading("not cached"),
 ];
