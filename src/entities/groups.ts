@@ -20,6 +20,12 @@ const GroupSchema = defineEntity({
       name: "groups_folded_name_index",
       expression: `create index groups_folded_name_index on groups (organization_id, (lower(name collate "C")))`,
     },
+    {
+      name: "groups_search_index",
+      expression: `create index groups_search_index on groups using gin (
+        (lower(name) collate "C") gin_trgm_ops, (lower(display_name) collate "C") gin_trgm_ops
+      ) with (fastupdate = off)`,
+    },
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),

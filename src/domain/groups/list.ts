@@ -18,7 +18,7 @@ import {
   readRange,
 } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
-import { allOf, containing, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, contains, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findUser } from "../users/users.js";
 import {
   groupColumns,
@@ -175,11 +175,7 @@ async function matching(ctx: Context, filter: GroupFilter, problems: Problems): 
     given(member, (id) => allOf(isIn(id), isReadableMembership(ctx, id))),
     given(ids, (some) => sql`g.id = any(${some}::uuid[])`),
     given(source, (made) => sql`g.source = ${made}`),
-    given(
-      search,
-      (part) =>
-        sql`(lower(g.name) like lower(${containing(part)}) or lower(g.display_name) like lower(${containing(part)}))`,
-    ),
+    given(search, (part) => anyOf(contains("g.name", part), contains("g.display_name", part))),
   );
 }
 

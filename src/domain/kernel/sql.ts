@@ -23,3 +23,7 @@ export const anyOf = (...conditions: readonly Sql[]): Sql => sql`(${joined(condi
 
 /** The `like` pattern of texts that contain `part`. */
 export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
+
+/** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
+export const contains = (column: string, part: string): Sql =>
+  sql`lower(${raw(column)}) collate "C" like lower(${containing(part)}::text)`;

@@ -11,7 +11,7 @@ import {
   pageOf,
   readRange,
 } from "../kernel/paging.js";
-import { allOf, anyOf, containing, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, contains, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { isReadableTemplate } from "./access.js";
@@ -98,7 +98,6 @@ const ofReadable = (ctx: Context, column: Sql, id: string): Sql =>
 
 /** The search for templates whose name or display name contains a text. */
 function searchFor(part: string): Pick<Search, "matches" | "candidates"> {
-  const contains = (column: string) => sql`lower(${raw(column)}) collate "C" like lower(${containing(part)}::text)`;
-  const matches = anyOf(contains("t.name"), contains("t.display_name"));
+  const matches = anyOf(contains("t.name", part), contains("t.display_name", part));
   return { matches, candidates: sql`select t.id from templates t where ${isLive} and ${matches}` };
 }

@@ -15,7 +15,7 @@ import {
   readRange,
 } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
-import { allGiven, allOf, containing, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { allGiven, allOf, contains, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
@@ -157,7 +157,7 @@ function searchFor(
 ): Search | undefined {
   const wanted = [
     given(search || undefined, (text) => {
-      const isNamed = sql`lower(w.name) collate "C" like lower(${containing(text)}::text)`;
+      const isNamed = contains("w.name", text);
       return { matches: isNamed, ids: sql`select w.id from workspaces w where w.deleted_at is null and ${isNamed}` };
     }),
     given(hasAgent, (status) => ({

@@ -27,6 +27,7 @@ import { ProvisionerQueue } from "./0025-provisioner-queue.js";
 import { ProvisionedNames } from "./0026-provisioned-names.js";
 import { JobLists } from "./0027-job-lists.js";
 import { UserCounts } from "./0028-user-counts.js";
+import { GroupSearch } from "./0029-group-search.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -58,4 +59,5 @@ export const migrations: MigrationObject[] = [
   { name: "0026-provisioned-names", class: ProvisionedNames },
   { name: "0027-job-lists", class: JobLists },
   { name: "0028-user-counts", class: UserCounts },
+  { name: "0029-group-search", class: GroupSearch },
 ];
