@@ -40,6 +40,10 @@ const UserSchema = defineEntity({
       expression: `create index users_created_index on users (created_at, id) where ${isListed}`,
     },
     {
+      name: "users_last_seen_index",
+      expression: `create index users_last_seen_index on users (last_seen_on) where ${isListed}`,
+    },
+    {
       name: "users_page_index",
       expression: `create index users_page_index on users (id) where ${isListed}`,
     },
@@ -70,6 +74,8 @@ const UserSchema = defineEntity({
     createdBy: p.uuid().nullable(),
     /** Accurate to 5 minutes. */
     lastSeenAt: moment().nullable(),
+    /** The day of `lastSeenAt` in UTC, by which lists select. An index of the time would be written with each activity. */
+    lastSeenOn: p.date().nullable().generated("(((last_seen_at at time zone 'UTC')::date)) stored"),
     /** When the user last started a task. */
     aiSeatAt: moment().nullable(),
     /** Raised by triggers with each change that SCIM clients see. */

@@ -2,7 +2,7 @@ import { siteRoles } from "../authorization/authorization.js";
 import { folded, foldedSql } from "../kernel/folding.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
 import { allOf, anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
-import { listedUsers, type Narrowing } from "../users/search.js";
+import { listedUsers, type Narrowing, seenBetween } from "../users/search.js";
 
 const keys = {
   name: anyText,
@@ -32,8 +32,8 @@ export function memberSearch(text: string): Narrowing | undefined {
     ...terms.service_account.map((term) => sql`u.is_service_account = any(${term}::boolean[])`),
     ...terms.created_after.map((term) => sql`u.created_at >= ${earliest(term)}`),
     ...terms.created_before.map((term) => sql`u.created_at <= ${latest(term)}`),
-    ...terms.last_seen_after.map((term) => sql`u.last_seen_at >= ${earliest(term)}`),
-    ...terms.last_seen_before.map((term) => sql`u.last_seen_at <= ${latest(term)}`),
+    ...terms.last_seen_after.map((term) => seenBetween(earliest(term), null)),
+    ...terms.last_seen_before.map((term) => seenBetween(null, latest(term))),
   ];
   return conditions.length > 0 ? listedUsers(allOf(...conditions)) : undefined;
 }

@@ -18,7 +18,7 @@ import {
 import { allGiven, allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { isReadable } from "./readable.js";
-import { listedUsers, type Narrowing, searchOf, searchProblem } from "./search.js";
+import { listedUsers, type Narrowing, searchOf, searchProblem, seenBetween } from "./search.js";
 import { type LoginType, foundColumns, type UserRow, type UserStatus } from "./users.js";
 
 /** Filters of users. An absent filter does not narrow. */
@@ -234,7 +234,8 @@ const narrowingsOf = (filter: UserFilter, organizationId: string | undefined, eq
     given(filter.search || undefined, (text) => searchOf(text)),
     given(filter.role, (role) => holders(role, organizationId)),
     given(equal, listedUsers),
-    given(atTimes(filter), listedUsers),
+    given(seenBetween(filter.lastSeenAfter, filter.lastSeenBefore), listedUsers),
+    given(createdBetween(filter), listedUsers),
   ].filter((narrowing) => narrowing !== undefined);
 
 /** Users who hold a role in the deployment or in an organization: any, or the given one. */
@@ -248,11 +249,8 @@ function holders(role: Role, organizationId: string | undefined): Narrowing | un
   return { matches: sql`u.id in (${candidates})`, candidates };
 }
 
-/** The condition on times. Those of activity have no index, which every activity would have to update. */
-const atTimes = ({ createdAfter, createdBefore, lastSeenAfter, lastSeenBefore }: UserFilter): Sql | undefined =>
+const createdBetween = ({ createdAfter, createdBefore }: UserFilter): Sql | undefined =>
   allGiven(
     given(createdAfter, (time) => sql`u.created_at >= ${time}`),
     given(createdBefore, (time) => sql`u.created_at <= ${time}`),
-    given(lastSeenAfter, (time) => sql`u.last_seen_at >= ${time}`),
-    given(lastSeenBefore, (time) => sql`u.last_seen_at <= ${time}`),
   );

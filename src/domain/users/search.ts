@@ -18,6 +18,15 @@ export const listedUsers = (matches: Sql): Narrowing => ({
   candidates: sql`select u.id from users u where u.deleted_at is null and not u.is_system and ${matches}`,
 });
 
+const day = (time: Sql) => sql`(${time} at time zone 'UTC')::date`;
+
+/** The condition that a user `u` was last seen in a range of times, which may be open. Only days have an index. */
+export function seenBetween(after?: string | null, before?: string | null): Sql | undefined {
+  if (after == null && before == null) return undefined;
+  const [from, to] = [sql`${after ?? "-infinity"}::timestamptz`, sql`${before ?? "infinity"}::timestamptz`];
+  return sql`u.last_seen_on between ${day(from)} and ${day(to)} and u.last_seen_at between ${from} and ${to}`;
+}
+
 /**
  * Conditions that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in
  * any letter case. `candidates` selects their ids by the trigram index, which has to look at all users for texts of one

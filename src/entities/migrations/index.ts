@@ -28,6 +28,7 @@ import { ProvisionedNames } from "./0026-provisioned-names.js";
 import { JobLists } from "./0027-job-lists.js";
 import { UserCounts } from "./0028-user-counts.js";
 import { GroupSearch } from "./0029-group-search.js";
+import { LastSeenDays } from "./0030-last-seen-days.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -60,4 +61,5 @@ export const migrations: MigrationObject[] = [
   { name: "0027-job-lists", class: JobLists },
   { name: "0028-user-counts", class: UserCounts },
   { name: "0029-group-search", class: GroupSearch },
+  { name: "0030-last-seen-days", class: LastSeenDays },
 ];
