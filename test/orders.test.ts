@@ -45,10 +45,10 @@ describe("the order of a list", () => {
       values ('${made.organization}', now(), now(), 'another');
       insert into groups (id, created_at, updated_at, organization_id, name)
       values ('${made.organization}', now(), now(), '${made.organization}', 'Everyone');
-      insert into users (id, created_at, updated_at, email, username, name, login_type, status)
+      insert into users (id, created_at, updated_at, email, username, name, login_type, status, last_seen_at)
       select gen_random_uuid(), timestamptz '2026-01-04T00:00:00Z' - make_interval(days => n % 4), now(), n || '@example.com',
         case n % 2 when 0 then 'Even-' else 'odd-' end || n, case n when 19 then 'Stranger' else 'Member' end, 'password',
-        case n % 3 when 0 then 'suspended' else 'active' end
+        case n % 3 when 0 then 'suspended' else 'active' end, timestamptz '2026-01-03T00:00:00Z' - make_interval(hours => 5 * n)
       from generate_series(1, 19) n;
       insert into organization_members (organization_id, user_id, created_at)
       select '${w.defaultOrganization}', id, timestamptz '2026-02-01T00:00:00Z' + make_interval(days => length(username) % 2)
@@ -124,6 +124,18 @@ describe("the order of a list", () => {
         },
         {
           ...shape,
+          what: "users seen in a range",
+          arguments: `filter: { lastSeenAfter: "2026-01-01T05:00:00+01:00", lastSeenBefore: "2026-01-02T09:00:00Z" }`,
+          rows: users("last_seen_at between '2026-01-01T04:00:00Z' and '2026-01-02T09:00:00Z'", column),
+        },
+        {
+          ...shape,
+          what: "users seen before a time",
+          arguments: `filter: { lastSeenBefore: "2026-01-01T23:30:00-00:30" }`,
+          rows: users("last_seen_at <= '2026-01-02T00:00:00Z'", column),
+        },
+        {
+          ...shape,
           what: "users found by a search",
           arguments: `filter: { search: "odd" }`,
           rows: users("u.username like 'odd%'", column),
@@ -159,6 +171,21 @@ describe("the order of a list", () => {
       by: "NAME",
       arguments: "filter: { source: OIDC }",
       rows: groups("source = 'oidc'"),
+    },
+    {
+      what: "groups found by a search",
+      field: "groups",
+      by: "NAME",
+      arguments: `filter: { search: "GROUP-" }`,
+      rows: groups("g.name like 'group-%'"),
+    },
+    {
+      what: "groups of an organization found by a search",
+      field: "organizationGroups",
+      by: "NAME",
+      arguments: `organization: "default", filter: { search: "o" }`,
+      isLimited: true,
+      rows: groups("is_default and g.name like '%o%'"),
     },
     {
       what: "groups of an organization",
@@ -362,9 +389,9 @@ describe("a list of many rows", () => {
     await w.grant(reader, "organization-template-admin", "organization-auditor");
     const { pool } = w.app.services.database;
     await pool.query(
-      `insert into users (id, created_at, updated_at, email, username, name, login_type, status)
+      `insert into users (id, created_at, updated_at, email, username, name, login_type, status, last_seen_at)
       select md5(n::text)::uuid, now() - make_interval(mins => n % 8000), now(), n || '@example.com', 'user-' || n, '',
-        'password', case when n % 1000 = 0 then 'suspended' else 'active' end
+        'password', case when n % 1000 = 0 then 'suspended' else 'active' end, timestamptz '2026-05-01T12:00:00Z' - make_interval(days => n % 100)
       from generate_series(1, ${rows}) n`,
     );
     await pool.query(
@@ -405,10 +432,24 @@ describe("a list of many rows", () => {
     ["users with a rare status", "users(filter: { status: SUSPENDED }", "CREATED_AT"],
     ["users with a usual status", "users(filter: { status: ACTIVE }", "CREATED_AT"],
     ["users since a time", `users(filter: { createdAfter: "2020-01-01T00:00:00Z" }`, "CREATED_AT"],
+    [
+      "users seen on a day",
+      `users(filter: { lastSeenAfter: "2026-04-01T06:00:00Z", lastSeenBefore: "2026-04-01T18:00:00Z" }`,
+      "USERNAME",
+    ],
+    ["users not seen lately", `users(filter: { lastSeenBefore: "2026-01-24T00:00:00Z" }`, "USERNAME"],
     ["members", `organizationMembers(${inDefault}`, "USERNAME", true],
     ["members", `organizationMembers(${inDefault}`, "JOINED_AT", true],
     ["groups", "groups(", "NAME"],
     ["groups of an organization", `organizationGroups(${inDefault}`, "NAME", true],
+    ["groups found by a rare search", `groups(filter: { search: "1199" }`, "NAME"],
+    ["groups found by a usual search", `groups(filter: { search: "group" }`, "NAME"],
+    [
+      "groups of an organization found by a search",
+      `organizationGroups(${inDefault}, filter: { search: "1199" }`,
+      "NAME",
+      true,
+    ],
     ["audit events", "auditEvents(", "TIME"],
     ["audit events of the reader's organization", "auditEvents(", "TIME", true],
     ["audit events of a type", `auditEvents(filter: { resourceType: "group" }`, "TIME"],

@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, descends, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countUpTo, descends, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -22,7 +22,7 @@ import { readConnectionSearch } from "./search.js";
 import { fromEach, type Selection, selectionOf } from "./selection.js";
 
 /** Maximum exact count. The count of more connections is `countCap + 1`. */
-export const countCap = mostCounted;
+export const countCap = 2000;
 
 export const ConnectionLogOrderField = { CONNECT_TIME: "connectTime" } as const;
 export type ConnectionLogOrderField = (typeof ConnectionLogOrderField)[keyof typeof ConnectionLogOrderField];

@@ -2,7 +2,16 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { sight } from "../authorization/authorization.js";
 import { DomainError, Problems } from "../kernel/errors.js";
-import { descends, type Order, rowsIn } from "../kernel/list.js";
+import {
+  countMatches,
+  countUpTo,
+  descends,
+  matchesIn,
+  mostCounted,
+  type Order,
+  rowsIn,
+  type Search,
+} from "../kernel/list.js";
 import { findOrganization } from "../organizations/organizations.js";
 import type { Page } from "../kernel/page.js";
 import {
@@ -69,32 +78,45 @@ export const nameKeys = { organization: "text", name: "text" } as const satisfie
 export const nameCursor = ({ id, organizationName, name }: GroupRow): string =>
   cursor(id, { organization: organizationName, name } satisfies Record<keyof typeof nameKeys, string>);
 
-/** Lists the groups that the caller may read, by name of their organization, name and id. */
+/** Lists the groups that the caller may read, by name of their organization, name and id. Counts up to `mostCounted`. */
 export async function listGroups(
   ctx: Context,
   { filter, complete, orderBy, ...page }: GroupsQuery,
   members: readonly MembersQuery[] = [],
 ): Promise<Page<GroupRow>> {
   const problems = new Problems();
-  const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
-  const inOrganization = given(organization, (id) => sql`g.organization_id = ${id}`);
-  const matches = await matching(ctx, filter ?? {}, problems);
+  const { organization: reference, search, ...others } = filter ?? {};
+  const organization = await idOf(ctx, reference, findOrganization, "filter.organization", problems);
+  const matches = await matching(ctx, others, problems);
   const range = complete ? { limit: mostGroups, offset: 0, backward: false } : readRange(page, nameKeys, problems);
   problems.throwIfAny(invalidQuery);
+
   const order = byName(ctx, orderBy?.direction === OrderDirection.DESC);
-  const pages = pagesColumn(ctx, members, membersAtOnce.listed);
-  const { organization: _, ...narrowing } = filter ?? {};
-  const isSorted = complete || Object.values(narrowing).some(Boolean) || !readsOrganizations(ctx);
-  const from = (condition: Sql) =>
-    isSorted
-      ? sql`${raw(groupsWithOrganization)} where ${allOf(inOrganization, condition)}`
-      : byOrganization(ctx, organization, range, order, condition);
-  const select = (beyond?: Sql) => sql`
-    select ${listedColumns}${pages} from ${from(allOf(matches, beyond))}`;
-  return pageOf(range, await ctx.select<GroupRow>(rowsIn(range, order, select)), {
-    cursor: nameCursor,
-    count: () => ctx.count(sql`select count(*) from groups g where ${allOf(inOrganization, matches)}`),
-  });
+  const columns = sql`${listedColumns}${pagesColumn(ctx, members, membersAtOnce.listed)}`;
+  const isListed = allOf(
+    given(organization, (id) => sql`g.organization_id = ${id}`),
+    matches,
+  );
+  const from = (condition?: Sql) => sql`from ${raw(groupsWithOrganization)} where ${allOf(isListed, condition)}`;
+  const isSorted = complete || Object.values(others).some(Boolean) || !readsOrganizations(ctx);
+  const firstOf = isSorted
+    ? undefined
+    : (first: Range) => sql`from ${byOrganization(ctx, organization, first, order, isListed)}`;
+  const named = given(search || undefined, isNamed);
+  const found = firstOf && named && { columns, from, firstOf, ...named };
+  const select = (beyond?: Sql) =>
+    sql`select ${columns} ${firstOf ? firstOf(range) : from(allOf(named?.matches, beyond))}`;
+  return pageOf(
+    range,
+    await ctx.select<GroupRow>(found ? matchesIn(range, order, found) : rowsIn(range, order, select)),
+    {
+      cursor: nameCursor,
+      count: () => {
+        const all = sql`select from groups g where ${allOf(isListed, named?.matches)}`;
+        return ctx.count(found ? countMatches(order, found) : countUpTo(mostCounted, all));
+      },
+    },
+  );
 }
 
 /** Whether the caller may read all groups of an organization, and not only the groups that it is in. */
@@ -166,8 +188,18 @@ export function byName(ctx: Context, isDescending = false): Order {
   return { keys: [key(sql`o.name`), key(sql`g.name`)], id: sql`g.id`, isDescending };
 }
 
-async function matching(ctx: Context, filter: GroupFilter, problems: Problems): Promise<Sql> {
-  const { ids, source, search } = filter;
+/** The condition that a name of the group `g` contains a text, in any letter case. */
+function isNamed(part: string): Pick<Search, "matches" | "candidates"> {
+  const matches = anyOf(contains("g.name", part), contains("g.display_name", part));
+  return { matches, candidates: sql`select g.id from groups g where ${matches}` };
+}
+
+async function matching(
+  ctx: Context,
+  filter: Omit<GroupFilter, "organization" | "search">,
+  problems: Problems,
+): Promise<Sql> {
+  const { ids, source } = filter;
   const member = await idOf(ctx, filter.hasMember, findUser, "filter.hasMember", problems);
   problems.add("filter.ids", ids && ids.length > mostIds ? `Must be at most ${mostIds} ids.` : undefined);
   return allOf(
@@ -175,7 +207,6 @@ async function matching(ctx: Context, filter: GroupFilter, problems: Problems): 
     given(member, (id) => allOf(isIn(id), isReadableMembership(ctx, id))),
     given(ids, (some) => sql`g.id = any(${some}::uuid[])`),
     given(source, (made) => sql`g.source = ${made}`),
-    given(search, (part) => anyOf(contains("g.name", part), contains("g.display_name", part))),
   );
 }
 

@@ -81,6 +81,8 @@ export interface Search {
   columns: Sql;
   /** The list from `from` on, with a further condition. */
   from: (condition?: Sql) => Sql;
+  /** The first rows of a range of the list from `from` on, plus one if more follow; needed if `from` would sort all. */
+  firstOf?: (range: Range) => Sql;
   matches: Sql;
   /** Selects ids by an index: those of all matching rows, and possibly more. */
   candidates: Sql;
@@ -121,10 +123,11 @@ export function matchesIn(range: Range, order: Order, search: Search): Sql {
 }
 
 /** Reads the ids of the first rows of a range, plus one if more follow, and whether each matches. */
-function walk(limit: number, range: Range, order: Order, { from, matches }: Omit<Search, "columns">): Sql {
+function walk(limit: number, range: Range, order: Order, { from, firstOf, matches }: Omit<Search, "columns">): Sql {
   const { direction, start } = read(range, order);
+  const rows = firstOf ? firstOf({ ...range, limit, offset: 0 }) : from(start);
   return sql`
-    select ${order.id} as id, ${matches} as matches ${from(start)} ${direction} limit ${raw(String(limit + 1))}`;
+    select ${order.id} as id, ${matches} as matches ${rows} ${direction} limit ${raw(String(limit + 1))}`;
 }
 
 /** A range whose start is that of the list. Its limit has no effect. */
@@ -132,8 +135,8 @@ const wholeList: Range = { limit: 0, offset: 0, backward: false };
 
 const wholeOf = (order: Order) => read(wholeList, order);
 
-/** Maximum count of a list, unless its contract requires the exact number. */
-export const mostCounted = 2000;
+/** Maximum count of a list, unless its contract requires the exact number: as many as the largest page has. */
+export const mostCounted = 1000;
 
 /** Counts `rows` (`select from …`) up to a limit. */
 export const countUpTo = (limit: number, rows: Sql): Sql =>

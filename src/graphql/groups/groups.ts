@@ -15,6 +15,7 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
+import { mostCounted } from "../../domain/kernel/list.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
 import { findGroup, findGroupByName, type GroupRow, GroupSource, isEveryone } from "../../domain/groups/groups.js";
@@ -64,7 +65,7 @@ export class GroupType implements Omit<
 }
 
 @ObjectType("GroupConnection", { description: "A page of groups." })
-export class GroupConnection extends connectionOf("Group", () => GroupType) {}
+export class GroupConnection extends connectionOf("Group", () => GroupType, mostCounted) {}
 
 @InputType("GroupFilter", {
   description: "Criteria for filtering groups. A group must match all given fields.",
