@@ -326,7 +326,8 @@ describe("group members", () => {
       middle: members(first: 2, after: $after) { nodes { user { username } } pageInfo { endCursor } }
       end: members(last: 2) { nodes { user { username } } }
       before: members(last: 1, before: $gone) { nodes { user { username } } }
-      found: members(filter: { search: "e-5,e-49 @EXAMPLE" }) { totalCount nodes { user { username } } } } }`;
+      found: members(filter: { search: "e-5,e-49 @EXAMPLE" }) { totalCount nodes { user { username } } }
+      all: members(filter: { search: "large" }) { totalCount exact: totalCount(exact: true) } } }`;
     const client = w().as(w().owner);
     const { group: first } = await client.graphql(pages, { id: group.id, after: ids[7], gone: ids[9] });
     const shown = (page: { nodes: Array<{ user: { username: string } }> }) =>
@@ -339,6 +340,8 @@ describe("group members", () => {
     expect(shown(first.before)).to.deep.equal([names[8]]);
     expect(shown(first.found)).to.deep.equal(names.slice(4900, 5000));
     expect(first.found.totalCount).to.equal(101);
+    expect(first.all).to.deep.equal({ totalCount: 1000, exact: 5001 });
+    expect((await client.get(`${path(group)}/members?q=large&limit=1`)).body.count).to.equal(5001);
     const { endCursor } = first.middle.pageInfo;
     const { group: next } = await client.graphql(pages, { id: group.id, after: endCursor, gone: endCursor });
     expect(shown(next.middle)).to.deep.equal(names.slice(10, 12));

@@ -6,7 +6,15 @@ import { may, reach } from "../authorization/authorization.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
 import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
-import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
+import {
+  countAllMatches,
+  countMatches,
+  matchesIn,
+  mostCounted,
+  type Order,
+  rowsIn,
+  type Search,
+} from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -197,7 +205,10 @@ interface GroupSelection {
   selection: Selection;
 }
 
-/** Reads the members of a group that the caller may read, by lower-case username: all, or only the caller. */
+/**
+ * Reads the members of a group that the caller may read, by lower-case username: all, or only the caller. Counts the
+ * members who match a search up to `mostCounted`, unless the exact number is asked for.
+ */
 export async function membersOf(
   ctx: Context,
   group: GroupOfMembers,
@@ -209,26 +220,31 @@ export async function membersOf(
   const members = rows.map((row) => ({ user: row, account: row, addedAt: row.addedAt }));
   return pageOf(selection.range, members, {
     cursor: ({ user }: GroupMemberRow) => cursor(user.id, { username: folded(user.username) }),
-    count: () => countMembers(ctx, { group, selection }),
+    count: (isExact) => countMembers(ctx, { group, selection }, isExact),
   });
 }
 
 const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<JsonRows[]> =>
   readTogether<JsonRows>(ctx, selections, (selection) => readPage(ctx, selection), {});
 
-async function countMembers(ctx: Context, selected: GroupSelection): Promise<number> {
-  if (selected.selection.search) return ctx.load(countFound, selected);
+async function countMembers(ctx: Context, selected: GroupSelection, isExact = false): Promise<number> {
+  if (selected.selection.search) {
+    return isExact ? ctx.load(countAllFound, selected) : Math.min(await ctx.load(countFound, selected), mostCounted);
+  }
   // A caller who may read the group but not all members is a member.
   return readsAll(ctx, selected.group) ? selected.group.totalMemberCount : 1;
 }
 
 const countFound = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
-  readTogether(ctx, selections, (selection) => readCount(ctx, selection), 0);
+  readTogether(ctx, selections, (selection) => readCount(ctx, selection, countMatches), 0);
 
-/** Counts the members of the group `g` that match a search. The contract asks for the exact number. */
-function readCount(ctx: Context, { search }: Selection): Sql {
+const countAllFound = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
+  readTogether(ctx, selections, (selection) => readCount(ctx, selection, countAllMatches), 0);
+
+/** Counts the members of the group `g` that match a search: with few members all of them, otherwise by `ofMany`. */
+function readCount(ctx: Context, { search }: Selection, ofMany: typeof countAllMatches): Sql {
   const count = (source: Sql) => sql`select count(*) from ${source} and ${allOf(search?.matches)}`;
-  return fromReadable(ctx, count, search && countAllMatches(byName(ctx), amongUsers(search), count(sources.members)));
+  return fromReadable(ctx, count, search && ofMany(byName(ctx), amongUsers(search), count(sources.members)));
 }
 
 /** Reads a value for each group, in one statement for all groups with the same query. */

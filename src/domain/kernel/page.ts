@@ -5,6 +5,9 @@ export interface Page<Node> {
   hasPreviousPage: boolean;
   /** The opaque cursor of a node, for `after` and `before`. */
   cursor(node: Node): string;
-  /** The number of matching rows that the caller may read, on all pages. */
-  count(): Promise<number>;
+  /**
+   * The number of matching rows that the caller may read, on all pages. Lists whose counts are limited unless
+   * `isExact` say so.
+   */
+  count(isExact?: boolean): Promise<number>;
 }

@@ -14,6 +14,7 @@ import {
   Subscription,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
+import { mostCounted } from "../../domain/kernel/list.js";
 import { sendCustomNotification } from "../../domain/notifications/custom.js";
 import {
   countUnread,
@@ -185,10 +186,12 @@ export class MarkAllInboxNotificationsReadPayload {
   }
 }
 
-@ObjectType({
-  description: "A page of an inbox, newest first. Its `totalCount` stops at 10000: more are counted as 10000.",
-})
-export class InboxNotificationConnection extends connectionOf("InboxNotification", () => InboxNotificationType) {
+@ObjectType({ description: "A page of an inbox, newest first." })
+export class InboxNotificationConnection extends connectionOf(
+  "InboxNotification",
+  () => InboxNotificationType,
+  mostCounted,
+) {
   @Field(() => Int, { description: "Exact number of unread notifications in the inbox, regardless of the filter." })
   unreadCount(@Ctx() ctx: Context) {
     return countUnread(ctx);
