@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: "boolean" },
-    only: { type: "string", default: "" },
+    only: { type: "string", multiple: true, default: [] },
     keep: { type: "string" },
     help: { type: "boolean" },
   },
@@ -29,7 +29,7 @@ Whole runs are written to bench/results.
 
 Options:
   --quick        measure briefly, for a rough result
-  --only TEXT    of benches with many cases, run those whose name contains the text
+  --only TEXT    of benches with many cases, run those whose name contains the text; may be repeated
   --keep FOLDER  keep the filled databases in a folder, for the next run
   --help         show this help`);
   process.exit(0);
@@ -65,7 +65,7 @@ for (const bench of chosen) {
   const own = await bench.measure(run);
   rows.push(...own);
   const method = bench.method ?? usualMethod(run);
-  const isWhole = !quick && !only;
+  const isWhole = !quick && only.length === 0;
   if (isWhole) progress(`written to ${await save(markdown(own, { postgres: database.version, method }), bench.name)}`);
 }
 console.log(`\n${table(rows)}`);

@@ -15,11 +15,15 @@ export interface Run {
   /** Milliseconds before and of a measurement. */
   warmUp: number;
   measure: number;
-  /** Restricts a bench of many cases to those with this text in their name. */
-  only: string;
+  /** If any, a bench of many cases runs those whose name contains one of these texts, in any letter case. */
+  only: readonly string[];
   /** Reports progress. */
   progress(text: string): void;
 }
+
+/** Whether a run measures the case of this name. */
+export const isChosen = ({ only }: Run, name: string): boolean =>
+  only.length === 0 || only.some((text) => name.toLowerCase().includes(text.toLowerCase()));
 
 /** One subject of measurement; returns its rows of the table. */
 export interface Bench {

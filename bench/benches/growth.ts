@@ -10,7 +10,7 @@ import { scimCases } from "../growth/scim.js";
 import { taskCases } from "../growth/tasks.js";
 import { LoadGenerator } from "../load.js";
 import type { Row } from "../report.js";
-import type { Bench, Run } from "../run.js";
+import { type Bench, isChosen, type Run } from "../run.js";
 import { startSteward } from "../steward.js";
 
 const cases: readonly Case[] = [
@@ -43,8 +43,8 @@ the response is. Deep offsets have no goal.`,
       return { server: servers.use(server), databaseUrl };
     };
     const both = { small: await start(urls.small), large: await start(urls.large) };
-    if (!run.only) await checkCoverage(both.small);
-    const chosen = cases.filter((each) => nameOf(each).toLowerCase().includes(run.only.toLowerCase()));
+    if (run.only.length === 0) await checkCoverage(both.small);
+    const chosen = cases.filter((each) => isChosen(run, nameOf(each)));
     const rows: Array<Row & { factor: number }> = [];
     for (const [nr, each] of chosen.entries()) {
       const line = await row(each, both, run);

@@ -5,7 +5,7 @@ import type { Load } from "../load.js";
 import * as postgraphile from "../peers/postgraphile-documents.js";
 import type { Goal } from "../report.js";
 import { get, graphql } from "../requests.js";
-import { type Bench, type Run, startScript } from "../run.js";
+import { type Bench, isChosen, type Run, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
 const always = (request: string): Load => ({ connections: 16, request: () => request });
@@ -80,7 +80,7 @@ export const listsBench: Bench = {
   async measure(run: Run) {
     const rows = [];
     for (const contest of contests) {
-      if (contest.title.includes(run.only)) rows.push(...(await hold(contest, run)));
+      if (isChosen(run, contest.title)) rows.push(...(await hold(contest, run)));
     }
     return rows;
   },

@@ -7,7 +7,7 @@ import { purges } from "../oauth2-purges.js";
 import { databaseOf, withClient } from "../postgres.js";
 import { judgeInterval, type Row, showInterval } from "../report.js";
 import { get, graphql } from "../requests.js";
-import type { Bench, Run } from "../run.js";
+import { type Bench, isChosen, type Run } from "../run.js";
 import { median, ratioInterval } from "../statistics.js";
 import { clientCredentials, introspection, rotation, steward } from "./oauth2.js";
 
@@ -87,8 +87,8 @@ its 95 % confidence interval; a verdict takes all of the interval.`,
       await withClient(urls[large], addManyTokens);
       const rows: Row[] = [];
       for (const each of contests(urls))
-        if (each.title.includes(run.only)) rows.push(...(await hold(each, { ...run, ...pace })));
-      if ("purge".includes(run.only)) rows.push(...(await purging(urls, run)));
+        if (isChosen(run, each.title)) rows.push(...(await hold(each, { ...run, ...pace })));
+      if (isChosen(run, "purge")) rows.push(...(await purging(urls, run)));
       return rows.map((row) => ({ ...row, bench: row.bench === "oauth2 growth" ? row.bench : `growth: ${row.bench}` }));
     }),
 };

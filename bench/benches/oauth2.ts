@@ -5,7 +5,7 @@ import { withOAuth2 } from "../oauth2-rows.js";
 import { memberToken } from "../data.js";
 import type { Goal } from "../report.js";
 import { form, get, getByBearer } from "../requests.js";
-import { type Bench, type Start, startScript } from "../run.js";
+import { type Bench, isChosen, type Start, startScript } from "../run.js";
 import { startSteward } from "../steward.js";
 
 const connections = 16;
@@ -134,7 +134,7 @@ export const oauth2Bench: Bench = {
     withOAuth2(run.databaseUrl, async () => {
       const rows = [];
       for (const each of contests()) {
-        if (each.title.includes(run.only)) rows.push(...(await hold(each, run)));
+        if (isChosen(run, each.title)) rows.push(...(await hold(each, run)));
       }
       return rows;
     }),

@@ -6,7 +6,7 @@ import { LoadGenerator } from "../load.js";
 import { openDatabase, withClient } from "../postgres.js";
 import type { ServerProcess } from "../process.js";
 import { judge, type Row } from "../report.js";
-import type { Bench } from "../run.js";
+import { type Bench, isChosen } from "../run.js";
 import { startSteward } from "../steward.js";
 
 /** Postgres chooses a generic plan for a prepared statement after five executions on a connection. */
@@ -35,7 +35,7 @@ statement that is planned for each call is also parsed for each call, and one th
   async measure(run) {
     const chosen = lists.filter(({ role, operation, what }) => {
       const isFullest = role === (operation === "Query.inboxNotifications" ? "reader" : "owner");
-      return isFullest && `${operation}, ${what}`.includes(run.only);
+      return isFullest && isChosen(run, `${operation}, ${what}`);
     });
     run.progress("planning: a cluster that counts it");
     await using cluster = await openDatabase({ settings });

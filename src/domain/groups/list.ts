@@ -99,13 +99,13 @@ export async function listGroups(
   );
   const from = (condition?: Sql) => sql`from ${raw(groupsWithOrganization)} where ${allOf(isListed, condition)}`;
   const isSorted = complete || Object.values(others).some(Boolean) || !readsOrganizations(ctx);
-  const firstOf = isSorted
+  const firstRows = isSorted
     ? undefined
     : (first: Range) => sql`from ${byOrganization(ctx, organization, first, order, isListed)}`;
   const named = given(search || undefined, isNamed);
-  const found = firstOf && named && { columns, from, firstOf, ...named };
+  const found = firstRows && named && { columns, from, firstRows, ...named };
   const select = (beyond?: Sql) =>
-    sql`select ${columns} ${firstOf ? firstOf(range) : from(allOf(named?.matches, beyond))}`;
+    sql`select ${columns} ${firstRows ? firstRows(range) : from(allOf(named?.matches, beyond))}`;
   return pageOf(
     range,
     await ctx.select<GroupRow>(found ? matchesIn(range, order, found) : rowsIn(range, order, select)),

@@ -82,7 +82,7 @@ export interface Search {
   /** The list from `from` on, with a further condition. */
   from: (condition?: Sql) => Sql;
   /** The first rows of a range of the list from `from` on, plus one if more follow; needed if `from` would sort all. */
-  firstOf?: (range: Range) => Sql;
+  firstRows?: (range: Range) => Sql;
   matches: Sql;
   /** Selects ids by an index: those of all matching rows, and possibly more. */
   candidates: Sql;
@@ -123,9 +123,9 @@ export function matchesIn(range: Range, order: Order, search: Search): Sql {
 }
 
 /** Reads the ids of the first rows of a range, plus one if more follow, and whether each matches. */
-function walk(limit: number, range: Range, order: Order, { from, firstOf, matches }: Omit<Search, "columns">): Sql {
+function walk(limit: number, range: Range, order: Order, { from, firstRows, matches }: Omit<Search, "columns">): Sql {
   const { direction, start } = read(range, order);
-  const rows = firstOf ? firstOf({ ...range, limit, offset: 0 }) : from(start);
+  const rows = firstRows ? firstRows({ ...range, limit, offset: 0 }) : from(start);
   return sql`
     select ${order.id} as id, ${matches} as matches ${rows} ${direction} limit ${raw(String(limit + 1))}`;
 }
