@@ -31,9 +31,18 @@ export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { o
       max,
       pipeline: true,
       connectionTimeoutMillis: 5_000,
-      // JIT compilation of statements that run for milliseconds costs more than it saves. Statements are prepared, one for
-      // each combination of filters, and planned once.
-      options: `-c TimeZone=UTC -c jit=off -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeout} -c lock_timeout=${lockTimeout}`,
+      // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they
+      // save. Statements are prepared, one for each combination of filters, and planned once.
+      options: Object.entries({
+        TimeZone: "UTC",
+        jit: "off",
+        max_parallel_workers_per_gather: 0,
+        plan_cache_mode: "force_generic_plan",
+        statement_timeout: statementTimeout,
+        lock_timeout: lockTimeout,
+      })
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(" "),
       application_name: "steward",
       onPoolCreated: (pool: Pool) => {
         created = pool;
