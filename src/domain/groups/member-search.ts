@@ -27,9 +27,9 @@ export function memberSearch(text: string): Narrowing | undefined {
     ...words.map((term) => term.map(folded)).map((term) => anyOf(contains(username, term), contains(email, term))),
     ...terms.name.map((term) => contains(name, term, (pattern) => sql`lower(${pattern})`)),
     ...terms.role.filter((term) => !term.includes("member")).map((term) => sql`u.site_roles && ${term}::text[]`),
-    ...terms.status.map((term) => sql`u.status = any(${term}::text[])`),
-    ...terms.login_type.map((term) => sql`u.login_type = any(${term}::text[])`),
-    ...terms.service_account.map((term) => sql`u.is_service_account = any(${term}::boolean[])`),
+    ...terms.status.map((term) => isAmong(sql`u.status`, term, sql`text[]`)),
+    ...terms.login_type.map((term) => isAmong(sql`u.login_type`, term, sql`text[]`)),
+    ...terms.service_account.map((term) => isAmong(sql`u.is_service_account`, term, sql`boolean[]`)),
     ...terms.created_after.map((term) => sql`u.created_at >= ${earliest(term)}`),
     ...terms.created_before.map((term) => sql`u.created_at <= ${latest(term)}`),
     ...terms.last_seen_after.map((term) => seenBetween(earliest(term), null)),
@@ -43,6 +43,15 @@ const contains = (text: Sql, parts: readonly string[], fold = (pattern: Sql) => 
   parts.length === 1
     ? sql`${text} like ${fold(sql`${containing(parts[0]!)}::text`)}`
     : sql`${text} like any(array(select ${fold(sql`p`)} from unnest(${parts.map(containing)}::text[]) p))`;
+
+/**
+ * The condition that a column has one of some values; for a single one a range, for which Postgres uses the index: of
+ * `=`, it expects that all users have one of few values.
+ */
+const isAmong = (column: Sql, values: ReadonlyArray<string | boolean>, type: Sql): Sql =>
+  values.length === 1
+    ? sql`${column} between ${values[0]!} and ${values[0]!}`
+    : sql`${column} = any(${values}::${type})`;
 
 const earliest = (times: string[]) => times.reduce((a, b) => (a < b ? a : b));
 const latest = (times: string[]) => times.reduce((a, b) => (a > b ? a : b));
