@@ -118,25 +118,40 @@ interface Listing<Node> {
   isPlace: Sql;
 }
 
-/** Reads a page of users. `visible` maps each row of `columns` to what the caller may read of it. */
+/**
+ * Reads a page of users. `visible` maps each row of `columns` to what the caller may read of it. `counted` is the same
+ * list in the order in which it is counted.
+ */
 export async function pageOfUsers<Node extends Pick<UserRow, "id">>(
   ctx: Context,
   range: Range,
-  { columns, roster, by, isDescending, fixed = [], condition, narrowings = [], isPlace }: Listing<Node>,
+  listing: Listing<Node>,
   visible: (row: never) => Node,
+  counted: Listing<never> = listing,
 ): Promise<Page<Node>> {
-  const ofPlace = (id: string) => sql`(select ${by.ofPlace} from users place where place.id = ${id} and ${isPlace})`;
-  const order: Order = { fixed, keys: [{ column: by.column, ofPlace }], id: roster.id, isDescending };
-  const from = (more?: Sql) => sql`${roster.from} and ${allOf(condition, more)}`;
-  const index = (more?: Sql) => (condition ? from(more) : sql`${roster.index} and ${allOf(more)}`);
-  const found = searchFor(narrowings, { columns: raw(columns), from });
+  const { columns, by } = listing;
+  const { order, from, index, found } = read(listing);
   const rows = found
     ? matchesIn(range, order, found)
     : rowsIn(range, order, (beyond) => sql`select ${raw(columns)} ${from(beyond)}`, index);
   return pageOf(range, (await ctx.select<never>(rows)).map(visible), {
     cursor: (node) => cursor(node.id, { [by.name]: by.ofNode(node) }),
-    count: () => ctx.count(found ? countMatches(order, found) : countIn(order, (more) => sql`select ${index(more)}`)),
+    count: () => ctx.count(countOf(counted)),
   });
+}
+
+function countOf(listing: Listing<never>): Sql {
+  const { order, index, found } = read(listing);
+  return found ? countMatches(order, found) : countIn(order, (more) => sql`select ${index(more)}`);
+}
+
+/** The parts of the statements of a list. */
+function read({ columns, roster, by, isDescending, fixed = [], condition, narrowings = [], isPlace }: Listing<never>) {
+  const ofPlace = (id: string) => sql`(select ${by.ofPlace} from users place where place.id = ${id} and ${isPlace})`;
+  const order: Order = { fixed, keys: [{ column: by.column, ofPlace }], id: roster.id, isDescending };
+  const from = (more?: Sql) => sql`${roster.from} and ${allOf(condition, more)}`;
+  const index = (more?: Sql) => (condition ? from(more) : sql`${roster.index} and ${allOf(more)}`);
+  return { order, from, index, found: searchFor(narrowings, { columns: raw(columns), from }) };
 }
 
 /** The search for users that all conditions match, with the index of the first. */
@@ -164,16 +179,18 @@ export async function listUsers(
   problems.throwIfAny();
   const organizationId = filter?.organization ? (await findOrganization(ctx, filter.organization)).id : undefined;
   const roster = readableRoster(ctx, organizationId);
-  const isByUsername = field === UserOrderField.USERNAME;
-  const listing = {
+  const shared = {
     columns: foundColumns,
     roster,
-    by: isByUsername ? byUsername(roster) : byCreation(roster),
     isDescending: orderBy?.direction === OrderDirection.DESC,
-    ...(isByUsername ? selectByUsername : selectByCreation)(filter ?? {}, roster, organizationId),
     isPlace: isReadable(ctx, "place"),
   };
-  return pageOfUsers(ctx, range, listing, (user: UserRow) => user);
+  const select = filter ?? {};
+  const byName = { ...shared, by: byUsername(roster), ...selectByUsername(select, roster, organizationId) };
+  const byTime = { ...shared, by: byCreation(roster), ...selectByCreation(select, roster, organizationId) };
+  const counted = equalTo(select).length > 0 ? byName : byTime;
+  const listing = field === UserOrderField.USERNAME ? byName : byTime;
+  return pageOfUsers<UserRow>(ctx, range, listing, (user: UserRow) => user, counted);
 }
 
 /** The users that the caller may read: of one organization, if the filter or the permission is limited to one. */
