@@ -81,6 +81,8 @@ export interface Search {
   columns: Sql;
   /** The list from `from` on, with a further condition. */
   from: (condition?: Sql) => Sql;
+  /** The same without conditions that `matches` repeats, if Postgres would read the whole list by their index. */
+  lookup?: (condition?: Sql) => Sql;
   /** The first rows of a range of the list from `from` on, plus one if more follow; needed if `from` would sort all. */
   firstRows?: (range: Range) => Sql;
   matches: Sql;
@@ -99,7 +101,7 @@ const searched = { first: 500, frequent: 10, further: 5000 };
 export function matchesIn(range: Range, order: Order, search: Search): Sql {
   const { limit, offset } = range;
   const { direction, start } = read(range, order);
-  const { columns, from, matches } = search;
+  const { columns, from } = search;
   const stretch = sql`limit ${limit + 1} offset ${offset}`;
   const isFull = (page: string) => sql`(select count(*) from ${raw(page)}) > ${limit}::int`;
   const isIndexed = sql`(select not enough and not further from found)`;
@@ -114,7 +116,7 @@ export function matchesIn(range: Range, order: Order, search: Search): Sql {
         where matches and (select not enough and frequent from seen) ${stretch}),
       found as materialized (select enough, ${isFull("further")} as further from seen),
       indexed as materialized (
-        select ${order.id} as id ${from(allOf(isIndexed, isCandidate(order, search), matches, start))} ${direction}),
+        select ${order.id} as id ${amongCandidates(order, search, allOf(isIndexed, start))} ${direction}),
       chosen as (
         select id from page where (select enough from found)
         union all select id from further where (select further from found)
@@ -153,26 +155,37 @@ const countedFrom = 25;
 
 /** Counts the rows that match a search, up to `mostCounted`. */
 export function countMatches(order: Order, search: Omit<Search, "columns">): Sql {
-  const all = sql`select ${search.from(allOf(wholeOf(order).start, sql`(${search.matches}) is true`))}`;
-  return sql`select least((${countAllMatches(order, search, countUpTo(mostCounted, all))}), ${mostCounted}::int) as count`;
+  const { from, firstRows, matches } = search;
+  const { direction, start } = wholeOf(order);
+  // In the order of the list, whose index leads past pages of deleted rows; `offset 0` keeps Postgres from sorting.
+  const rows = sql`select ${matches} as matches ${from(start)} ${firstRows ? raw("") : direction} offset 0`;
+  const all = countUpTo(mostCounted, sql`select from (${rows}) each where matches`);
+  const count = countFound(order, search, all, (found) => countUpTo(mostCounted, found));
+  return sql`select least((${count}), ${mostCounted}::int) as count`;
 }
 
+/** Counts all rows that match a search. `all` is the statement that does so by reading the whole list. */
+export const countAllMatches = (order: Order, search: Omit<Search, "columns">, all: Sql): Sql =>
+  countFound(order, search, all, (rows) => sql`select count(*) from (${rows}) counted`);
+
 /**
- * Counts all rows that match a search: among the first rows if the list has no more, otherwise by `all`, a statement
- * that reads the whole list, or, if matches are rare, by the index.
+ * Counts the rows that match a search: among the first rows if the list has no more, otherwise by `all`, or, if matches
+ * are rare, those that the index finds by `count`.
  */
-export function countAllMatches(order: Order, search: Omit<Search, "columns">, all: Sql): Sql {
-  const { from, matches } = search;
+function countFound(order: Order, search: Omit<Search, "columns">, all: Sql, count: (rows: Sql) => Sql): Sql {
   const near = walk(searched.first, wholeList, order, search);
   return sql`
     with near as materialized (${near}),
       seen as materialized (select count(*) as rows, count(*) filter (where matches) as matching from near)
     select case when rows <= ${searched.first}::int then matching
       when matching >= ${countedFrom}::int then (${all})
-      else (select count(*) ${from(allOf(isCandidate(order, search), matches, wholeOf(order).start))})
+      else (${count(sql`select ${amongCandidates(order, search, wholeOf(order).start)}`)})
     end as count from seen`;
 }
 
-/** An array, for which Postgres expects few values and looks up each one. */
-const isCandidate = ({ id }: Order, { candidates }: Pick<Search, "candidates">): Sql =>
-  sql`${id} = any(array(${candidates}))`;
+/**
+ * `from` the matches among the candidates: an array, for which Postgres expects few values and looks up each one, if it
+ * cannot see that an index has the matches.
+ */
+const amongCandidates = (order: Order, { from, lookup, candidates, matches }: Omit<Search, "columns">, more?: Sql) =>
+  (lookup ?? from)(allOf(sql`${order.id} = any(array(${candidates})) and (${matches}) is true`, more));

@@ -122,6 +122,7 @@ const newestFirst = (userId: string): Order => ({
 const targeted = (userId: string, targets: readonly string[], filter: InboxFilter): Search => ({
   columns: inboxColumns,
   from: (more) => sql`from inbox_notifications item where item.user_id = ${userId} and ${allOf(more)}`,
+  lookup: (more) => sql`from inbox_notifications item where ${allOf(more)}`,
   matches: matching(userId, filter),
   candidates: sql`select id from inbox_notifications where (targets || user_id) @> (${targets}::uuid[] || ${userId}::uuid)`,
 });
