@@ -207,7 +207,7 @@ interface GroupSelection {
 
 /**
  * Reads the members of a group that the caller may read, by lower-case username: all, or only the caller. Counts the
- * members who match a search up to `mostCounted`, unless the exact number is asked for.
+ * members who match a search up to `mostCounted`, unless the exact number is requested.
  */
 export async function membersOf(
   ctx: Context,

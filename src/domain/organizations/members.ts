@@ -16,7 +16,7 @@ import { lockMemberships } from "../groups/memberships.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
-import { anyOf, given, type Sql, sql } from "../kernel/sql.js";
+import { anyOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import {
@@ -28,7 +28,7 @@ import {
   type UserRow,
   userTarget,
 } from "../users/users.js";
-import { byUsername, membersOf, pageOfUsers, type Sorting } from "../users/listing.js";
+import { byUsername, membersOf, pageOfUsers, type Sorting } from "../users/pages.js";
 import { isReadable } from "../users/readable.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
 import { type Narrowing, searchOf, searchProblem } from "../users/search.js";
@@ -94,7 +94,7 @@ export async function listOrganizationMembers(
   const isMember = sql`exists(
     select from organization_members m where m.organization_id = ${organization.id} and m.user_id = place.id)`;
   const listing = {
-    columns: memberColumns,
+    columns: raw(memberColumns),
     roster,
     by: isByUsername ? byUsername(roster) : byJoining(organization.id),
     isDescending: orderBy?.direction === OrderDirection.DESC,
@@ -104,7 +104,9 @@ export async function listOrganizationMembers(
     ].filter((narrowing) => narrowing !== undefined),
     isPlace: anyOf(isMember, isReadable(ctx, "place")),
   };
-  return pageOfUsers(ctx, range, listing, (member: MemberRow) => visiblePart(ctx, member));
+  return pageOfUsers(ctx, range, listing, async (rows) =>
+    (await ctx.select<MemberRow>(rows)).map((member) => visiblePart(ctx, member)),
+  );
 }
 
 /** Members with a role that the caller may read. */

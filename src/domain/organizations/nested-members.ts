@@ -8,7 +8,7 @@ import { type NestedPage, ownerId, readNested } from "../kernel/nested.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
 import { allOf, raw, sql } from "../kernel/sql.js";
-import { membersOf } from "../users/listing.js";
+import { membersOf } from "../users/pages.js";
 import { memberColumns, type MemberRow, type OrganizationMember, visiblePart } from "./members.js";
 import type { OrganizationRow } from "./organizations.js";
 

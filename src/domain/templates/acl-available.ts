@@ -7,9 +7,9 @@ import type { Page } from "../kernel/page.js";
 import { invalidQuery, type PageArguments, readRange } from "../kernel/paging.js";
 import { parseSearch } from "../kernel/search.js";
 import { allOf, anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
-import { byUsername, membersOf, pageOfUsers } from "../users/listing.js";
+import { byUsername, membersOf, pageOfUsers, readAccounts, wholeAccounts } from "../users/pages.js";
 import { listedUsers } from "../users/search.js";
-import { foundColumns, type FoundUser } from "../users/users.js";
+import type { FoundUser } from "../users/users.js";
 import { findTemplateFor } from "./templates.js";
 
 /** What can hold an entry of the access list of a template. */
@@ -48,7 +48,7 @@ export async function templateAclAvailable(
   const isMember = sql`exists(
     select from organization_members m where m.organization_id = ${organizationId} and m.user_id = place.id)`;
   const listing = {
-    columns: foundColumns,
+    columns: wholeAccounts,
     roster,
     by: byUsername(roster),
     isDescending: false,
@@ -56,7 +56,7 @@ export async function templateAclAvailable(
     isPlace: isMember,
   };
   const [users, groups] = await Promise.all([
-    pageOfUsers(ctx, range, listing, (user: FoundUser) => user),
+    pageOfUsers<FoundUser>(ctx, range, listing, (rows) => readAccounts(ctx, rows)),
     ctx.select<GroupRow>(sql`
       select ${listedColumns} from ${raw(groupsWithOrganization)}
       where ${allOf(sql`g.organization_id = ${organizationId}`, ...words.map(isInGroup))} order by g.name, g.id`),
