@@ -26,6 +26,7 @@ import {
   type Range,
   readRange,
 } from "../kernel/paging.js";
+import { rfc3339 } from "../kernel/text.js";
 import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
@@ -45,7 +46,7 @@ export interface GroupMemberRow {
   /** The same user: callers who may read a member may read its whole account. Just the profile, if only that was read. */
   account: UserRow;
   /** When the user was added. Null in Everyone, absent if it was not read. */
-  addedAt: string | null;
+  addedAt?: string | null;
 }
 
 /** The fields of a group that pages of its members need. */
@@ -57,7 +58,7 @@ export interface GroupOfMembers {
   /** Maximum number of members in a complete list. Default: the limit of a single group. */
   membersAtOnce?: number;
   /** Pages that were read with the group, by the keys of their queries. */
-  pages?: Readonly<Record<string, JsonRows>>;
+  pages?: Readonly<Record<string, MembersJson>>;
 }
 
 /** Filters of members. An absent filter does not narrow. */
@@ -90,8 +91,7 @@ interface Selection {
   range: Range;
   isDescending: boolean;
   search: Narrowing | undefined;
-  /** Reads members from users `u` as JSON. */
-  asJson: (users: Sql) => Sql;
+  reader: Reader;
   /** Equal for equal queries, regardless of the group. */
   key: string;
 }
@@ -105,9 +105,9 @@ function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): S
   problems.throwIfAny(invalidQuery);
   const isDescending = orderBy?.direction === OrderDirection.DESC;
   const search = filter?.search || undefined;
-  const asJson = (profilesOnly ? profiles : accounts)[withoutAddedAt ? "plain" : "dated"];
+  const reader = (profilesOnly ? profiles : accounts)[withoutAddedAt ? "plain" : "dated"];
   const key = JSON.stringify([range, isDescending, search]);
-  return { range, isDescending, search: given(search, memberSearch), asJson, key };
+  return { range, isDescending, search: given(search, memberSearch), reader, key };
 }
 
 /** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
@@ -116,14 +116,36 @@ const manyMembers = 5000;
 /** The condition that the user `u` is a member `m` of the group `g`. */
 const isMember = sql`m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = u.id`;
 
-const addedAt = sql`(select added_at from ${raw(memberships)} m where ${isMember}) as added_at`;
+/** A page of members as JSON. */
+interface MembersJson {
+  members: JsonRows;
+  /** When each was added, by the id of the user; absent if it was not read, null if no member has a time. */
+  addedAt?: Readonly<Record<string, string>> | null;
+}
 
-/** Statements that read members from users `u` as JSON, with or without the times at which they were added. */
-function readersOf(columns: string) {
-  const [plain, dated] = [columns, `${columns}, u.added_at as "addedAt"`].map((each) => raw(jsonOf(each)));
+/** How a page reads members from users `u`: the columns that it sorts, and statements of the page as `MembersJson`. */
+interface Reader {
+  columns: Sql;
+  asJson: (users: Sql) => Sql;
+}
+
+/** Everyone has no rows in `group_members`, and no times. */
+const addedAt = sql`
+  select json_object_agg(m.user_id, m.created_at) from group_members m
+  where m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = any(array(select id from page))`;
+
+/** Readers of columns with or without the times at which members were added. */
+function readersOf(selected: string): Record<"plain" | "dated", Reader> {
+  const columns = raw(selected.replace(/ as "\w+"/g, ""));
+  const members = raw(jsonOf(selected));
   return {
-    plain: (users: Sql) => sql`select ${plain} from (${users}) u`,
-    dated: (users: Sql) => sql`select ${dated} from (select u.*, ${addedAt} from (${users}) u) u`,
+    plain: { columns, asJson: (users) => sql`select json_build_object('members', ${members}) from (${users}) u` },
+    dated: {
+      columns,
+      asJson: (users) => sql`
+        with page as materialized (${users})
+        select json_build_object('members', (select ${members} from page u), 'addedAt', (${addedAt}))`,
+    },
   };
 }
 
@@ -136,8 +158,7 @@ const sources = {
 };
 
 /** Searches the users for members of the group `g`. */
-const amongUsers = ({ matches, candidates }: Narrowing): Search => ({
-  columns: sql`u.*`,
+const amongUsers = ({ matches, candidates }: Narrowing): Omit<Search, "columns"> => ({
   from: (more) => sql`from users u where u.deleted_at is null and not u.is_system and ${allOf(more)}`,
   // For `exists`, Postgres would first read all members.
   matches: allOf(matches, sql`coalesce((select true from ${raw(memberships)} m where ${isMember}), false)`),
@@ -178,12 +199,13 @@ const byName = (ctx: Context, isDescending = false): Order => ({
 });
 
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, isDescending, search, asJson }: Selection): Sql {
+function readPage(ctx: Context, { range, isDescending, search, reader: { columns, asJson } }: Selection): Sql {
   const order = byName(ctx, isDescending);
-  const read = (source: Sql) =>
-    asJson(rowsIn(range, order, (beyond) => sql`select u.* from ${source} and ${allOf(search?.matches, beyond)}`));
+  const select = (source: Sql) => (beyond?: Sql) =>
+    sql`select ${columns} from ${source} and ${allOf(search?.matches, beyond)}`;
+  const read = (source: Sql) => asJson(rowsIn(range, order, select(source)));
   return search
-    ? fromReadable(ctx, read, asJson(matchesIn(range, order, amongUsers(search))))
+    ? fromReadable(ctx, read, asJson(matchesIn(range, order, { columns, ...amongUsers(search) })))
     : fromReadable(ctx, read);
 }
 
@@ -216,16 +238,23 @@ export async function membersOf(
 ): Promise<Page<GroupMemberRow>> {
   const selection = readQuery(query, group.membersAtOnce);
   const page = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
-  const rows = rowsOf<UserRow & Pick<GroupMemberRow, "addedAt">>(page);
-  const members = rows.map((row) => ({ user: row, account: row, addedAt: row.addedAt }));
-  return pageOf(selection.range, members, {
-    cursor: ({ user }: GroupMemberRow) => cursor(user.id, { username: folded(user.username) }),
+  return pageOf(selection.range, membersIn(page), {
+    cursor: ({ user }) => cursor(user.id, { username: folded(user.username) }),
     count: (isExact) => countMembers(ctx, { group, selection }, isExact),
   });
 }
 
-const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<JsonRows[]> =>
-  readTogether<JsonRows>(ctx, selections, (selection) => readPage(ctx, selection), {});
+function membersIn({ members, addedAt: times }: MembersJson): GroupMemberRow[] {
+  const timeOf = (id: string) => given(times?.[id], rfc3339) ?? null;
+  return rowsOf<UserRow>(members).map((user) => ({
+    user,
+    account: user,
+    ...(times !== undefined && { addedAt: timeOf(user.id) }),
+  }));
+}
+
+const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<MembersJson[]> =>
+  readTogether<MembersJson>(ctx, selections, (selection) => readPage(ctx, selection), { members: {} });
 
 async function countMembers(ctx: Context, selected: GroupSelection, isExact = false): Promise<number> {
   if (selected.selection.search) {

@@ -90,6 +90,9 @@ function Title<Row>({ column, order, place }: { column: Column<Row>; order?: Ord
   );
 }
 
+/** The largest total of lists that are counted up to a limit. */
+const mostCounted = 1000;
+
 function Pager<Row>({ name, rows, place, pageInfo, totalCount }: ListProps<Row>) {
   if (!place || !pageInfo || !rows) return undefined;
   const { hasNextPage, hasPreviousPage } = pageInfo;
@@ -98,7 +101,7 @@ function Pager<Row>({ name, rows, place, pageInfo, totalCount }: ListProps<Row>)
       <span className="faint">
         {totalCount === undefined || totalCount === rows.length
           ? `${rows.length} shown`
-          : `${rows.length} of ${totalCount}`}
+          : `${rows.length} of ${totalCount}${totalCount === mostCounted ? " or more" : ""}`}
       </span>
       {(hasNextPage || hasPreviousPage) && (
         <>
