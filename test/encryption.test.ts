@@ -353,15 +353,16 @@ describe("encryption", function () {
       expect(await new Client(app.url).get("/readyz")).to.include({ status: 200 });
     });
 
-    it("and reports the values under each key, lost ones too", async () => {
+    it("and reports the values under each key, lost ones too, up to 1000 unless the exact number is requested", async () => {
       const app = await start(withKeys(`${k2},${k1}`));
       const owner = await signedIn(app);
-      await store(pool, k1, await ownerId(), 3);
       await owner.post(secrets, { name: "new", value: "v" });
-      const { encryptionStatus } = await owner.graphql(
-        "{ encryptionStatus { activeKeyId keys { id present rows { table count } } } }",
+      await store(pool, k1, await ownerId(), 1001);
+      const fields = "activeKeyId keys { id present rows { table count } }";
+      const { limited, exact } = await owner.graphql(
+        `{ limited: encryptionStatus { ${fields} } exact: encryptionStatus(exact: true) { ${fields} } }`,
       );
-      const [three, one] = [3, 1].map((count) => [
+      const rowsOf = (count: number) => [
         { table: "user_secrets", count },
         { table: "app_connect_keys", count: 0 },
         { table: "deployment", count: count === 1 ? 1 : 0 },
@@ -370,14 +371,15 @@ describe("encryption", function () {
         ...["links", "states", "devices"].map((kind) => ({ table: `external_auth_${kind}`, count: 0 })),
         { table: "workspace_agents", count: 0 },
         { table: "template_versions", count: 0 },
-      ]);
-      expect(encryptionStatus).to.deep.equal({
+      ];
+      const statusOf = (counted: number) => ({
         activeKeyId: "k2",
         keys: [
-          { id: "k2", present: true, rows: one },
-          { id: "k1", present: true, rows: three },
+          { id: "k2", present: true, rows: rowsOf(1) },
+          { id: "k1", present: true, rows: rowsOf(counted) },
         ],
       });
+      expect({ limited, exact }).to.deep.equal({ limited: statusOf(1000), exact: statusOf(1001) });
       const none =
         "notification_messages 0, notification_transports 0, external_auth_links 0, external_auth_states 0, external_auth_devices 0, workspace_agents 0, template_versions 0";
       const { status, stdout } = await run(k2, "status");
@@ -385,10 +387,10 @@ describe("encryption", function () {
         status: 0,
         stdout:
           `k2  active   user_secrets 1, app_connect_keys 0, deployment 1, ${none}\n` +
-          `k1  missing  user_secrets 3, app_connect_keys 0, deployment 0, ${none}\n`,
+          `k1  missing  user_secrets 1001, app_connect_keys 0, deployment 0, ${none}\n`,
       });
       const left = await run(k2, "rotate");
-      expect(left.stdout).to.equal("Re-encrypted 0 values with k2; 3 values remain encrypted with other keys.\n");
+      expect(left.stdout).to.equal("Re-encrypted 0 values with k2; 1001 values remain encrypted with other keys.\n");
     });
   });
 

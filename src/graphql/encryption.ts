@@ -7,15 +7,20 @@ import {
   type EncryptionStatus,
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
+import { mostCounted } from "../domain/kernel/list.js";
+import { Arg } from "./engine/arguments.js";
 import { CountsAs, Needs, ReadWith } from "./engine/access.js";
 
 @ObjectType("EncryptedRows", {
   simpleResolvers: true,
-  description: "Number of rows in a table that are encrypted with a key.",
+  description: "Number of values in a table that are encrypted with a key.",
 })
 class EncryptedRowsType implements EncryptedRows {
   @Field(() => String, { description: "Name of the table." }) table!: string;
-  @Field(() => Int, { description: "Number of rows." }) count!: number;
+  @Field(() => Int, {
+    description: `Number of values. Counting stops at ${mostCounted} unless \`exact\` is set: ${mostCounted} means at least that many.`,
+  })
+  count!: number;
 }
 
 @ObjectType("EncryptionKeyStatus", {
@@ -26,7 +31,7 @@ class EncryptionKeyStatusType implements EncryptionKeyStatus {
   @Field(() => String, { description: "ID by which encrypted values refer to the key." }) id!: string;
   @Field(() => Boolean, { description: "Whether this server has the key." }) present!: boolean;
   @CountsAs(encryptedColumns.length)
-  @Field(() => [EncryptedRowsType], { description: "Rows encrypted with the key, by table." })
+  @Field(() => [EncryptedRowsType], { description: "Values encrypted with the key, by table." })
   rows!: EncryptedRows[];
 }
 
@@ -54,7 +59,14 @@ export class EncryptionResolver {
     description:
       "Returns the encryption keys in use and the data encrypted with each of them. Requires the owner role.",
   })
-  encryptionStatus(@Ctx() ctx: Context): Promise<EncryptionStatus> {
-    return readEncryptionStatus(ctx);
+  encryptionStatus(
+    @Ctx() ctx: Context,
+    @Arg("exact", () => Boolean, {
+      defaultValue: false,
+      description: "Counts all values, which takes time in proportion to their number.",
+    })
+    isExact: boolean,
+  ): Promise<EncryptionStatus> {
+    return readEncryptionStatus(ctx, isExact);
   }
 }

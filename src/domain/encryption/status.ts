@@ -1,10 +1,11 @@
 import type { Context, Services } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
+import { mostCounted } from "../kernel/list.js";
 import { encryptedColumns } from "./columns.js";
 import { readRegisteredKeys } from "./keys.js";
 
-/** The number of rows of a table that are encrypted with a key. */
+/** The number of values in a table that are encrypted with a key. */
 export interface EncryptedRows {
   table: string;
   count: number;
@@ -24,37 +25,43 @@ export interface EncryptionStatus {
   keys: EncryptionKeyStatus[];
 }
 
-const rowsByKey = statement<EncryptedRows & { keyId: string }>(
+/** Counts the values under each key, by column: `$1` is the largest count, null for no limit. */
+const countValues = statement<EncryptedRows & { keyId: string }>(
   encryptedColumns
     .map(
       ({ table, keyId }) =>
-        `select '${table}' as table, ${keyId} as "keyId", count(*) as count from ${table}
-         where ${keyId} is not null group by ${keyId}`,
+        `select '${table}' as table, k.id as "keyId",
+           (select count(*) from (select from ${table} where ${keyId} = k.id limit $1) counted) as count
+         from encryption_keys k`,
     )
     .join(" union all "),
 );
 
-/** Reads the number of rows per key and table, for site administrators. */
-export function readEncryptionStatus(ctx: Context): Promise<EncryptionStatus> {
+/** Reads the number of rows per key and table, up to `mostCounted` unless `isExact`, for site administrators. */
+export function readEncryptionStatus(ctx: Context, isExact: boolean): Promise<EncryptionStatus> {
   authorize(ctx.actor, "system:read");
-  return encryptionStatus(ctx.services);
+  return encryptionStatus(ctx.services, isExact ? Infinity : mostCounted);
 }
 
-/** Reads the number of rows per key and table. For operators: checks no permission. */
-export async function encryptionStatus(services: Pick<Services, "database" | "vault">): Promise<EncryptionStatus> {
+/** Reads the number of rows per key and table, up to `limit`. For operators: checks no permission. */
+export async function encryptionStatus(
+  services: Pick<Services, "database" | "vault">,
+  limit = Infinity,
+): Promise<EncryptionStatus> {
   const { database, vault } = services;
-  const counts = Map.groupBy(await database.query(rowsByKey, []), ({ keyId }) => keyId);
+  const counted = await database.query(countValues, [Number.isFinite(limit) ? limit : null]);
+  const counts = Map.groupBy(counted, ({ keyId }) => keyId);
   const registered = await readRegisteredKeys(services);
   const ids = new Set([...vault.keyIds, ...registered.map(({ id }) => id)]);
-  const keys = [...ids].map((id) => ({ id, present: vault.has(id), rows: byTable(counts.get(id) ?? []) }));
+  const keys = [...ids].map((id) => ({ id, present: vault.has(id), rows: byTable(counts.get(id) ?? [], limit) }));
   return { activeKeyId: vault.keyIds[0] ?? null, keys };
 }
 
 /** The counts of every table with encrypted columns, in the order of `encryptedColumns`. */
-function byTable(counts: EncryptedRows[]): EncryptedRows[] {
+function byTable(counts: EncryptedRows[], limit: number): EncryptedRows[] {
   const tables = [...new Set(encryptedColumns.map(({ table }) => table))];
-  return tables.map((table) => ({
-    table,
-    count: counts.filter((each) => each.table === table).reduce((sum, { count }) => sum + count, 0),
-  }));
+  return tables.map((table) => {
+    const values = counts.filter((each) => each.table === table).reduce((sum, { count }) => sum + count, 0);
+    return { table, count: Math.min(values, limit) };
+  });
 }
