@@ -130,6 +130,7 @@ describe("SCIM filters", () => {
         String(user.id),
         String(user.externalId),
         ...words.map((word) => word.toUpperCase()),
+        ...((user.emails ?? []) as Values[]).map((email) => String(email.value).toUpperCase()),
         "Group 5",
         "x.example",
       );

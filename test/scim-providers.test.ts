@@ -244,6 +244,15 @@ describe("SCIM with Entra ID", () => {
     expect(changed.emails[1]).to.deep.equal({ type: "home", value: "home@x.example" });
   });
 
+  it("finds a user by any of its addresses, in any letter case", async () => {
+    const found = accepted(await entra.get('/Users?filter=emails.value+eq+"HOME@x.example"'), 200);
+    expect(found).to.include({ totalResults: 1 });
+    expect(found.Resources[0].emails[1].value).to.equal("home@x.example");
+    expect(accepted(await entra.get('/Users?filter=emails.value+eq+"ome@x.example"'), 200)).to.include({
+      totalResults: 0,
+    });
+  });
+
   it("rejects paths without target, unknown paths, and read-only attributes", async () => {
     for (const [operation, scimType] of [
       [{ op: "Replace", path: 'photos[type eq "photo"].value', value: "https://x.example/a.png" }, "noTarget"],

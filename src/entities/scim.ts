@@ -62,6 +62,12 @@ const ScimUserLinkSchema = defineEntity({
         using gin (lower(attributes::text collate "C") gin_trgm_ops) with (gin_pending_list_limit = 64)`,
     },
     {
+      name: "scim_user_links_emails_index",
+      expression: `create index scim_user_links_emails_index on scim_user_links using gin (
+        (lower(jsonb_path_query_array(attributes, '$.emails[*].value')::text collate "C")::jsonb) jsonb_path_ops
+      ) with (gin_pending_list_limit = 64)`,
+    },
+    {
       name: "scim_user_links_deprovisioned_index",
       expression: `create index scim_user_links_deprovisioned_index on scim_user_links (source, lower(user_name collate "C"))
         where deprovisioned_at is not null`,

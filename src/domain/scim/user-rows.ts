@@ -206,9 +206,13 @@ const namedLike = (value: string): Sql => sql`
 /** A text in kept attributes, as Postgres writes JSON. */
 const keptText = (value: string): string => containing(JSON.stringify(value).slice(1, -1));
 
+/** The email addresses in kept attributes, as an array of JSON. */
+const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::text";
+
 const addressed = (value: string): Sql => sql`
   select id from users where deleted_at is null and ${isText("email", value)}
-  union all select user_id from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
+  union all select user_id from scim_user_links
+    where ${raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
 
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);

@@ -29,6 +29,7 @@ import { JobLists } from "./0027-job-lists.js";
 import { UserCounts } from "./0028-user-counts.js";
 import { GroupSearch } from "./0029-group-search.js";
 import { LastSeenDays } from "./0030-last-seen-days.js";
+import { ScimEmails } from "./0031-scim-emails.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -62,4 +63,5 @@ export const migrations: MigrationObject[] = [
   { name: "0028-user-counts", class: UserCounts },
   { name: "0029-group-search", class: GroupSearch },
   { name: "0030-last-seen-days", class: LastSeenDays },
+  { name: "0031-scim-emails", class: ScimEmails },
 ];
