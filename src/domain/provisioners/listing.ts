@@ -3,7 +3,7 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { lookup } from "../kernel/database.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { countUpTo, mostCounted, type Order, rowsIn } from "../kernel/list.js";
+import { countIn, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
 import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
@@ -71,12 +71,11 @@ export async function listProvisionerJobs(
   // Few jobs are read by their ids and sorted, many by the index that begins with the fixed columns.
   const areFew = isReadable !== undefined || ids != null;
   const order = newestFirst(areFew ? {} : { organization_id: organizationId, initiator_id: initiatorId }, isReadable);
-  const select = (beyond?: Sql) =>
-    sql`select ${raw(jobColumns)} from provisioner_jobs j where ${allOf(areFew ? isAmong : undefined, matches, beyond)}`;
-  return pageOf(range, await ctx.select<JobRow>(rowsIn(range, order, select)), {
+  const from = (more?: Sql) => sql`from provisioner_jobs j where ${allOf(areFew ? isAmong : undefined, matches, more)}`;
+  const rows = rowsIn(range, order, (beyond) => sql`select ${raw(jobColumns)} ${from(beyond)}`);
+  return pageOf(range, await ctx.select<JobRow>(rows), {
     cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    count: () =>
-      ctx.count(countUpTo(mostCounted, sql`select from provisioner_jobs j where ${allOf(isAmong, matches)}`)),
+    count: () => ctx.count(countIn(order, (more) => sql`select ${from(more)}`)),
   });
 }
 
