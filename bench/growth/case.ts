@@ -100,9 +100,10 @@ const listCase = (shape: Shape, role: Role, what: string, arguments_: string): C
   request: async () => query(documentOf(shape, arguments_), role),
 });
 
+/** A total, with a page of one row: it reads as many in a small database as in a large one. */
 const countCase = (shape: Shape, role: Role, what: string, arguments_: string): Case => ({
   ...base(shape, role, named(shape, what)),
-  request: async () => query(documentOf(shape, arguments_, "totalCount"), role),
+  request: async () => query(documentOf(shape, `${arguments_}, first: 1`, "totalCount"), role),
 });
 
 const middleCase = (shape: Shape, role: Role, what: string, arguments_: (cursor: string) => string): Case => ({
