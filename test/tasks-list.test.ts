@@ -45,6 +45,12 @@ describe("lists of tasks", () => {
     expect(none).to.deep.equal({ count: 0, tasks: [] });
   });
 
+  it("are counted up to 1000 in GraphQL, unless the exact number is requested", async () => {
+    const { limited, exact, one } = await as.graphql(`{ limited: tasks { totalCount }
+      exact: tasks { totalCount(exact: true) } one: tasks(q: "first") { totalCount } }`);
+    expect([limited, exact, one].map(({ totalCount }) => totalCount)).to.deep.equal([1000, 1101, 1]);
+  });
+
   describe("of callers who see parts", () => {
     type Found = { name: string; status: string };
     const query = `query($q: String, $after: String) { tasks(q: $q, first: 100, after: $after) {

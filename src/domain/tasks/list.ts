@@ -2,7 +2,18 @@ import { requireUser, userIdOf } from "../kernel/actor.js";
 import { sight } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { countAllMatches, descends, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
+import {
+  countAllMatches,
+  countMatches,
+  countUpTo,
+  descends,
+  type Fixed,
+  matchesIn,
+  mostCounted,
+  type Order,
+  rowsIn,
+  type Search,
+} from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -42,7 +53,10 @@ export interface TasksQuery extends PageArguments {
   orderBy?: OrderBy<TaskOrderField> | null;
 }
 
-/** Lists the tasks that the caller may read, newest first unless ordered otherwise. */
+/**
+ * Lists the tasks that the caller may read, newest first unless ordered otherwise. Counts up to `mostCounted`, unless
+ * the exact number is requested.
+ */
 export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: TasksQuery): Promise<Page<TaskRow>> {
   const problems = new Problems();
   const range = readRange(page, { createdAt: "time" }, problems);
@@ -53,7 +67,8 @@ export async function listTasks(ctx: Context, { q, filter, orderBy, ...page }: T
   const rows = await ctx.select<TaskRow>(rowsOf(ctx, idsIn(range, isDescending, parts)));
   return pageOf(range, rows, {
     cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    count: () => ctx.count(sql`select ${joined(parts.map(countOf), " + ")} as count`),
+    count: async (isExact) =>
+      isExact ? ctx.count(sumOf(parts, countAll)) : Math.min(await ctx.count(sumOf(parts, countSome)), mostCounted),
   });
 }
 
@@ -105,9 +120,20 @@ const idsOf = (range: Range, { order, from, search }: Part): Sql =>
 
 const orderColumns = "t.id, t.created_at";
 
-function countOf({ order, from, isFixed, search }: Part): Sql {
-  const count = sql`(select count(*) ${from(allOf(isFixed, search && sql`(${search.matches}) is true`))})`;
-  return search ? sql`(${countAllMatches(order, search, count)})` : count;
+const sumOf = (parts: readonly Part[], countOf: (part: Part) => Sql): Sql =>
+  sql`select ${joined(
+    parts.map(countOf).map((count) => sql`(${count})`),
+    " + ",
+  )} as count`;
+
+/** Counts the tasks of a part up to `mostCounted`. */
+const countSome = ({ order, from, isFixed, search }: Part): Sql =>
+  search ? countMatches(order, search) : countUpTo(mostCounted, sql`select ${from(isFixed)}`);
+
+/** Counts all tasks of a part. */
+function countAll({ order, from, isFixed, search }: Part): Sql {
+  const count = sql`select count(*) ${from(allOf(isFixed, search && sql`(${search.matches}) is true`))}`;
+  return search ? countAllMatches(order, search, count) : count;
 }
 
 /** What a list selects: tasks with values of columns, and that meet conditions. */

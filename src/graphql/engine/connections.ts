@@ -1,7 +1,9 @@
 import { ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
+import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
 import { Rule } from "./access.js";
+import { Arg } from "./arguments.js";
 
 @ObjectType("PageInfo", { simpleResolvers: true, description: "The position of a page in its list." })
 export class PageInfoType {
@@ -84,4 +86,28 @@ export function connectionOf<Node extends object>(name: string, node: () => Clas
     }
   }
   return Connection;
+}
+
+/**
+ * A connection whose `totalCount` is limited unless the exact number is requested: lists that have to be counted row by
+ * row, of which the REST API returns the exact number.
+ */
+export function exactConnectionOf<Node extends object>(name: string, node: () => ClassType<Node>) {
+  @ObjectType(`${name}Connection`, { description: `A page of a list of \`${name}\` nodes.` })
+  class ExactConnection extends connectionOf(name, node) {
+    @Field(() => Int, {
+      description: `The number of matching nodes that the caller can see, on all pages together. If they have to be counted one by one, counting stops at ${mostCounted} unless \`exact\` is set: a total of ${mostCounted} then means at least that many.`,
+    })
+    override totalCount(
+      @Root() page: Page<Node>,
+      @Arg("exact", () => Boolean, {
+        defaultValue: false,
+        description: "Counts all matching nodes, which takes time in proportion to the length of the list.",
+      })
+      isExact = false,
+    ): Promise<number> {
+      return page.count(isExact);
+    }
+  }
+  return ExactConnection;
 }

@@ -1,16 +1,13 @@
-import { ArgsType, Field, InputType, Int, ObjectType, Root } from "type-graphql";
+import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
 import {
   type GroupMemberFilter,
   GroupMemberOrderField,
   type GroupMemberRow,
   type MembersQuery,
 } from "../../domain/groups/members.js";
-import { mostCounted } from "../../domain/kernel/list.js";
-import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
-import { Arg } from "../engine/arguments.js";
 import { Covers, ReadWith } from "../engine/access.js";
-import { connectionOf, PageArgs } from "../engine/connections.js";
+import { exactConnectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime } from "../engine/scalars.js";
 import { PublicUserType, UserType } from "../users/users.js";
@@ -27,21 +24,7 @@ export class GroupMemberType implements GroupMemberRow {
 }
 
 @ObjectType("GroupMemberConnection", { description: "A page of group members." })
-export class GroupMemberConnection extends connectionOf("GroupMember", () => GroupMemberType) {
-  @Field(() => Int, {
-    description: `The number of matching members that the caller can see, on all pages together. Members who match a search are counted up to ${mostCounted}: a total of ${mostCounted} means at least that many.`,
-  })
-  override totalCount(
-    @Root() page: Page<GroupMemberType>,
-    @Arg("exact", () => Boolean, {
-      defaultValue: false,
-      description: "Counts all members who match a search, which takes time in proportion to the size of the group.",
-    })
-    isExact = false,
-  ): Promise<number> {
-    return page.count(isExact);
-  }
-}
+export class GroupMemberConnection extends exactConnectionOf("GroupMember", () => GroupMemberType) {}
 
 @InputType("GroupMemberFilter", {
   description: "Criteria for filtering group members. A member must match all given fields.",

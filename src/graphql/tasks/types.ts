@@ -7,7 +7,7 @@ import { type TaskRow, type TaskState, TaskStateKind } from "../../domain/tasks/
 import { AgentLifecycle } from "../../domain/agents/agents.js";
 import { WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { ReadWith } from "../engine/access.js";
-import { connectionOf } from "../engine/connections.js";
+import { exactConnectionOf } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -145,7 +145,7 @@ export class TaskType implements Omit<TaskRow, OtherFields> {
   appId!: string | null;
 }
 
-export const TaskConnection = connectionOf("Task", () => TaskType);
+export const TaskConnection = exactConnectionOf("Task", () => TaskType);
 
 @InputType("TaskFilter", { description: "Selects tasks. Absent fields match all." })
 export class TaskFilterInput {
