@@ -30,7 +30,7 @@ import { rfc3339 } from "../kernel/text.js";
 import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
-import { memberships } from "./memberships.js";
+import { memberIds, memberships } from "./memberships.js";
 import type { Narrowing } from "../users/search.js";
 import { memberSearch } from "./member-search.js";
 
@@ -151,7 +151,7 @@ function readersOf(selected: string): Record<"plain" | "dated", Reader> {
 
 const sources = {
   /** Reads users by the ids of all members. One plan serves all groups: Postgres expects that an array has few values. */
-  members: sql`users u where u.id = any(array(select user_id from ${raw(memberships)} m where m.group_id = g.id))`,
+  members: sql`users u where u.id = any(${raw(memberIds)})`,
   /** Reads users in order, and probes for the membership of each: `offset 0` forces nested loops. */
   users: sql`users u cross join lateral (select from ${raw(memberships)} m where ${isMember} offset 0) m
     where u.deleted_at is null and not u.is_system`,

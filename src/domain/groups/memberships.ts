@@ -9,6 +9,11 @@ export const memberships = `(
   select group_id, organization_id, user_id, created_at as added_at from group_members
   union all select organization_id, organization_id, user_id, null from organization_members)`;
 
+/** The ids of the members of the group `g`, as an array. Postgres might scan a small table that has none of them. */
+export const memberIds = `case when g.id = g.organization_id
+  then array(select user_id from organization_members where organization_id = g.id)
+  else array(select user_id from group_members where group_id = g.id) end`;
+
 /**
  * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All
  * transactions that change memberships lock in this order, and rows by id, which prevents deadlocks. No locked member
