@@ -433,6 +433,26 @@ describe("group members", () => {
     }
   });
 
+  it("have fields of their account that another list of the same query does not select", async () => {
+    const [ada] = await w().users("ada");
+    await w().grant(ada!, "auditor");
+    const group = await w().group("short", { members: [ada!] });
+    await w().app.services.database.pool.query("update users set ai_seat_at = now() where id = $1", [ada!.id]);
+    const read = async (selected: string) => {
+      const query = `{ group(group: "${group.id}") {
+        short: members { nodes { account { email } } } members { nodes { account { ...Fields } } } } }
+        fragment Fields on User { ${selected} }`;
+      const { short, members } = (await w().as(w().owner).graphql(query)).group;
+      expect(short.nodes).to.deep.equal([{ account: { email: ada!.email } }]);
+      return members.nodes[0].account;
+    };
+    const { username } = ada!;
+    expect(await read("username themePreference")).to.deep.equal({ username, themePreference: "" });
+    expect(await read("roles { name }")).to.deep.equal({ roles: [{ name: "AUDITOR" }] });
+    expect(await read("username hasAiSeat")).to.deep.equal({ username, hasAiSeat: true });
+    expect(await read("organizations { name }")).to.deep.equal({ organizations: [{ name: "main" }] });
+  });
+
   it("take a fixed number of statements, whatever their number", async () => {
     const [ada] = await w().users("ada");
     const [few, many] = [await w().group("few", { members: [ada!] }), await w().group("many")];

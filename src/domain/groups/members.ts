@@ -1,11 +1,8 @@
-import { User } from "../../entities/users.js";
 import { userIdOf } from "../kernel/actor.js";
-import { columnsOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { may, reach } from "../authorization/authorization.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
 import {
   countAllMatches,
   countMatches,
@@ -26,28 +23,12 @@ import {
   type Range,
   readRange,
 } from "../kernel/paging.js";
-import { rfc3339 } from "../kernel/text.js";
 import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
-import { userColumns, type UserRow } from "../users/users.js";
 import { isReadable } from "../users/readable.js";
 import { memberIds, memberships } from "./memberships.js";
 import type { Narrowing } from "../users/search.js";
+import { type GroupMemberRow, memberReaders, membersIn, type MembersJson, type Reader } from "./member-rows.js";
 import { memberSearch } from "./member-search.js";
-
-type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
-
-const profileColumns = columnsOf(User, "u", ["id", "username", "name", "avatarUrl"]);
-const profiles = readersOf(profileColumns);
-const accounts = readersOf(userColumns);
-
-/** A user in a group. */
-export interface GroupMemberRow {
-  user: Profile;
-  /** The same user: callers who may read a member may read its whole account. Just the profile, if only that was read. */
-  account: UserRow;
-  /** When the user was added. Null in Everyone, absent if it was not read. */
-  addedAt?: string | null;
-}
 
 /** The fields of a group that pages of its members need. */
 export interface GroupOfMembers {
@@ -77,8 +58,8 @@ export interface MembersQuery extends PageArguments {
   /** By default ascending. */
   orderBy?: OrderBy<GroupMemberOrderField> | null;
   filter?: GroupMemberFilter | null;
-  /** Reads only the profiles of the members. */
-  profilesOnly?: boolean;
+  /** What to read of the members. Default: their accounts. */
+  reads?: keyof typeof memberReaders;
   /** Does not read when users were added. */
   withoutAddedAt?: boolean;
 }
@@ -97,7 +78,7 @@ interface Selection {
 }
 
 function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
-  const { filter, complete, orderBy, profilesOnly, withoutAddedAt, ...page } = query;
+  const { filter, complete, orderBy, reads = "accounts", withoutAddedAt, ...page } = query;
   const problems = new Problems();
   const range = complete
     ? { limit: atOnce, offset: 0, backward: false }
@@ -105,7 +86,7 @@ function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): S
   problems.throwIfAny(invalidQuery);
   const isDescending = orderBy?.direction === OrderDirection.DESC;
   const search = filter?.search || undefined;
-  const reader = (profilesOnly ? profiles : accounts)[withoutAddedAt ? "plain" : "dated"];
+  const reader = memberReaders[reads][withoutAddedAt ? "plain" : "dated"];
   const key = JSON.stringify([range, isDescending, search]);
   return { range, isDescending, search: given(search, memberSearch), reader, key };
 }
@@ -115,39 +96,6 @@ const manyMembers = 5000;
 
 /** The condition that the user `u` is a member `m` of the group `g`. */
 const isMember = sql`m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = u.id`;
-
-/** A page of members as JSON. */
-interface MembersJson {
-  members: JsonRows;
-  /** When each was added, by the id of the user; absent if it was not read, null if no member has a time. */
-  addedAt?: Readonly<Record<string, string>> | null;
-}
-
-/** How a page reads members from users `u`: the columns that it sorts, and statements of the page as `MembersJson`. */
-interface Reader {
-  columns: Sql;
-  asJson: (users: Sql) => Sql;
-}
-
-/** Everyone has no rows in `group_members`, and no times. */
-const addedAt = sql`
-  select json_object_agg(m.user_id, m.created_at) from group_members m
-  where m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = any(array(select id from page))`;
-
-/** Readers of columns with or without the times at which members were added. */
-function readersOf(selected: string): Record<"plain" | "dated", Reader> {
-  const columns = raw(selected.replace(/ as "\w+"/g, ""));
-  const members = raw(jsonOf(selected));
-  return {
-    plain: { columns, asJson: (users) => sql`select json_build_object('members', ${members}) from (${users}) u` },
-    dated: {
-      columns,
-      asJson: (users) => sql`
-        with page as materialized (${users})
-        select json_build_object('members', (select ${members} from page u), 'addedAt', (${addedAt}))`,
-    },
-  };
-}
 
 const sources = {
   /** Reads users by the ids of all members. One plan serves all groups: Postgres expects that an array has few values. */
@@ -242,15 +190,6 @@ export async function membersOf(
     cursor: ({ user }) => cursor(user.id, { username: folded(user.username) }),
     count: (isExact) => countMembers(ctx, { group, selection }, isExact),
   });
-}
-
-function membersIn({ members, addedAt: times }: MembersJson): GroupMemberRow[] {
-  const timeOf = (id: string) => given(times?.[id], rfc3339) ?? null;
-  return rowsOf<UserRow>(members).map((user) => ({
-    user,
-    account: user,
-    ...(times !== undefined && { addedAt: timeOf(user.id) }),
-  }));
 }
 
 const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<MembersJson[]> =>

@@ -18,6 +18,7 @@ import type { Variables } from "./variables.js";
 
 /** A selection of a field: found once per operation, evaluated at every request. */
 interface Selected {
+  node: FieldNode;
   /** Whether every `@skip` and `@include` on the path to it includes it. */
   isIncluded(variables: Variables): boolean;
   /** The values of its arguments. */
@@ -66,6 +67,13 @@ export function selectedArguments(info: GraphQLResolveInfo, ...path: string[]): 
   return found;
 }
 
+/** Whether only these fields are selected below a field, of which `path` has the names from the one being resolved. */
+export function selectsOnlyBelow(info: GraphQLResolveInfo, fields: Fields, ...path: string[]): boolean {
+  const selectsNothingElse = comparisonWith(fields);
+  const selections = info.fieldNodes.flatMap((node) => selectionsBelow(node, path, info));
+  return selections.every(({ node }) => selectsNothingElse(node, info.fragments));
+}
+
 /** The same for every request of an operation, so it is looked up once. */
 function selectionsBelow(node: FieldNode, path: readonly string[], info: GraphQLResolveInfo): Selected[] {
   const paths = foundBelow(node);
@@ -106,6 +114,7 @@ function selectedOf(
 ): Selected {
   const fixed = usesVariables(node) ? undefined : getArgumentValues(field, node);
   return {
+    node,
     isIncluded: (variables) => guards.every((guard) => isIncluded(guard, variables)),
     args: (variables) => fixed ?? getArgumentValues(field, node, variables),
   };

@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import { type GroupRow, organizationOf } from "../../domain/groups/groups.js";
 import type { MembersQuery } from "../../domain/groups/members.js";
-import { type Fields, selectedArguments, selectsOnly } from "../engine/selection.js";
+import { type Fields, selectedArguments, selectsOnly, selectsOnlyBelow } from "../engine/selection.js";
 
 /** The queries of members below the group that is being resolved. */
 export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, []);
@@ -14,14 +14,35 @@ export const membersOfNodes = (info: GraphQLResolveInfo): MembersQuery[] =>
 /** The queries of members below the group of a payload. */
 export const membersOfPayload = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, ["group"]);
 
+/** The fields of an account that members are read with, as in the REST API. */
+const memberForm: Fields = {
+  id: true,
+  username: true,
+  name: true,
+  email: true,
+  avatarUrl: true,
+  status: true,
+  loginType: true,
+  isServiceAccount: true,
+  lastSeenAt: true,
+  createdAt: true,
+  updatedAt: true,
+  themePreference: true,
+};
+
 /** The queries of members below the groups at some paths. All read what any of them selects. */
 function membersBelow(info: GraphQLResolveInfo, ...groups: readonly string[][]): MembersQuery[] {
-  const below = (...path: string[]) => groups.flatMap((group) => selectedArguments(info, ...group, "members", ...path));
-  const queries = below();
+  const members = groups.map((group) => [...group, "members"]);
+  const queries = members.flatMap((path) => selectedArguments(info, ...path));
   if (queries.length === 0) return queries;
-  const omits = (name: string) => below("nodes", name).length === 0 && below("edges", "node", name).length === 0;
-  const reads = { profilesOnly: omits("account"), withoutAddedAt: omits("addedAt") };
-  return queries.map((query) => ({ ...query, ...reads }));
+  const nodes = members.flatMap((path) => [
+    [...path, "nodes"],
+    [...path, "edges", "node"],
+  ]);
+  const omits = (name: string) => nodes.every((path) => selectedArguments(info, ...path, name).length === 0);
+  const isMemberForm = () => nodes.every((path) => selectsOnlyBelow(info, memberForm, ...path, "account"));
+  const reads = omits("account") ? "profiles" : isMemberForm() ? "members" : "accounts";
+  return queries.map((query) => ({ ...query, reads, withoutAddedAt: omits("addedAt") }));
 }
 
 const names: Fields = { id: true, name: true, displayName: true };
