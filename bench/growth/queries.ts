@@ -203,7 +203,7 @@ export const points = [
       { key: "a", action: "read", object: { resourceType: "group", resourceId: "${known.fiftyMembers}" } }]`,
   }),
   ...point("authScopes", ["member"], { "": "" }),
-  ...point("encryptionStatus", ["owner"], { "": "" }),
+  ...point("encryptionStatus", ["owner"], { "": "", exact: "exact: true" }),
   ...point("entitlements", ["member"], { "": "" }),
   ...point("group", ["owner", "administrator", "member"], {
     "largest, by id": `group: "${known.group(0)}"`,
