@@ -5,8 +5,9 @@ import { type Pool, type PoolClient, type QueryResult, types as pgTypes } from "
 import { Availability } from "./availability.js";
 import { Lookups } from "./lookups.js";
 import { type Endings, endingOf, statementOf } from "./endings.js";
-import { SharedCommits } from "./shared-commits.js";
-import { isRolledBack, SharedEndings } from "./shared-endings.js";
+import { sharedCommits } from "./shared-commits.js";
+import { sharedEndings } from "./shared-endings.js";
+import { isRolledBack } from "./shared-transactions.js";
 import { Slots } from "./slots.js";
 import { lookup, shaped, type Statement, statement } from "./statements.js";
 import { rfc3339 } from "./text.js";
@@ -38,8 +39,8 @@ export class Database {
   executed = 0;
   readonly availability: Availability;
   readonly lookups: Lookups;
-  readonly #sharedCommits = new SharedCommits(this);
-  readonly #sharedEndings = new SharedEndings((wanted, values) => this.#write(wanted, values));
+  readonly #sharedCommits = sharedCommits(this);
+  readonly #sharedEndings = sharedEndings((wanted, values) => this.#write(wanted, values));
   /** Reserves a quarter of the connections for reads and probes, since transactions may wait for locks. */
   readonly #transactions: Slots;
 

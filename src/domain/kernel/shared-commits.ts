@@ -1,16 +1,10 @@
 import { type Connection, type FieldDef, type PoolClient, Query, type Submittable } from "pg";
-import { Gathering, type GatheringOptions } from "./gathering.js";
+import type { GatheringOptions } from "./gathering.js";
 import { type KnownColumns, ResultRows, type Sent } from "./result-rows.js";
-import { isRolledBack } from "./shared-endings.js";
+import { isRolledBack, SharedTransactions } from "./shared-transactions.js";
 
 /** A transaction may wait for a lock of its own, but not the others for longer. */
-const options: GatheringOptions = { batchSize: 16, crowd: 2, patience: 5 };
-
-interface Pending {
-  query: Sent;
-  resolve: (rows: object[]) => void;
-  reject: (error: Error) => void;
-}
+const gathering: GatheringOptions = { batchSize: 16, crowd: 2, patience: 5 };
 
 /** Where transactions get their connections. */
 interface Connections {
@@ -18,56 +12,35 @@ interface Connections {
   release(client: PoolClient, isBroken?: boolean): void;
 }
 
-/**
- * Runs the same statement for several requests in one transaction. Most of the cost of a small change is its commit and
- * the messages around it. If one of them fails, nothing is stored, and each runs again in a transaction of its own: they fail independently.
- */
-export class SharedCommits {
-  readonly #gathering = new Map<string, Gathering<Pending>>();
-  readonly #columns: KnownColumns = new Map();
-
-  constructor(private readonly connections: Connections) {}
-
-  /** Resolves to the rows of the statement, once they are committed. */
-  run(query: Sent): Promise<object[]> {
-    let gathering = this.#gathering.get(query.text);
-    if (!gathering) {
-      gathering = new Gathering<Pending>(options, (batch) => this.#send(batch));
-      this.#gathering.set(query.text, gathering);
-    }
-    return new Promise((resolve, reject) => gathering.add({ query, resolve, reject }));
-  }
-
-  /** Sends a batch in the order of what each statement locks first, as all batches do. */
-  async #send(batch: readonly Pending[]): Promise<void> {
-    const sorted = batch.length > 1 ? batch.toSorted(byFirstLock) : batch;
-    try {
-      const results = await this.#commit(sorted.map(({ query }) => query));
-      for (const [index, { resolve }] of sorted.entries()) resolve(results[index]!);
-    } catch (error) {
-      if (sorted.length > 1 && isRolledBack(error)) await Promise.all(sorted.map((each) => this.#send([each])));
-      else for (const { reject } of sorted) reject(error as Error);
-    }
-  }
-
-  async #commit(queries: readonly Sent[]): Promise<object[][]> {
-    const client = await this.connections.connect();
-    let isBroken = false;
-    try {
-      return await new Promise<object[][]>((resolve, reject) => {
-        client.query(new SharedCommit(queries, this.#columns, resolve, reject));
-      });
-    } catch (error) {
-      isBroken = !isRolledBack(error);
-      throw error;
-    } finally {
-      this.connections.release(client, isBroken);
-    }
-  }
+/** Runs the same statement for several requests in one transaction. */
+export function sharedCommits(connections: Connections): SharedTransactions<Sent, object[]> {
+  const known: KnownColumns = new Map();
+  return new SharedTransactions({
+    gathering,
+    keyOf: ({ text }) => text,
+    order: byFirstLock,
+    commit: (queries) => commit(connections, queries, known),
+  });
 }
 
-const firstLock = ({ query: { values } }: Pending) => String(values?.[0]);
-const byFirstLock = (a: Pending, b: Pending) => (firstLock(a) < firstLock(b) ? -1 : 1);
+/** All batches run their statements in the order of what each locks first, which prevents deadlocks. */
+const byFirstLock = (a: Sent, b: Sent) => (firstLock(a) < firstLock(b) ? -1 : 1);
+const firstLock = ({ values }: Sent) => String(values?.[0]);
+
+async function commit(connections: Connections, queries: readonly Sent[], known: KnownColumns): Promise<object[][]> {
+  const client = await connections.connect();
+  let isBroken = false;
+  try {
+    return await new Promise<object[][]>((resolve, reject) => {
+      client.query(new SharedCommit(queries, known, resolve, reject));
+    });
+  } catch (error) {
+    isBroken = !isRolledBack(error);
+    throw error;
+  } finally {
+    connections.release(client, isBroken);
+  }
+}
 
 /** Statements for `Client.query` with a single `Sync`, which makes them one transaction. All have the same text. */
 class SharedCommit implements Submittable {
