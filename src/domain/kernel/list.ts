@@ -95,22 +95,23 @@ const searched = { first: 500, frequent: 10, further: 5000 };
 
 /**
  * Selects the matching rows of a range, plus one if more follow. Frequent matches are found among the next rows of the
- * list; only if these do not fill the page, rare matches are found by the index. The latter are sorted before they are
- * limited, since Postgres would read the list in order for a limit.
+ * list, of which a page that fills reads no more than it needs; only if these do not fill the page, rare matches are found
+ * by the index. The latter are sorted before they are limited, since Postgres would read the list in order for a limit.
  */
 export function matchesIn(range: Range, order: Order, search: Search): Sql {
   const { limit, offset } = range;
   const { direction, start } = read(range, order);
   const { columns, from } = search;
   const stretch = sql`limit ${limit + 1} offset ${offset}`;
-  const isFull = (page: string) => sql`(select count(*) from ${raw(page)}) > ${limit}::int`;
+  const isFull = (page: string) => sql`((select count(*) from ${raw(page)}) > ${limit}::int)`;
   const isIndexed = sql`(select not enough and not further from found)`;
   return sql`
     with near as materialized (${walk(searched.first, range, order, search)}),
       page as materialized (select id from near where matches ${stretch}),
       seen as materialized (
-        select case when ${isFull("page")} then true else count(*) <= ${searched.first}::int end as enough,
-          count(*) filter (where matches) >= ${searched.frequent}::int as frequent from near),
+        select count(*) <= ${searched.first}::int as enough,
+          count(*) filter (where matches) >= ${searched.frequent}::int as frequent
+        from near where not ${isFull("page")}),
       further as materialized (
         select id from (${walk(searched.further, range, order, search)}) w
         where matches and (select not enough and frequent from seen) ${stretch}),
@@ -173,14 +174,15 @@ export const countAllMatches = (order: Order, search: Omit<Search, "columns">, a
  * are rare, those that the index finds by `count`.
  */
 function countFound(order: Order, search: Omit<Search, "columns">, all: Sql, count: (rows: Sql) => Sql): Sql {
-  const near = walk(searched.first, wholeList, order, search);
   return sql`
-    with near as materialized (${near}),
-      seen as materialized (select count(*) as rows, count(*) filter (where matches) as matching from near)
-    select case when rows <= ${searched.first}::int then matching
-      when matching >= ${countedFrom}::int then (${all})
-      else (${count(sql`select ${amongCandidates(order, search, wholeOf(order).start)}`)})
-    end as count from seen`;
+    with near as materialized (${walk(searched.first, wholeList, order, search)})
+    select case when (${countUpTo(countedFrom, sql`select from near where matches`)}) = ${countedFrom}::int
+      then (${all})
+      else (
+        select case when count(*) <= ${searched.first}::int then count(*) filter (where matches)
+          else (${count(sql`select ${amongCandidates(order, search, wholeOf(order).start)}`)}) end
+        from near)
+    end as count`;
 }
 
 /**
