@@ -4,12 +4,13 @@ import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { badInput, notFound, Problems } from "../kernel/errors.js";
+import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
 import { countIn, countMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, invalidQuery, type PageArguments, pageOf, type Range, readRange } from "../kernel/paging.js";
 import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 
-const columns = columnsOf(Stored, "item", [
+const fields = [
   "id",
   "userId",
   "seq",
@@ -20,7 +21,8 @@ const columns = columnsOf(Stored, "item", [
   "icon",
   "actions",
   "createdAt",
-]);
+] as const;
+const columns = columnsOf(Stored, "item", fields);
 
 /** A notification in the inbox of its user. Titles and contents are Markdown. */
 export interface InboxNotification extends RowOf<typeof columns> {
@@ -50,12 +52,17 @@ export interface InboxFilter {
 }
 
 // Marking all notifications as read ends the epoch of the inbox. Notifications of an ended epoch are read since its end.
-const selected = `${columns}, coalesce(
-  item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch)
-) as "readAt"`;
+const readAt = `coalesce(
+  item.read_at, (select ended_at from inbox_epochs ended where ended.user_id = item.user_id and ended.epoch = item.epoch))`;
+
+const selected = `${columns}, ${readAt} as "readAt"`;
 
 /** The columns of a notification `item`. */
 export const inboxColumns = raw(selected);
+
+/** The same with the names of the table, for a page that is read as JSON. */
+const pageColumns = raw(`${columns.replace(/ as "\w+"/g, "")}, ${readAt} as read_at`);
+const pageAsJson = raw(jsonOf(columnsOf(Stored, "item", [...fields, "readAt"])));
 
 const currentEpoch = (userId: string | Sql): Sql => sql`(select epoch from inbox_cursors where user_id = ${userId})`;
 
@@ -120,7 +127,7 @@ const newestFirst = (userId: string): Order => ({
 
 /** The search for targets, by the index that has the user and the targets. */
 const targeted = (userId: string, targets: readonly string[], filter: InboxFilter): Search => ({
-  columns: inboxColumns,
+  columns: pageColumns,
   from: (more) => sql`from inbox_notifications item where item.user_id = ${userId} and ${allOf(more)}`,
   lookup: (more) => sql`from inbox_notifications item where ${allOf(more)}`,
   matches: matching(userId, filter),
@@ -141,15 +148,14 @@ export async function listInboxNotifications(
 
   const order = newestFirst(userId);
   const search = given(filter.targets, (targets) => targeted(userId, targets, filter));
-  const select = (fields: Sql) => (beyond?: Sql) =>
-    sql`select ${fields} from inbox_notifications item where ${allOf(matching(userId, filter), beyond)}`;
-  const [rows] = await Promise.all([
-    ctx.select<InboxNotification>(
-      search ? matchesIn(range, order, search) : rowsIn(range, order, select(inboxColumns)),
-    ),
+  const select = (selection: Sql) => (beyond?: Sql) =>
+    sql`select ${selection} from inbox_notifications item where ${allOf(matching(userId, filter), beyond)}`;
+  const rows = search ? matchesIn(range, order, search) : rowsIn(range, order, select(pageColumns));
+  const [[page]] = await Promise.all([
+    ctx.select<{ items: JsonRows }>(sql`select ${pageAsJson} as items from (${rows}) item`),
     requirePlace(ctx, range),
   ]);
-  return pageOf(range, rows, {
+  return pageOf(range, rowsOf<InboxNotification>(page!.items), {
     cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
     count: () => ctx.count(search ? countMatches(order, search) : countIn(order, select(sql``))),
   });
