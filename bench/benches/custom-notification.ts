@@ -13,10 +13,9 @@ const inARow = 10;
 
 const requests = Array.from({ length: senders }, (_, nr) => sendCustom(memberToken(nr)));
 
-let turns = 0;
-
 /** A connection takes the next rested user each time its current one has sent its share. */
 function load(): Load {
+  let turns = 0;
   const current: number[] = [];
   return {
     connections: 16,

@@ -40,6 +40,7 @@ export class Credentials {
   readonly #proxies: Machines<ProxyActor>;
   readonly #scimKeys: Machines<ScimKeyActor>;
   readonly #provisionerKeys: Machines<ProvisionerKeyHolder>;
+  readonly #machines;
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
@@ -50,6 +51,7 @@ export class Credentials {
     this.#proxies = new Machines(proxies, database, log);
     this.#scimKeys = new Machines(scimKeys, database, log);
     this.#provisionerKeys = new Machines(provisionerKeys, database, log);
+    this.#machines = [this.#agents, this.#proxies, this.#scimKeys, this.#provisionerKeys];
     this.#hints = events.subscribeAll(
       "auth",
       (id) => this.#changed(id),
@@ -113,10 +115,7 @@ export class Credentials {
   async close(): Promise<void> {
     this.#hints.close();
     this.#watches.close();
-    this.#agents.close();
-    this.#proxies.close();
-    this.#scimKeys.close();
-    this.#provisionerKeys.close();
+    for (const machines of this.#machines) machines.close();
     await this.#activity.flush();
   }
 
@@ -137,10 +136,7 @@ export class Credentials {
   #changed(hint: string): void {
     const id = hint.slice(2);
     if (hint.startsWith("m:")) {
-      this.#agents.changed(id);
-      this.#proxies.changed(id);
-      this.#scimKeys.changed(id);
-      this.#provisionerKeys.changed(id);
+      for (const machines of this.#machines) machines.changed(id);
     } else if (hint.startsWith("k:")) {
       // Keys that were created with this one end with it.
       this.#snapshots.dropWhere(({ actor: { credential } }) => credential.id === id || credential.parentId === id);
@@ -157,10 +153,7 @@ export class Credentials {
   #missedChanges(): void {
     this.#snapshots.clear();
     this.#watches.checkAll();
-    this.#agents.missedChanges();
-    this.#proxies.missedChanges();
-    this.#scimKeys.missedChanges();
-    this.#provisionerKeys.missedChanges();
+    for (const machines of this.#machines) machines.missedChanges();
   }
 }
 
