@@ -73,6 +73,7 @@ type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<Arr
 const first = <Row>(rows: Row[]): Row | undefined => rows[0];
 
 function collect<Row>(endings: Map<Ending<unknown>, unknown[]>, ending: Ending<Row>, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
   const collected = endings.get(ending);
   if (collected) collected.push(...rows);
   else endings.set(ending, [...rows]);

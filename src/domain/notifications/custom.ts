@@ -6,8 +6,8 @@ import { statement } from "../kernel/database.js";
 import { conflict, Problems, rateLimited } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
-import { sql } from "../kernel/sql.js";
-import { notify } from "./notify.js";
+import { type Sql, sql } from "../kernel/sql.js";
+import { type Prepared, prepareNotifications, type Recipient } from "./notify.js";
 import { customTemplate } from "./templates/custom.js";
 
 /** The texts of a custom notification; one of the two is required. */
@@ -34,15 +34,15 @@ export async function sendCustomNotification(
   const { title, message } = checked(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
-  await keepPace(ctx, userId);
-  const sent = await notify(ctx, {
+  const notification = prepareNotifications(ctx, {
     template: customTemplate,
     recipients: sql`u.id = ${userId}`,
     targets: [],
     labels: { custom_title: title.trim(), custom_message: message },
     data: {},
   });
-  const id = sent.find(({ method }) => method === "inbox")?.id;
+  const recipients = await takeTurn(ctx, userId, notification);
+  const id = notification.sendForReading(recipients).find(({ method }) => method === "inbox")?.id;
   ctx.audit({ action: "create", resourceType: "inbox_notification", resourceId: id });
   return id;
 }
@@ -89,19 +89,24 @@ async function isRepeat(ctx: Context, userId: string, key: string, texts: string
 
 // Stores the times of the last 20, newest first: another is allowed once the oldest is a minute old. Uses the time of the
 // statement, because the transaction may have waited for others that began later.
-const claimTurn = statement<{ claimed: true }>(`
-  insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at) values ($1, 0, 0, array[clock_timestamp()])
-  on conflict (user_id) do update set custom_sent_at = (clock_timestamp() || mine.custom_sent_at)[1:20]
-  where (mine.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true
-  returning true as claimed`);
+const claimTurn = (userId: string, recipients: Sql): Sql => sql`
+  with turn as (
+    insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at)
+    values (${userId}, 0, 0, array[clock_timestamp()])
+    on conflict (user_id) do update set custom_sent_at = (clock_timestamp() || mine.custom_sent_at)[1:20]
+    where (mine.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true
+    returning true
+  )
+  select ${recipients} as recipients from turn`;
 
 const selectNextTurn = statement<{ seconds: number }>(`
   select extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8 as seconds
   from inbox_cursors where user_id = $1`);
 
-/** Throws RATE_LIMITED if the user has sent 20 custom notifications in the last minute. */
-async function keepPace(ctx: Context, userId: string): Promise<void> {
-  if (await ctx.row(claimTurn, userId)) return;
+/** Returns the recipients. Throws RATE_LIMITED if the user has sent 20 custom notifications in the last minute. */
+async function takeTurn(ctx: Context, userId: string, { recipients }: Prepared): Promise<Recipient[][]> {
+  const [turn] = await ctx.select<{ recipients: Recipient[][] }>(claimTurn(userId, recipients));
+  if (turn) return turn.recipients;
   const { seconds = 1 } = (await ctx.row(selectNextTurn, userId)) ?? {};
   throw rateLimited(seconds, "At most 20 custom notifications may be sent in a minute.");
 }

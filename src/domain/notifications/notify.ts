@@ -126,6 +126,11 @@ export interface Prepared {
   recipients: Sql;
   /** Has the messages inserted with the commit, so that inboxes are locked last. */
   send(recipients: readonly Recipient[][]): void;
+  /**
+   * Has the messages inserted with the commit, or before what the mutation reads until then. Returns those that will be
+   * delivered or are in an inbox. For notifications without a `dedupeKey`.
+   */
+  sendForReading(recipients: readonly Recipient[][]): Message[];
 }
 
 /** A column with the recipients of each of several notifications. */
@@ -141,14 +146,22 @@ const messagesAboutAll = (
 ): NewMessage[] => notifications.flatMap((each, nr) => messagesAbout(ctx, each, recipients[nr]!));
 
 /** Prepares notifications of users about events in the transaction of a mutation. */
-export const prepareNotifications = (ctx: Context, ...notifications: readonly Notification[]): Prepared => ({
-  recipients: recipientsOfEach(ctx, notifications),
-  send(recipients) {
+export function prepareNotifications(ctx: Context, ...notifications: readonly Notification[]): Prepared {
+  const announced = (recipients: readonly Recipient[][]) => {
     const messages = messagesAboutAll(ctx, notifications, recipients);
-    if (messages.length > 0) ctx.atCommit(delivering, ...messages);
     announce(ctx, messages);
-  },
-});
+    return messages;
+  };
+  return {
+    recipients: recipientsOfEach(ctx, notifications),
+    send: (recipients) => ctx.atCommit(delivering, ...announced(recipients)),
+    sendForReading(recipients) {
+      const messages = announced(recipients);
+      ctx.write(delivering, ...messages);
+      return effective(messages);
+    },
+  };
+}
 
 /**
  * Notifies users of events in the transaction of a mutation, which can read the messages, by two statements. To be
@@ -167,10 +180,14 @@ export async function notify(ctx: Context, ...notifications: readonly Notificati
   const ids = new Set(added.map(({ id }) => id));
   const arriving = messages.filter(({ id }) => ids.has(id));
   announce(ctx, arriving);
-  return arriving
+  return effective(arriving);
+}
+
+/** The messages that will be delivered or are in an inbox. */
+const effective = (messages: readonly NewMessage[]): Message[] =>
+  messages
     .filter(({ state }) => state === "pending" || state === "sent")
     .map(({ id, user_id: userId, method }) => ({ id, userId, method }));
-}
 
 /** Wakes those who wait for messages, after the commit. */
 function announce(ctx: Context, messages: readonly NewMessage[]): void {
