@@ -1,4 +1,5 @@
-import { LRUCache } from "lru-cache";
+import type { LRUCache } from "lru-cache";
+import { lruCache } from "../kernel/lru.js";
 
 /**
  * Milliseconds from the start of a read for which its result is cached. Limits the delay of a revocation without hint.
@@ -17,7 +18,7 @@ export class Recent<Value extends object> {
     private readonly source: (key: string) => Promise<Value | undefined>,
     limit = usualLimit,
   ) {
-    this.#known = new LRUCache({ max: limit });
+    this.#known = lruCache(limit);
   }
 
   /** Returns the cached value, if any. */
