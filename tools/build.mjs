@@ -79,12 +79,16 @@ const asciiOnly = {
   name: "ascii-only",
   generateBundle(_options, files) {
     for (const file of Object.values(files).filter(({ type }) => type === "chunk"))
-      file.code = file.code.replace(
-        /[^\x00-\x7f]/g,
-        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      );
+      file.code = file.code.replace(/\P{ASCII}/gu, escaped);
   },
 };
+
+/** The escapes of a character: one for each of its one or two UTF-16 code units. */
+const escaped = (character) =>
+  character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 
 /** Returns a hash that changes when a source or a build setting is edited, added, renamed, or removed. */
 function fingerprint() {

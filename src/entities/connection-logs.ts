@@ -4,7 +4,7 @@ import { moment } from "./base.js";
 /** Columns of the list order. Each filter of the log has an index in this order. */
 const byTime = (name: string, columns = "", condition = "") => ({
   name: `connection_logs_${name}_index`,
-  expression: `create index connection_logs_${name}_index on connection_logs (${columns}connect_time desc, id desc)${condition}`,
+  expression: `create index connection_logs_${name}_index on connection_logs (${columns}connect_time, id)${condition}`,
 });
 
 const ongoing = " where disconnect_time is null and connection_id is not null";

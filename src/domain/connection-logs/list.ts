@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, descends, type Order, rowsIn } from "../kernel/list.js";
+import { countUpTo, descends, firstIn, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -16,7 +16,7 @@ import {
   readRange,
 } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
 import { columns, type ConnectionLogRow } from "./connections.js";
 import { readConnectionSearch } from "./search.js";
 import { fromEach, type Selection, selectionOf } from "./selection.js";
@@ -44,17 +44,18 @@ export async function listConnectionLogs(
   const range = readRange(page, { connectTime: "time" }, problems);
   problems.throwIfAny(invalidQuery);
   const selection = selectionOf(actor, readConnectionSearch(q), reach);
-  const order = byTime(reach, orderBy?.direction !== OrderDirection.ASC);
+  const order = byTime(selection, reach, orderBy?.direction !== OrderDirection.ASC);
   return pageOf(range, await ctx.select<ConnectionLogRow>(pageIn(range, selection, order)), {
     cursor: ({ id, connectTime }) => cursor(id, { connectTime }),
-    count: () => ctx.count(counting(selection)),
+    count: () => ctx.count(counting(selection, order)),
   });
 }
 
 /** Orders by time. A page may begin only at a connection that the caller may read. */
-const byTime = ({ everywhere, organizations }: Reach, isDescending: boolean): Order => {
+const byTime = ({ fixed }: Selection, { everywhere, organizations }: Reach, isDescending: boolean): Order => {
   const isReadable = everywhere ? sql`true` : sql`organization_id = any(${organizations}::uuid[])`;
   return {
+    fixed,
     keys: [
       {
         column: sql`l.connect_time`,
@@ -72,8 +73,8 @@ const byTime = ({ everywhere, organizations }: Reach, isDescending: boolean): Or
  */
 function pageIn(range: Range, selection: Selection, order: Order): Sql {
   const { limit, offset } = range;
-  const select = (beyond = sql`true`) =>
-    sql`select l.id, l.connect_time from connection_logs l where ${selection.matches} and ${beyond}`;
+  const select = (beyond?: Sql) =>
+    sql`select l.id, l.connect_time from connection_logs l where ${allOf(selection.matches, beyond)}`;
   const found = rowsIn({ ...range, limit: limit + offset, offset: 0 }, order, select);
   const direction = raw(descends(range, order) ? " desc" : "");
   return sql`
@@ -84,12 +85,11 @@ function pageIn(range: Range, selection: Selection, order: Order): Sql {
     order by page.connect_time${direction}, page.id${direction}`;
 }
 
-/** Counts in the order of the list, so that Postgres uses the index even where it estimates many matches. */
-function counting(selection: Selection): Sql {
+/** Counts, in each range, at most as many rows as in all. */
+function counting(selection: Selection, order: Order): Sql {
   const most = countCap + 1;
-  const rows = sql`select from connection_logs l where ${selection.matches}
-    order by l.connect_time desc, l.id desc limit ${raw(String(most))}`;
-  return countUpTo(most, sql`select from ${fromEach(selection, rows)}`);
+  const select = (condition?: Sql) => sql`select from connection_logs l where ${allOf(selection.matches, condition)}`;
+  return countUpTo(most, sql`select from ${fromEach(selection, firstIn(order, select, most))}`);
 }
 
 /** Deletes connections that are older than `STEWARD_CONNECTION_LOG_RETENTION`; 0 keeps them. */

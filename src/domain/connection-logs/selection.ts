@@ -1,6 +1,7 @@
 import type { UserActor } from "../kernel/actor.js";
 import { type Reach, reach as reachOf } from "../authorization/authorization.js";
 import { folded, foldedSql } from "../kernel/folding.js";
+import type { Fixed } from "../kernel/list.js";
 import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { type ConnectionType, sessionTypes } from "./connections.js";
@@ -13,7 +14,9 @@ import type { ConnectionSearch } from "./search.js";
 export interface Selection {
   /** Items of a FROM clause whose cross product has one row per range. */
   from: readonly Sql[];
-  /** The condition on `connection_logs l` that selects the rows of a range. */
+  /** The leading columns of `connection_logs l`, and their values in a range. */
+  fixed: readonly Fixed[];
+  /** The further conditions that rows of a range meet. */
   matches: Sql;
 }
 
@@ -30,8 +33,8 @@ export function selectionOf(actor: UserActor, search: ConnectionSearch, reach: R
   const others = choices.filter((choice) => !leading.includes(choice));
   return {
     from: leading.map(({ among }, n) => sql`(select distinct v from unnest(${among}) v) ${raw(`b${n}`)}`),
+    fixed: leading.map(({ column }, n) => ({ column: raw(`l.${column}`), value: raw(`b${n}.v`), isColumn: true })),
     matches: allOf(
-      ...leading.map(({ column }, n) => raw(`l.${column} = b${n}.v`)),
       ...others.map(({ column, among }) => sql`l.${raw(column)} = any(${among})`),
       given(search.status, hasStatus),
       // Of several times, the least restrictive one.

@@ -1,5 +1,5 @@
 import type { Range } from "./paging.js";
-import { allOf, joined, raw, type Sql, sql } from "./sql.js";
+import { allGiven, allOf, joined, raw, type Sql, sql } from "./sql.js";
 
 /** The order of a list: by keys, then by id. Requires an index of the same order. */
 export interface Order {
@@ -19,8 +19,10 @@ export interface OrderedBy {
 
 export interface Fixed {
   column: Sql;
-  /** A parameter, or SQL of a constant, by whose frequency Postgres then chooses the plan. */
+  /** A parameter, or SQL of a constant, by whose frequency Postgres then chooses the plan, or of a column. */
   value: string | boolean | Sql;
+  /** Whether the values are columns of other tables: Postgres then expects as many rows as a usual value has. */
+  isColumn?: true;
 }
 
 /** The limits for which Postgres plans: sizes of pages, plus the row that shows whether more follow. */
@@ -53,17 +55,25 @@ function read(range: Range, order: Order) {
   const isDown = descends(range, order);
   const columns = [...fixed.map(({ column }) => column), ...keys.map(({ column }) => column), id];
   const direction = sql`order by ${joined(columns.map((column) => sql`${column}${raw(isDown ? " desc" : "")}`))}`;
-  // Comparisons instead of `=`, for which Postgres would drop the columns from the order, and might read the whole list
-  // in the order of the other columns. A single one at each end, since it starts the index scan at any of several.
+  const bounds = boundsOf(fixed, isDown);
+  const beyond = (row: Sql) => allOf(sql`(${joined(columns)}) ${raw(isDown ? "<" : ">")} (${row})`, bounds.at(-1));
+  const position = place && [...keys.map(({ ofPlace }, n) => place.keys?.[n] ?? ofPlace(place.id)), place.id];
+  const start = position ? beyond(joined([...fixed.map(({ value }) => value), ...position])) : allGiven(...bounds);
+  return { columns, direction, beyond, start };
+}
+
+/**
+ * The conditions that rows have the fixed values; the last one is enough for rows beyond one that has them. Not `=`, for
+ * which Postgres would drop the columns from the order, and might read the whole list in the order of the other columns.
+ */
+function boundsOf(fixed: readonly Fixed[], isDown: boolean): Sql[] {
+  if (fixed.length === 0) return [];
+  if (fixed.some(({ isColumn }) => isColumn))
+    return [allOf(...fixed.map(({ column, value }) => sql`${column} = any(array[${value}])`))];
+  // A single comparison at each end, since Postgres starts the index scan at any of several.
   const isAt = (operator: string) =>
     sql`(${joined(fixed.map(({ column }) => column))}) ${raw(operator)} (${joined(fixed.map(({ value }) => value))})`;
-  const [first, last] = fixed.length > 0 ? (isDown ? ["<=", ">="] : [">=", "<="]).map(isAt) : [];
-  const beyond = (row: Sql) => allOf(sql`(${joined(columns)}) ${raw(isDown ? "<" : ">")} (${row})`, last);
-  const position = place && [...keys.map(({ ofPlace }, n) => place.keys?.[n] ?? ofPlace(place.id)), place.id];
-  const start = position
-    ? beyond(joined([...fixed.map(({ value }) => value), ...position]))
-    : first && allOf(first, last);
-  return { columns, direction, beyond, start };
+  return (isDown ? ["<=", ">="] : [">=", "<="]).map(isAt);
 }
 
 /**
@@ -147,8 +157,13 @@ export const countUpTo = (limit: number, rows: Sql): Sql =>
 
 /** Counts the rows of a list by the index of its order, up to `mostCounted`. */
 export function countIn(order: Order, select: (condition?: Sql) => Sql): Sql {
+  return sql`select count(*) from (${firstIn(order, select, mostCounted)}) counted`;
+}
+
+/** Selects the first rows of a list by the index of its order. */
+export function firstIn(order: Order, select: (condition?: Sql) => Sql, limit: number): Sql {
   const { direction, start } = wholeOf(order);
-  return countUpTo(mostCounted, sql`${select(start)} ${direction}`);
+  return sql`${select(start)} ${direction} limit ${raw(String(limit))}`;
 }
 
 /** Number of matches among the first rows from which on a list is counted row by row, and not by the index. */
