@@ -71,6 +71,13 @@ describe("lookups", () => {
     for (let time = 0; time < 2; time++) expect(await database.query(again, [])).to.deep.equal(expected);
   });
 
+  it("return bytes that keep no memory but their own", async () => {
+    const hash = `select sha256('a') as hash from generate_series(1, 2)`;
+    for (const read of [statement<{ hash: Buffer }>(hash), lookup<{ hash: Buffer }>(hash)]) {
+      for (const { hash: bytes } of await database.query(read, [])) expect(bytes.buffer.byteLength).to.equal(32);
+    }
+  });
+
   it("fail independently when a value cannot be parsed", async () => {
     const unreadable = () => {
       throw new Error("Unreadable.");

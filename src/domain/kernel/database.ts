@@ -20,7 +20,18 @@ const channel = tracingChannel<unknown, { text: string; result?: unknown[] }>("s
 const traced = <Row>({ text }: Statement<Row>, run: () => Promise<Row[]>): Promise<Row[]> =>
   channel.hasSubscribers ? channel.tracePromise(run, { text }) : run();
 
+const parseBytes = pgTypes.getTypeParser(pgTypes.builtins.BYTEA);
+
+/** Copies bytes into memory of their own: the parsed ones are part of a pool, all 64 kB of which a cached hash would keep. */
+function ownBytes(text: string): Buffer {
+  const pooled = parseBytes(text) as Buffer;
+  const own = Buffer.alloc(pooled.length);
+  own.set(pooled);
+  return own;
+}
+
 const parsers = new Map<number, (text: string) => unknown>([
+  [pgTypes.builtins.BYTEA, ownBytes],
   [pgTypes.builtins.INT8, Number],
   [pgTypes.builtins.NUMERIC, Number],
   [pgTypes.builtins.TIMESTAMPTZ, rfc3339],
