@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { type Reach, requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
-import { countUpTo, descends, firstIn, type Order, rowsIn } from "../kernel/list.js";
+import { countUpTo, descends, inOrder, type Order, rowsIn } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -89,7 +89,8 @@ function pageIn(range: Range, selection: Selection, order: Order): Sql {
 function counting(selection: Selection, order: Order): Sql {
   const most = countCap + 1;
   const select = (condition?: Sql) => sql`select from connection_logs l where ${allOf(selection.matches, condition)}`;
-  return countUpTo(most, sql`select from ${fromEach(selection, firstIn(order, select, most))}`);
+  const rows = sql`${inOrder(order, select)} limit ${raw(String(most))}`;
+  return countUpTo(most, sql`select from ${fromEach(selection, rows)}`);
 }
 
 /** Deletes connections that are older than `STEWARD_CONNECTION_LOG_RETENTION`; 0 keeps them. */

@@ -156,14 +156,13 @@ export const countUpTo = (limit: number, rows: Sql): Sql =>
   sql`select count(*) from (${rows} limit ${raw(String(limit))}) counted`;
 
 /** Counts the rows of a list by the index of its order, up to `mostCounted`. */
-export function countIn(order: Order, select: (condition?: Sql) => Sql): Sql {
-  return sql`select count(*) from (${firstIn(order, select, mostCounted)}) counted`;
-}
+export const countIn = (order: Order, select: (condition?: Sql) => Sql): Sql =>
+  countUpTo(mostCounted, inOrder(order, select));
 
-/** Selects the first rows of a list by the index of its order. */
-export function firstIn(order: Order, select: (condition?: Sql) => Sql, limit: number): Sql {
+/** Selects the rows of a list in order, which has Postgres use the index even where it estimates many rows. */
+export function inOrder(order: Order, select: (condition?: Sql) => Sql): Sql {
   const { direction, start } = wholeOf(order);
-  return sql`${select(start)} ${direction} limit ${raw(String(limit))}`;
+  return sql`${select(start)} ${direction}`;
 }
 
 /** Number of matches among the first rows from which on a list is counted row by row, and not by the index. */
