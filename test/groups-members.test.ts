@@ -342,6 +342,38 @@ describe("group members", () => {
     expect(first.found.totalCount).to.equal(101);
     expect(first.all).to.deep.equal({ totalCount: 1000, exact: 5001 });
     expect((await client.get(`${path(group)}/members?q=large&limit=1`)).body.count).to.equal(5001);
+    await sql(
+      `update users set status = case nr % 3 when 0 then 'suspended' else 'active' end,
+         site_roles = case when nr % 1000 = 999 then '{auditor}'::text[] else '{}' end,
+         last_seen_at = case when nr >= 4990 then '2026-03-01T12:00:00Z'::timestamptz end
+       from unnest($1::uuid[]) with ordinality as given (user_id, place), lateral (select place - 1 as nr) numbered
+       where id = user_id`,
+      ids,
+    );
+    const byConditions: Array<[q: string, isFound: (nr: number) => boolean]> = [
+      ["status:suspended", (nr) => nr % 3 === 0],
+      ["status:suspended large-49", (nr) => nr % 3 === 0 && nr >= 4900 && nr < 5000],
+      ["status:active large large-4999", (nr) => nr === 4999],
+      ["large role:auditor", (nr) => nr % 1000 === 999],
+      ["role:auditor status:suspended", (nr) => nr % 3 === 0 && nr % 1000 === 999],
+      ["large last_seen_after:2026-03-01 status:active", (nr) => nr >= 4990 && nr % 3 !== 0],
+      ["created_before:2020-01-01 large", () => false],
+    ];
+    const search = `query($id: String!, $q: String!) { group(group: $id) {
+      start: members(first: 7, filter: { search: $q }) { totalCount(exact: true) nodes { user { username } } }
+      end: members(last: 7, filter: { search: $q }) { totalCount nodes { user { username } } }
+      further: members(first: 7, offset: 5, filter: { search: $q }) { nodes { user { username } } } } }`;
+    for (const [q, isFound] of byConditions) {
+      const expected = names.filter((_, nr) => isFound(nr));
+      const { group: found } = await client.graphql(search, { id: group.id, q });
+      expect(shown(found.start), q).to.deep.equal(expected.slice(0, 7));
+      expect(shown(found.end), q).to.deep.equal(expected.slice(-7));
+      expect(shown(found.further), q).to.deep.equal(expected.slice(5, 12));
+      expect([found.start.totalCount, found.end.totalCount], q).to.deep.equal([
+        expected.length,
+        Math.min(expected.length, 1000),
+      ]);
+    }
     const { endCursor } = first.middle.pageInfo;
     const { group: next } = await client.graphql(pages, { id: group.id, after: endCursor, gone: endCursor });
     expect(shown(next.middle)).to.deep.equal(names.slice(10, 12));

@@ -64,6 +64,43 @@ describe("a search among many users", () => {
       }
     });
 
+  // Conditions that most of the first users meet, few, or only users further on, together with each other.
+  const conditions: Array<[filter: string, isFound: (nr: number) => boolean]> = [
+    [`role: AUDITOR, search: "user"`, (nr) => nr % 600 === 0],
+    [`status: ACTIVE, search: "qx"`, (nr) => nr === 1777],
+    [`status: SUSPENDED, search: "qx"`, () => false],
+    [`status: SUSPENDED, role: AUDITOR`, (nr) => nr % 600 === 0],
+    [`lastSeenAfter: "2026-03-01T00:00:00Z", search: "corp"`, (nr) => nr >= 1700 && nr % 2 === 0],
+    [`status: SUSPENDED, search: "home", lastSeenAfter: "2026-03-01T00:00:00Z"`, (nr) => nr >= 1700 && nr % 6 === 3],
+    [`createdBefore: "2020-01-01T00:00:00Z", search: "user"`, () => false],
+  ];
+  for (const [filter, isFound] of conditions)
+    it(`finds every user with ${filter} and no others, in both orders`, async () => {
+      const client = the().as(the().owner);
+      await the().app.services.database.pool.query(`
+        update users set status = case nr % 3 when 0 then 'suspended' else 'active' end,
+          site_roles = case when nr % 600 = 0 then '{auditor}'::text[] else '{}' end,
+          last_seen_at = case when nr >= 1700 then '2026-03-01T12:00:00Z'::timestamptz end,
+          created_at = now() - interval '1 hour' - nr * interval '1 minute'
+        from generate_series(1, 1800) nr where username = 'User-' || lpad(nr::text, 4, '0')`);
+      const expected = Array.from({ length: 1800 }, (_, n) => n + 1)
+        .filter(isFound)
+        .map((nr) => `User-${String(nr).padStart(4, "0")}`);
+      for (const [order, inOrder] of [
+        ["USERNAME", expected],
+        ["CREATED_AT", expected.toReversed()],
+      ] as const) {
+        const list = `users(orderBy: { field: ${order}, direction: ASC }, filter: { ${filter} }`;
+        const page = await read(client, list, "first: 7");
+        expect(usernames(page), order).to.deep.equal(inOrder.slice(0, 7));
+        expect(page.totalCount, order).to.equal(expected.length);
+        expect(usernames(await read(client, list, "last: 7")), order).to.deep.equal(inOrder.slice(-7));
+        if (page.nodes.length === 0) continue;
+        const next = `first: 1000, after: ${JSON.stringify(page.pageInfo.endCursor)}`;
+        expect(usernames(await read(client, list, next)), order).to.deep.equal(inOrder.slice(7));
+      }
+    });
+
   it("finds a renamed user by the new name only, in every list", async () => {
     const client = the().as(the().owner);
     await client.graphql(`mutation { updateUser(input: { user: "user-1500", username: "a-first" }) { user { id } } }`);

@@ -23,6 +23,8 @@ const memberSearches = {
   "rare search": `filter: { search: "zebulon" }`,
   "search that all meet": `filter: { search: "user" }`,
   status: `filter: { search: "status:suspended" }`,
+  "rare word and one that all have": `filter: { search: "user zebulon" }`,
+  "usual status and rare word": `filter: { search: "status:active zebulon" }`,
 };
 
 /** The members of groups by size: of every size, the same in both databases, and of all users. */
@@ -85,6 +87,9 @@ export const lists = [
       "login type": `filter: { loginType: GITHUB }`,
       "service accounts": `filter: { serviceAccount: true }`,
       "site role": `filter: { role: AUDITOR }`,
+      "site role and search that all meet": `filter: { role: AUDITOR, search: "user" }`,
+      "usual status and rare search": `filter: { status: ACTIVE, search: "zebulon" }`,
+      "seen late, and search that all meet": `filter: { lastSeenAfter: "2026-10-30T00:00:00Z", search: "user" }`,
       "role in an organization": `filter: { role: ORGANIZATION_AUDITOR }`,
       "small organization": `filter: { organization: "${known.sideOrganization}" }`,
       "created in a range": `filter: { createdAfter: "${summer.after}", createdBefore: "${summer.before}" }`,
@@ -104,6 +109,7 @@ export const lists = [
       "rare search": `filter: { search: "zebulon" }`,
       "search that all meet": `filter: { search: "user" }`,
       role: `filter: { role: ORGANIZATION_AUDITOR }`,
+      "role and search that all meet": `filter: { role: ORGANIZATION_AUDITOR, search: "user" }`,
     },
     orders: ["USERNAME", "JOINED_AT"],
   }).filter(({ role, what }) => role !== "member" || !what.includes("JOINED_AT")),

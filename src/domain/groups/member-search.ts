@@ -1,8 +1,9 @@
 import { siteRoles } from "../authorization/authorization.js";
 import { folded, foldedSql } from "../kernel/folding.js";
+import { allNarrowings, type Fixed, type Narrowings } from "../kernel/list.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
-import { allOf, anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
-import { listedUsers, type Narrowing, seenBetween } from "../users/search.js";
+import { allGiven, anyOf, given, containing, raw, type Sql, sql } from "../kernel/sql.js";
+import { createdBetween, listedUsers, seenBetween } from "../users/search.js";
 
 const keys = {
   name: anyText,
@@ -20,23 +21,47 @@ const username = raw(foldedSql("u.username"));
 const email = raw(foldedSql("u.email"));
 const name = sql`lower(u.name) collate "C"`;
 
+/** A search for members. */
+export interface MemberSearch extends Narrowings {
+  /** A column that the search restricts to a value, with an index of the users in the order of usernames; none or one. */
+  fixed: readonly Fixed[];
+}
+
 /** Parses a member search. Throws BAD_USER_INPUT. */
-export function memberSearch(text: string): Narrowing | undefined {
+export function memberSearch(text: string): MemberSearch | undefined {
   const { words, terms } = parseSearch(text, keys, "Invalid member search query.");
-  const conditions = [
-    ...words.map((term) => term.map(folded)).map((term) => anyOf(contains(username, term), contains(email, term))),
-    ...terms.name.map((term) => contains(name, term, (pattern) => sql`lower(${pattern})`)),
-    ...terms.role.filter((term) => !term.includes("member")).map((term) => sql`u.site_roles && ${term}::text[]`),
+  const equal = [
     ...terms.status.map((term) => isAmong(sql`u.status`, term, sql`text[]`)),
     ...terms.login_type.map((term) => isAmong(sql`u.login_type`, term, sql`text[]`)),
     ...terms.service_account.map((term) => isAmong(sql`u.is_service_account`, term, sql`boolean[]`)),
-    ...terms.created_after.map((term) => sql`u.created_at >= ${earliest(term)}`),
-    ...terms.created_before.map((term) => sql`u.created_at <= ${latest(term)}`),
+  ];
+  const texts = words
+    .map((term) => term.map(folded))
+    .map((term) => anyOf(contains(username, term), contains(email, term)));
+  const names = terms.name.map((term) => contains(name, term, (pattern) => sql`lower(${pattern})`));
+  const roles = terms.role.filter((term) => !term.includes("member")).map(hasRole);
+  const seen = [
     ...terms.last_seen_after.map((term) => seenBetween(earliest(term), null)),
     ...terms.last_seen_before.map((term) => seenBetween(null, latest(term))),
   ];
-  return conditions.length > 0 ? listedUsers(allOf(...conditions)) : undefined;
+  const created = [
+    ...terms.created_after.map((term) => createdBetween(earliest(term), null)),
+    ...terms.created_before.map((term) => createdBetween(null, latest(term))),
+  ];
+  const conditions = [
+    ...texts,
+    ...names,
+    ...roles,
+    allGiven(...seen),
+    allGiven(...created),
+    ...equal.map(({ condition }) => condition),
+  ].filter((condition) => condition !== undefined);
+  const fixed = equal.flatMap((each) => each.fixed ?? []).slice(0, 1);
+  return given(allNarrowings(conditions.map((each) => listedUsers(each))), (all) => ({ ...all, fixed }));
 }
+
+/** The condition has the form of the index of users with a role in the deployment. */
+const hasRole = (roles: readonly string[]): Sql => sql`u.site_roles <> '{}' and u.site_roles && ${roles}::text[]`;
 
 /** Whether a text contains any of the parts, once folded. Only the condition of a single part can use an index. */
 const contains = (text: Sql, parts: readonly string[], fold = (pattern: Sql) => pattern): Sql =>
@@ -48,10 +73,12 @@ const contains = (text: Sql, parts: readonly string[], fold = (pattern: Sql) => 
  * The condition that a column has one of some values; for a single one a range, for which Postgres uses the index: of
  * `=`, it expects that all users have one of few values.
  */
-const isAmong = (column: Sql, values: ReadonlyArray<string | boolean>, type: Sql): Sql =>
-  values.length === 1
-    ? sql`${column} between ${values[0]!} and ${values[0]!}`
-    : sql`${column} = any(${values}::${type})`;
+function isAmong(column: Sql, values: ReadonlyArray<string | boolean>, type: Sql): { condition: Sql; fixed?: Fixed } {
+  const [value, ...others] = values;
+  return others.length === 0
+    ? { condition: sql`${column} between ${value!} and ${value!}`, fixed: { column, value: value! } }
+    : { condition: sql`${column} = any(${values}::${type})` };
+}
 
 const earliest = (times: string[]) => times.reduce((a, b) => (a < b ? a : b));
 const latest = (times: string[]) => times.reduce((a, b) => (a > b ? a : b));

@@ -26,9 +26,8 @@ import {
 import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isReadable } from "../users/readable.js";
 import { memberIds, memberships } from "./memberships.js";
-import type { Narrowing } from "../users/search.js";
 import { type GroupMemberRow, memberReaders, membersIn, type MembersJson, type Reader } from "./member-rows.js";
-import { memberSearch } from "./member-search.js";
+import { type MemberSearch, memberSearch } from "./member-search.js";
 
 /** The fields of a group that pages of its members need. */
 export interface GroupOfMembers {
@@ -71,7 +70,7 @@ export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 interface Selection {
   range: Range;
   isDescending: boolean;
-  search: Narrowing | undefined;
+  search: MemberSearch | undefined;
   reader: Reader;
   /** Equal for equal queries, regardless of the group. */
   key: string;
@@ -106,11 +105,11 @@ const sources = {
 };
 
 /** Searches the users for members of the group `g`. */
-const amongUsers = ({ matches, candidates }: Narrowing): Omit<Search, "columns"> => ({
+const amongUsers = ({ matches, ...search }: MemberSearch): Omit<Search, "columns"> => ({
+  ...search,
   from: (more) => sql`from users u where u.deleted_at is null and not u.is_system and ${allOf(more)}`,
   // For `exists`, Postgres would first read all members.
   matches: allOf(matches, sql`coalesce((select true from ${raw(memberships)} m where ${isMember}), false)`),
-  candidates,
 });
 
 /**
@@ -133,7 +132,8 @@ const readsAll = ({ actor }: Context, { organizationId }: GroupOfMembers) =>
 const username = raw(foldedSql("u.username"));
 
 /** Orders by username. A page may begin at a member or any other user that the caller may read: it may have left. */
-const byName = (ctx: Context, isDescending = false): Order => ({
+const byName = (ctx: Context, { search, isDescending }: Pick<Selection, "search" | "isDescending">): Order => ({
+  fixed: search?.fixed ?? [],
   keys: [
     {
       column: username,
@@ -147,8 +147,13 @@ const byName = (ctx: Context, isDescending = false): Order => ({
 });
 
 /** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, { range, isDescending, search, reader: { columns, asJson } }: Selection): Sql {
-  const order = byName(ctx, isDescending);
+function readPage(ctx: Context, selection: Selection): Sql {
+  const {
+    range,
+    search,
+    reader: { columns, asJson },
+  } = selection;
+  const order = byName(ctx, selection);
   const select = (source: Sql) => (beyond?: Sql) =>
     sql`select ${columns} from ${source} and ${allOf(search?.matches, beyond)}`;
   const read = (source: Sql) => asJson(rowsIn(range, order, select(source)));
@@ -210,9 +215,10 @@ const countAllFound = (ctx: Context, selections: readonly GroupSelection[]): Pro
   readTogether(ctx, selections, (selection) => readCount(ctx, selection, countAllMatches), 0);
 
 /** Counts the members of the group `g` that match a search: with few members all of them, otherwise by `ofMany`. */
-function readCount(ctx: Context, { search }: Selection, ofMany: typeof countAllMatches): Sql {
+function readCount(ctx: Context, selection: Selection, ofMany: typeof countAllMatches): Sql {
+  const { search } = selection;
   const count = (source: Sql) => sql`select count(*) from ${source} and ${allOf(search?.matches)}`;
-  return fromReadable(ctx, count, search && ofMany(byName(ctx), amongUsers(search), count(sources.members)));
+  return fromReadable(ctx, count, search && ofMany(byName(ctx, selection), amongUsers(search), count(sources.members)));
 }
 
 /** Reads a value for each group, in one statement for all groups with the same query. */

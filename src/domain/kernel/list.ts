@@ -86,8 +86,31 @@ function firstOf(limit: number, rows: Sql): Sql {
     : sql`${rows} limit ${limit}`;
 }
 
+/** A condition that may match few rows. */
+export interface Narrowing {
+  matches: Sql;
+  /** Selects ids by an index: those of all matching rows, and possibly more. */
+  candidates: Sql;
+}
+
+/** One or several conditions. */
+export interface Narrowings extends Narrowing {
+  /** The conditions, if `matches` requires several. */
+  each?: readonly Narrowing[];
+}
+
+/**
+ * Combines conditions that rows must all meet; `undefined` if there is none. Reads the candidates of the rarest: among
+ * 100,000 users who have a word in common, five with a role are found in 166 ms by the word, and in 1 ms by the role.
+ */
+export function allNarrowings(each: readonly Narrowing[]): Narrowings | undefined {
+  const [first, ...others] = each;
+  if (!first || others.length === 0) return first;
+  return { ...first, matches: allOf(...each.map(({ matches }) => matches)), each };
+}
+
 /** A search in a list. */
-export interface Search {
+export interface Search extends Narrowings {
   columns: Sql;
   /** The list from `from` on, with a further condition. */
   from: (condition?: Sql) => Sql;
@@ -95,9 +118,6 @@ export interface Search {
   lookup?: (condition?: Sql) => Sql;
   /** The first rows of a range of the list from `from` on, plus one if more follow; needed if `from` would sort all. */
   firstRows?: (range: Range) => Sql;
-  matches: Sql;
-  /** Selects ids by an index: those of all matching rows, and possibly more. */
-  candidates: Sql;
 }
 
 /** Numbers of rows that a search reads from the list: at first, and further if that many of the first match. */
@@ -127,7 +147,7 @@ export function matchesIn(range: Range, order: Order, search: Search): Sql {
         where matches and (select not enough and frequent from seen) ${stretch}),
       found as materialized (select enough, ${isFull("further")} as further from seen),
       indexed as materialized (
-        select ${order.id} as id ${amongCandidates(order, search, allOf(isIndexed, start))} ${direction}),
+        select ${order.id} as id ${amongCandidates(order, search, start, isIndexed)} ${direction}),
       chosen as (
         select id from page where (select enough from found)
         union all select id from further where (select further from found)
@@ -135,12 +155,14 @@ export function matchesIn(range: Range, order: Order, search: Search): Sql {
     select r.* from chosen cross join lateral (select ${columns} ${from(sql`${order.id} = chosen.id`)} offset 0) r`;
 }
 
-/** Reads the ids of the first rows of a range, plus one if more follow, and whether each matches. */
-function walk(limit: number, range: Range, order: Order, { from, firstRows, matches }: Omit<Search, "columns">): Sql {
+/** Reads the ids of the first rows of a range, plus one if more follow, and whether they match, all and each condition. */
+function walk(limit: number, range: Range, order: Order, search: Omit<Search, "columns">): Sql {
+  const { from, firstRows, matches, each = [] } = search;
   const { direction, start } = read(range, order);
+  const met = [sql`${matches} as matches`, ...each.map((one, nr) => sql`${one.matches} as ${raw(`matches${nr}`)}`)];
   const rows = firstRows ? firstRows({ ...range, limit, offset: 0 }) : from(start);
   return sql`
-    select ${order.id} as id, ${matches} as matches ${rows} ${direction} limit ${raw(String(limit + 1))}`;
+    select ${order.id} as id, ${joined(met)} ${rows} ${direction} limit ${raw(String(limit + 1))}`;
 }
 
 /** A range whose start is that of the list. Its limit has no effect. */
@@ -200,8 +222,20 @@ function countFound(order: Order, search: Omit<Search, "columns">, all: Sql, cou
 }
 
 /**
- * `from` the matches among the candidates: an array, for which Postgres expects few values and looks up each one, if it
- * cannot see that an index has the matches.
+ * `from` the matches among the candidates from the start of a range on: an array, for which Postgres expects few values and
+ * looks up each one, if it cannot see that an index has the matches, or the rows from the start on.
  */
-const amongCandidates = (order: Order, { from, lookup, candidates, matches }: Omit<Search, "columns">, more?: Sql) =>
-  (lookup ?? from)(allOf(sql`${order.id} = any(array(${candidates})) and (${matches}) is true`, more));
+function amongCandidates(order: Order, search: Omit<Search, "columns">, start?: Sql, more?: Sql): Sql {
+  const { from, lookup = from, matches } = search;
+  const isCandidate = sql`${order.id} = any(${candidatesOf(search)})`;
+  return lookup(allOf(isCandidate, sql`(${allOf(start, sql`(${matches})`)}) is true`, more));
+}
+
+/** The candidates of the condition that the fewest rows of `near` meet: which one has few depends on its value. */
+function candidatesOf({ candidates, each = [] }: Narrowings): Sql {
+  if (each.length === 0) return sql`array(${candidates})`;
+  const numbers = joined(each.map((_, nr) => raw(`count(*) filter (where matches${nr})`)));
+  const rarest = sql`select array_position(array[${numbers}], least(${numbers})) from near`;
+  const choices = each.map((one, nr) => sql`when ${raw(String(nr + 1))} then array(${one.candidates})`);
+  return sql`case (${rarest}) ${joined(choices, " ")} end`;
+}

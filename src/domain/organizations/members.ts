@@ -16,6 +16,7 @@ import { lockMemberships } from "../groups/memberships.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
+import type { Narrowing } from "../kernel/list.js";
 import { anyOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
@@ -31,7 +32,7 @@ import {
 import { byUsername, membersOf, pageOfUsers, type Sorting } from "../users/pages.js";
 import { isReadable } from "../users/readable.js";
 import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
-import { type Narrowing, searchOf, searchProblem } from "../users/search.js";
+import { searchOf, searchProblem } from "../users/search.js";
 
 /** A member of an organization. The optional fields are present if the caller may read the user. */
 export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {

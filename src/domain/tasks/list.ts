@@ -3,6 +3,7 @@ import { sight } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import {
+  allNarrowings,
   countAllMatches,
   countMatches,
   countUpTo,
@@ -10,6 +11,7 @@ import {
   type Fixed,
   matchesIn,
   mostCounted,
+  type Narrowing,
   type Order,
   rowsIn,
   type Search,
@@ -25,7 +27,7 @@ import {
   type Range,
   readRange,
 } from "../kernel/paging.js";
-import { allOf, anyOf, containing, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, containing, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isSharedWith } from "../workspaces/workspaces.js";
 import { readTaskSearch, type TaskConditions } from "./search.js";
 import type { TaskStatus } from "./status.js";
@@ -233,17 +235,13 @@ function partsOf(readables: readonly Selection[], selected: readonly Selection[]
 }
 
 /** The search for tasks that meet all conditions; absent without conditions. */
-function searchFor(narrowings: readonly Sql[], from: Search["from"]): Search | undefined {
-  const [first] = narrowings;
-  return (
-    first && {
-      columns: raw(orderColumns),
-      from,
-      matches: allOf(...narrowings),
-      candidates: sql`select t.id from tasks t where t.deleted_at is null and ${first}`,
-    }
-  );
-}
+const searchFor = (conditions: readonly Sql[], from: Search["from"]): Search | undefined =>
+  given(allNarrowings(conditions.map(narrowing)), (all) => ({ columns: raw(orderColumns), from, ...all }));
+
+const narrowing = (matches: Sql): Narrowing => ({
+  matches,
+  candidates: sql`select t.id from tasks t where t.deleted_at is null and ${matches}`,
+});
 
 const isNamed = (parts: readonly string[]): Sql =>
   anyOf(

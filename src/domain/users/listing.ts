@@ -2,7 +2,7 @@ import { reach } from "../authorization/authorization.js";
 import type { Role } from "../authorization/roles.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import type { Fixed } from "../kernel/list.js";
+import type { Fixed, Narrowing } from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
 import { allGiven, allOf, given, type Sql, sql } from "../kernel/sql.js";
@@ -19,7 +19,7 @@ import {
   wholeAccounts,
 } from "./pages.js";
 import { isReadable } from "./readable.js";
-import { listedUsers, type Narrowing, searchOf, searchProblem, seenBetween } from "./search.js";
+import { createdBetween, listedUsers, searchOf, searchProblem, seenBetween } from "./search.js";
 import type { LoginType, UserRow, UserStatus } from "./users.js";
 
 /** Filters of users. An absent filter does not narrow. */
@@ -128,14 +128,14 @@ const equalTo = ({ status, loginType, serviceAccount }: UserFilter): Fixed[] =>
 const conditionOf = (equal: readonly Fixed[]): Sql | undefined =>
   allGiven(...equal.map(({ column, value }) => sql`${column} = ${value}`));
 
-/** The conditions that may match few users, the most selective first. */
+/** The conditions that may match few users. */
 const narrowingsOf = (filter: UserFilter, organizationId: string | undefined, equal?: Sql): Narrowing[] =>
   [
     given(filter.search || undefined, (text) => searchOf(text)),
     given(filter.role, (role) => holders(role, organizationId)),
     given(equal, listedUsers),
     given(seenBetween(filter.lastSeenAfter, filter.lastSeenBefore), listedUsers),
-    given(createdBetween(filter), listedUsers),
+    given(createdBetween(filter.createdAfter, filter.createdBefore), listedUsers),
   ].filter((narrowing) => narrowing !== undefined);
 
 /** Users who hold a role in the deployment or in an organization: any, or the given one. */
@@ -148,9 +148,3 @@ function holders(role: Role, organizationId: string | undefined): Narrowing | un
     union all select user_id from organization_members where ${allOf(isMember, hasRole)}`;
   return { matches: sql`u.id in (${candidates})`, candidates };
 }
-
-const createdBetween = ({ createdAfter, createdBefore }: UserFilter): Sql | undefined =>
-  allGiven(
-    given(createdAfter, (time) => sql`u.created_at >= ${time}`),
-    given(createdBefore, (time) => sql`u.created_at <= ${time}`),
-  );

@@ -2,11 +2,20 @@ import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedSql } from "../kernel/folding.js";
 import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
-import { countIn, countMatches, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
+import {
+  allNarrowings,
+  countIn,
+  countMatches,
+  type Fixed,
+  matchesIn,
+  type Narrowing,
+  type Order,
+  rowsIn,
+  type Search,
+} from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import { cursor, pageOf, type Range } from "../kernel/paging.js";
-import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
-import type { Narrowing } from "./search.js";
+import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { type FoundUser, type Membership, userColumns, type UserRow } from "./users.js";
 
 /** The users among which a list selects, with an index of each column and the id. */
@@ -143,16 +152,6 @@ function partsOf({
   const order: Order = { fixed, keys: [{ column: by.column, ofPlace }], id: roster.id, isDescending };
   const from = (more?: Sql) => sql`${roster.from} and ${allOf(condition, more)}`;
   const index = (more?: Sql) => (condition ? from(more) : sql`${roster.index} and ${allOf(more)}`);
-  return { order, from, index, found: searchFor(narrowings, { columns, from }) };
-}
-
-/** The search for users that all conditions match, with the index of the first. */
-function searchFor([first, ...others]: readonly Narrowing[], list: Pick<Search, "columns" | "from">) {
-  return (
-    first && {
-      ...list,
-      matches: allOf(first.matches, ...others.map(({ matches }) => matches)),
-      candidates: first.candidates,
-    }
-  );
+  const found = given(allNarrowings(narrowings), (all): Search => ({ columns, from, ...all }));
+  return { order, from, index, found };
 }

@@ -1,5 +1,5 @@
 import { folded, foldedSql } from "../kernel/folding.js";
-import type { Search } from "../kernel/list.js";
+import type { Narrowing } from "../kernel/list.js";
 import { anyOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
 import { proseProblem } from "../kernel/text.js";
 
@@ -8,9 +8,6 @@ const longestSearch = 254;
 
 export const searchProblem = (text: string | null | undefined) =>
   text == null ? undefined : proseProblem(text, longestSearch);
-
-/** A condition on users `u`, and the ids of all users that match. */
-export type Narrowing = Pick<Search, "matches" | "candidates">;
 
 /** Narrows by a condition on the users `u` of lists; Postgres chooses an index for it. */
 export const listedUsers = (matches: Sql): Narrowing => ({
@@ -26,6 +23,15 @@ export function seenBetween(after?: string | null, before?: string | null): Sql 
   const [from, to] = [sql`${after ?? "-infinity"}::timestamptz`, sql`${before ?? "infinity"}::timestamptz`];
   return sql`u.last_seen_on between ${day(from)} and ${day(to)} and u.last_seen_at between ${from} and ${to}`;
 }
+
+/**
+ * The condition that a user `u` was created in a range of times, which may be open. Always has two ends: in a range
+ * with one, Postgres expects a third of all users, and reads the whole table.
+ */
+export const createdBetween = (after?: string | null, before?: string | null): Sql | undefined =>
+  after == null && before == null
+    ? undefined
+    : sql`u.created_at between ${after ?? "-infinity"}::timestamptz and ${before ?? "infinity"}::timestamptz`;
 
 /**
  * Conditions that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in

@@ -3,7 +3,16 @@ import { reach } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { countIn, countMatches, type Fixed, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
+import {
+  allNarrowings,
+  countIn,
+  countMatches,
+  type Fixed,
+  matchesIn,
+  type Order,
+  rowsIn,
+  type Search,
+} from "../kernel/list.js";
 import type { Page } from "../kernel/page.js";
 import {
   cursor,
@@ -158,22 +167,22 @@ function searchFor(
   const wanted = [
     given(search || undefined, (text) => {
       const isNamed = contains("w.name", text);
-      return { matches: isNamed, ids: sql`select w.id from workspaces w where w.deleted_at is null and ${isNamed}` };
+      return {
+        matches: isNamed,
+        candidates: sql`select w.id from workspaces w where w.deleted_at is null and ${isNamed}`,
+      };
     }),
     given(hasAgent, (status) => ({
       // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
       matches: sql`exists (select ${agentsOf(status)} and a.workspace_id = w.id offset 0)`,
-      ids: sql`select a.workspace_id ${agentsOf(status)}`,
+      candidates: sql`select a.workspace_id ${agentsOf(status)}`,
     })),
     given(dormant, (isDormant) => {
       const matches = isDormant ? sql`w.dormant_at is not null` : sql`w.dormant_at is null`;
-      return { matches, ids: sql`select w.id from workspaces w where w.deleted_at is null and ${matches}` };
+      return { matches, candidates: sql`select w.id from workspaces w where w.deleted_at is null and ${matches}` };
     }),
   ].filter((each) => each !== undefined);
-  const [first, ...others] = wanted;
-  return (
-    first && { ...list, matches: allOf(first.matches, ...others.map(({ matches }) => matches)), candidates: first.ids }
-  );
+  return given(allNarrowings(wanted), (all) => ({ ...list, ...all }));
 }
 
 const agentsOf = (status: AgentStatus): Sql =>
