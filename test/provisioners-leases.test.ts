@@ -306,19 +306,21 @@ describe("leases of provisioner jobs", () => {
   it("of pinned jobs go to their daemon, jobs of people before prebuilds, and older ones first", async () => {
     await daemon.leave();
     const pinned = (await serve(w().app, { key, query: "provisioner=echo&name=pinned" })).work(1);
-    await eventually(() => pinned.closed === undefined, "open");
+    const first = await queueImport(w());
+    const busy = await pinned.job();
+    expect(busy.jobId).to.equal(first);
     const { rows } = await sql("select id from provisioner_daemons where name = 'pinned'");
-    const jobs = [
-      await queueImport(w(), { priority: 1 }),
-      await queueImport(w(), { pinnedDaemonId: rows[0].id }),
-      await queueImport(w()),
-    ];
-    const first = await pinned.job();
-    expect(first.jobId).to.equal(jobs[0]);
-    const other = (await serve(w().app, { key })).work(4);
-    expect((await other.job()).jobId).to.equal(jobs[2]);
-    await carryOut(pinned, first);
-    expect((await pinned.job(1)).jobId).to.equal(jobs[1]);
+    const prebuild = await queueImport(w(), { priority: 1 });
+    const mine = await queueImport(w(), { pinnedDaemonId: rows[0].id });
+    const people = [await queueImport(w()), await queueImport(w())];
+    const other = (await serve(w().app, { key })).work(1);
+    for (const [n, next] of [...people, prebuild].entries()) {
+      const job = await other.job(n);
+      expect(job.jobId).to.equal(next);
+      await carryOut(other, job);
+    }
+    await carryOut(pinned, busy);
+    expect((await pinned.job(1)).jobId).to.equal(mine);
     for (const each of [pinned, other]) await each.leave();
   });
 });
