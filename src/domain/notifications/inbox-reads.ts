@@ -1,7 +1,7 @@
 import { boundedPool } from "../kernel/bounded-pool.js";
 import type { Context, Services } from "../kernel/context.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
-import { inboxColumns, type InboxFilter, type InboxNotification, isUnread, matching } from "./inbox.js";
+import { inboxColumns, type InboxFilter, type InboxNotification, isUnread, matching, ReadStatus } from "./inbox.js";
 import { plainText } from "./markdown.js";
 
 /** Maximum number of notifications that a watcher reads at a time. */
@@ -17,10 +17,15 @@ export interface Wanted {
   plain: boolean;
 }
 
-/** The place of a watcher in the inbox: it wants what is above `cursor`, and up to `seen` only what is unread. */
+/**
+ * The place of a watcher in the inbox: it wants what is above `cursor`, and up to `seen` only what is unread. One that
+ * wants read notifications wants those up to `last`, its last one when the watch began: later ones were unread when
+ * they arrived, however late the watcher reads them.
+ */
 export interface Place {
   cursor: number;
   seen: number;
+  last: number | null;
 }
 
 /** The event that a notification arrived. */
@@ -62,7 +67,7 @@ class InboxReads {
     const shape = JSON.stringify([wanted.filter, wanted.plain]);
     const alike = this.#waiting.get(shape) ?? new Map<string, Waiting>();
     this.#waiting.set(shape, alike);
-    const key = `${wanted.userId} ${place.cursor} ${place.seen}`;
+    const key = `${wanted.userId} ${place.cursor} ${place.seen} ${place.last}`;
     const waiting = alike.get(key) ?? { wanted, place, result: Promise.withResolvers<Above>() };
     alike.set(key, waiting);
     return waiting.result.promise;
@@ -93,16 +98,18 @@ type Row = InboxNotification & { nr: number; lastSeq: number; unreadCount: numbe
 /** Reads a page for each of several watchers with the same filter. */
 function select(batch: readonly Waiting[]): Sql {
   const user = sql`mine.user_id`;
+  const { filter } = batch[0]!.wanted;
   return sql`
     select w.nr, mine.last_seq as "lastSeq", mine.unread_count as "unreadCount", item.*
     from unnest(${batch.map((_, index) => index)}::int[], ${batch.map(({ wanted }) => wanted.userId)}::uuid[],
-        ${batch.map(({ place }) => place.cursor)}::bigint[], ${batch.map(({ place }) => place.seen)}::bigint[])
-        as w (nr, user_id, cursor, seen)
+        ${batch.map(({ place }) => place.cursor)}::bigint[], ${batch.map(({ place }) => place.seen)}::bigint[],
+        ${batch.map(({ place }) => place.last)}::bigint[]) as w (nr, user_id, cursor, seen, last)
       join inbox_cursors mine on mine.user_id = w.user_id
       left join lateral (
         select ${inboxColumns} from inbox_notifications item
-        where ${matching(user, batch[0]!.wanted.filter)} and item.seq > w.cursor
+        where ${matching(user, filter)} and item.seq > w.cursor
           and (item.seq > w.seen or ${isUnread(user)})
+          ${filter.readStatus === ReadStatus.READ ? sql`and item.seq <= w.last` : sql``}
         order by item.seq limit ${raw(String(pageSize))}
       ) item on true
     order by w.nr, item.seq`;

@@ -4,7 +4,7 @@ import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { wakeups } from "../kernel/wakeups.js";
-import { checkFilter, type InboxFilter, inboxOwner } from "./inbox.js";
+import { checkFilter, type InboxFilter, inboxOwner, ReadStatus } from "./inbox.js";
 import { type NotificationAdded, pageSize, type Place, readAbove, type Wanted } from "./inbox-reads.js";
 
 export enum TextFormat {
@@ -48,7 +48,7 @@ export async function watchInbox(
   checkFilter(filter ?? {}, problems);
   problems.throwIfAny(invalidQuery);
   const wanted = { userId, filter: filter ?? {}, plain: format === TextFormat.PLAINTEXT };
-  return new InboxWatch(ctx, wanted, await startingPosition(ctx, userId, since));
+  return new InboxWatch(ctx, wanted, await startingPosition(ctx, wanted, since));
 }
 
 /** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
@@ -146,15 +146,20 @@ const selectStart = statement<Start>(`
   from inbox_cursors where user_id = $1`);
 
 /** Resolves `since` to a position in the inbox; without it, to the position after all committed notifications. */
-async function startingPosition(ctx: Context, userId: string, since: string | null | undefined): Promise<Position> {
+async function startingPosition(
+  ctx: Context,
+  { userId, filter }: Wanted,
+  since: string | null | undefined,
+): Promise<Position> {
   const id = since && isUuid(since) ? since : null;
   const seq = since && /^\d{1,15}$/.test(since) ? Number(since) : null;
   const { lastSeq = 0, unreadCount = 0, found = null } = (await ctx.row(selectStart, userId, id, seq)) ?? {};
-  const at = (cursor: number) => ({ cursor, seen: cursor, isRestart: false, unreadCount });
+  const last = filter.readStatus === ReadStatus.READ ? lastSeq : null;
+  const at = (cursor: number) => ({ cursor, seen: cursor, last, isRestart: false, unreadCount });
   if (since == null) return at(lastSeq);
   const known = seq === 0 ? 0 : found;
   if (known !== null) return at(known);
-  if (seq !== null) return { cursor: 0, seen: Math.min(seq, lastSeq), isRestart: true, unreadCount };
+  if (seq !== null) return { cursor: 0, seen: Math.min(seq, lastSeq), last, isRestart: true, unreadCount };
   throw badInput(
     [{ field: "since", detail: "Must be the id or the cursor of a notification in your inbox." }],
     invalidQuery,
