@@ -154,6 +154,24 @@ describe("the live inbox", () => {
     });
   }
 
+  it("keeps new notifications from a watcher of read ones, even if they are read before it looks", async () => {
+    const w = the();
+    const [ada] = await w.users("ada");
+    await deliver(w.app, ada!.id, ["unread"]);
+    const watcher = await watching("SSE", ada!, "?read_status=read");
+    await eventually(() => watcher.unread.length === 1, "the initial count");
+    await w.app.services.database.pool.query(
+      `with mine as (update inbox_cursors set last_seq = last_seq + 1 where user_id = $1 returning last_seq, epoch)
+       insert into inbox_notifications
+         (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at, read_at, epoch)
+       select gen_random_uuid(), $1, last_seq, gen_random_uuid(), '{}', 'live', '', '', '[]', now(), now(), epoch from mine`,
+      [ada!.id],
+    );
+    await deliver(w.app, ada!.id, ["end"]);
+    await eventually(() => watcher.unread.length === 2, "the count after the last notification");
+    expect(titles(watcher)).to.deep.equal([]);
+  });
+
   it("resumes an event source from its Last-Event-ID, and ignores a malformed one", async () => {
     const w = the();
     const [ada] = await w.users("ada");
