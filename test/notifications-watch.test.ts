@@ -154,7 +154,7 @@ describe("the live inbox", () => {
     });
   }
 
-  it("keeps new notifications from a watcher of read ones, even if they are read before it looks", async () => {
+  it("sends a watcher of read notifications no new ones, even if they are read before it queries", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     await deliver(w.app, ada!.id, ["unread"]);

@@ -1,7 +1,7 @@
 import { boundedPool } from "../kernel/bounded-pool.js";
 import type { Context, Services } from "../kernel/context.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
-import { inboxColumns, type InboxFilter, type InboxNotification, isUnread, matching, ReadStatus } from "./inbox.js";
+import { inboxColumns, type InboxFilter, type InboxNotification, isUnread, matching } from "./inbox.js";
 import { plainText } from "./markdown.js";
 
 /** Maximum number of notifications that a watcher reads at a time. */
@@ -17,14 +17,13 @@ export interface Wanted {
   plain: boolean;
 }
 
-/**
- * The place of a watcher in the inbox: it wants what is above `cursor`, and up to `seen` only what is unread. One that
- * wants read notifications wants those up to `last`, its last one when the watch began: later ones were unread when
- * they arrived, however late the watcher reads them.
- */
+/** The place of a watcher in the inbox, by the `seq` of notifications. */
 export interface Place {
+  /** It wants notifications after this one. */
   cursor: number;
+  /** Up to this one, it wants only unread notifications. */
   seen: number;
+  /** It wants no notifications after this one; null means no limit. */
   last: number | null;
 }
 
@@ -98,7 +97,6 @@ type Row = InboxNotification & { nr: number; lastSeq: number; unreadCount: numbe
 /** Reads a page for each of several watchers with the same filter. */
 function select(batch: readonly Waiting[]): Sql {
   const user = sql`mine.user_id`;
-  const { filter } = batch[0]!.wanted;
   return sql`
     select w.nr, mine.last_seq as "lastSeq", mine.unread_count as "unreadCount", item.*
     from unnest(${batch.map((_, index) => index)}::int[], ${batch.map(({ wanted }) => wanted.userId)}::uuid[],
@@ -107,9 +105,9 @@ function select(batch: readonly Waiting[]): Sql {
       join inbox_cursors mine on mine.user_id = w.user_id
       left join lateral (
         select ${inboxColumns} from inbox_notifications item
-        where ${matching(user, filter)} and item.seq > w.cursor
+        where ${matching(user, batch[0]!.wanted.filter)} and item.seq > w.cursor
           and (item.seq > w.seen or ${isUnread(user)})
-          ${filter.readStatus === ReadStatus.READ ? sql`and item.seq <= w.last` : sql``}
+          and (w.last is null or item.seq <= w.last)
         order by item.seq limit ${raw(String(pageSize))}
       ) item on true
     order by w.nr, item.seq`;

@@ -154,6 +154,7 @@ async function startingPosition(
   const id = since && isUuid(since) ? since : null;
   const seq = since && /^\d{1,15}$/.test(since) ? Number(since) : null;
   const { lastSeq = 0, unreadCount = 0, found = null } = (await ctx.row(selectStart, userId, id, seq)) ?? {};
+  // Later notifications were unread when they arrived, even if they are read before the watcher receives them.
   const last = filter.readStatus === ReadStatus.READ ? lastSeq : null;
   const at = (cursor: number) => ({ cursor, seen: cursor, last, isRestart: false, unreadCount });
   if (since == null) return at(lastSeq);
