@@ -239,14 +239,17 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(after.members.map(({ value }: { value: string }) => value)).to.deep.equal([id]);
   });
 
+  /** Creates a user as an administrator. Returns the code of the error, if there is one. */
+  const createUser = async (username: string) => {
+    const input = { email: `${username}@names.example`, username, name: "", loginType: "NONE" };
+    const mutation = "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }";
+    const { body } = await w().as(w().owner).post("/graphql", { query: mutation, variables: { input } });
+    return body.errors?.[0].extensions.code as string | undefined;
+  };
+  const renameTo = (id: string, value: string) =>
+    scim.change(`/Users/${id}`, { op: "replace", path: "userName", value });
+
   it("never gives two users one userName, be it a username or that of a link", async () => {
-    const owner = w().as(w().owner);
-    const createUser = async (username: string) => {
-      const input = { email: `${username}@names.example`, username, name: "", loginType: "NONE" };
-      const mutation = "mutation($input: CreateUserInput!) { createUser(input: $input) { user { id } } }";
-      const { body } = await owner.post("/graphql", { query: mutation, variables: { input } });
-      return body.errors?.[0].extensions.code as string | undefined;
-    };
     const { id } = await create({ userName: "collision" });
     // An administrator changes the username: the userName stays.
     await w().app.services.database.pool.query("update users set username = 'elsewhere' where id = $1", [id]);
@@ -256,14 +259,34 @@ describe("SCIM in the dialect of RFC 7644", () => {
       Array.from({ length: 10 }, async (_, nr) => {
         const name = `raced-${nr}`;
         const user = await create();
-        const [renamed, made] = await Promise.all([
-          scim.change(`/Users/${user.id}`, { op: "replace", path: "userName", value: name }),
-          createUser(name),
-        ]);
+        const [renamed, made] = await Promise.all([renameTo(user.id, name), createUser(name)]);
         return [renamed.status === 200, made === undefined].filter(Boolean).length;
       }),
     );
     expect(races).to.deep.equal(Array<number>(10).fill(1));
+  });
+
+  it("gives no user the userName of one that is created while the first waits for its username", async () => {
+    const { id, userName } = await create();
+    const { pool } = w().app.services.database;
+    const connection = await pool.connect();
+    try {
+      await connection.query("begin");
+      await connection.query("select free_username('awaited', '{awaited}', null)");
+      const renaming = renameTo(id, "awaited");
+      await eventually(async () => {
+        const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        return (await pool.query(waiting)).rowCount === 1;
+      }, "the change waits");
+      expect(await createUser("awaited")).to.equal(undefined);
+      await connection.query("commit");
+      const { status, body } = await renaming;
+      expect({ status, scimType: body.scimType }).to.deep.equal({ status: 409, scimType: "uniqueness" });
+    } finally {
+      connection.release();
+    }
+    expect((await scim.get(`/Users/${id}`)).body.userName).to.equal(userName);
+    expect((await scim.find("/Users", 'userName eq "awaited"')).body).to.include({ totalResults: 1 });
   });
 
   it("derives usernames from userNames, and follows changes", async () => {
@@ -724,6 +747,26 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect((await services.database.pool.query("select from user_counts")).rows).to.have.length(1);
     expect(await count()).to.equal(before + 22);
     expect(await count()).to.equal((await all()) - hidden);
+  });
+});
+
+describe("SCIM that does not change usernames", () => {
+  const w = world({ STEWARD_SCIM_FOLLOW_USERNAME: "false" });
+
+  it("gives users other userNames, but none by which another user is known", async () => {
+    const scim = await scimClient(w());
+    const bob = await w().user("bob");
+    const [first, second] = [newScimUser({ userName: "first" }), newScimUser({ userName: "second" })];
+    const { id } = (await scim.post("/Users", first)).body;
+    await scim.post("/Users", second);
+    const rename = (value: string) => scim.change(`/Users/${id}`, { op: "replace", path: "userName", value });
+    expect((await rename("Third@corp.example")).body).to.include({ userName: "Third@corp.example" });
+    for (const taken of [bob.username.toUpperCase(), "Second"])
+      expect((await rename(taken)).body, taken).to.include({ status: "409", scimType: "uniqueness" });
+    expect((await scim.get(`/Users/${id}`)).body).to.include({ userName: "Third@corp.example" });
+    expect(await w().as(w().owner).graphql(`{ user(user: "${id}") { username } }`)).to.deep.equal({
+      user: { username: "first" },
+    });
   });
 });
 

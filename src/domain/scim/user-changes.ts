@@ -11,8 +11,8 @@ import type { Values } from "./evaluate.js";
 import { privileged } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { asUniqueness, linking, linkOf } from "./user-links.js";
-import { type Existing, newUsername, type UsernameFound, usernameColumns } from "./user-matches.js";
-import { type WantedUser, wantedUser } from "./user-mapping.js";
+import { type Existing, usernameColumn } from "./user-matches.js";
+import { tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
 import { readUserRow, type ScimUserRow } from "./user-rows.js";
 import { type ForChange, type LockedUser, lockedUser, requireVersion, type ScimUser, writable } from "./user-state.js";
 
@@ -81,8 +81,8 @@ const isCovered = ({ isRenamed, status, wanted }: Difference, planned: Planned |
 type Affected = Pick<ScimUserRow, "id" | "username" | "name">;
 
 function columnsFor(ctx: Context, user: Affected, { isRenamed, status, wanted }: Planned): Sql {
-  const names = isRenamed ? sql`, ${usernameColumns(wanted, user.id)}` : empty;
-  return status ? sql`${names}, ${statusAnnouncement(ctx, user, status).recipients} as recipients` : names;
+  const name = isRenamed && ctx.config.scimFollowUsername ? sql`, ${usernameColumn(wanted, user.id)}` : empty;
+  return status ? sql`${name}, ${statusAnnouncement(ctx, user, status).recipients} as recipients` : name;
 }
 
 const statusFor = ({ active }: WantedUser): UserStatus => (active ? "active" : "suspended");
@@ -133,10 +133,7 @@ async function write(
   const isLinkChanged = Object.keys(attributes).length > 0;
   if (isLinkChanged) authorize(ctx.actor, "user:update", userTarget(account));
   const change = accountChange(ctx, account, wantedUser(before), wanted);
-  if (isRenamed) {
-    const username = newUsername(found as UsernameFound);
-    if (ctx.config.scimFollowUsername) change.username = username;
-  }
+  if (isRenamed && ctx.config.scimFollowUsername) change.username = found.newUsername ?? tooManyNames();
   const diff = accountDiff(account, change);
   if (status) await checkStatus(ctx, account, status);
   const link = isLinkChanged ? relinked(provisioner, row, wanted) : undefined;
@@ -148,6 +145,7 @@ async function write(
   if (status) statusAnnouncement(ctx, account, status).send(found.recipients!);
   const besides = {
     ...(link && { tables: linking(provisioner, wanted, link.ownName), isRaised: true }),
+    userName: isRenamed ? wanted.userName : undefined,
     isAnnounced: true,
     last: ctx.lastTables(),
   };

@@ -86,26 +86,13 @@ export async function anotherUsername(ctx: Context, wanted: WantedUser): Promise
   return (await ctx.row(freeUsername, folded(base), usernames(base)))!.username ?? tooManyNames();
 }
 
-/** What `usernameColumns` selects. */
+/** What `usernameColumn` selects. */
 export interface UsernameFound {
-  isUserNameTaken: boolean;
   newUsername: string | null;
 }
 
-/** Columns with the username for a new userName of a user, for `newUsername`. */
-export function usernameColumns(wanted: WantedUser, id: string): Sql {
+/** Column with the username for a new userName of a user: null if too many users have such a name. */
+export function usernameColumn(wanted: WantedUser, id: string): Sql {
   const base = baseOf(wanted);
-  const isNamed = (column: string) => isText(column, wanted.userName);
-  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id}) as "newUsername", (exists(
-      select from scim_user_links where ${isNamed("user_name")} and deprovisioned_at is null and user_id <> ${id}
-    ) or exists(
-      select from users u where deleted_at is null and ${isNamed("username")} and id <> ${id} and not exists(
-        select from scim_user_links n where n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null)
-    )) as "isUserNameTaken"`;
-}
-
-/** The username for a new userName. Throws CONFLICT if another user has the userName. The unique indexes find later ones. */
-export function newUsername({ isUserNameTaken, newUsername: username }: UsernameFound): string {
-  if (isUserNameTaken) throw notUnique("userName");
-  return username ?? tooManyNames();
+  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id}) as "newUsername"`;
 }

@@ -57,12 +57,7 @@ export async function lockedUser(
   if (!isUuid(id)) throw notFound();
   const now = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups${more}`;
   type More = { scim: Now } & Pick<ScimUserRow, "groups"> & ForChange;
-  const { scim, groups, isUserNameTaken, newUsername, recipients, ...account } = await lockUserWith<More>(
-    ctx,
-    id,
-    "user:update",
-    now,
-  );
+  const { scim, groups, newUsername, recipients, ...account } = await lockUserWith<More>(ctx, id, "user:update", now);
   const own = scim.links.find((link) => link.source === source);
   const named =
     scim.links.find(({ userName, isGone }) => userName !== null && !isGone) ??
@@ -85,7 +80,7 @@ export async function lockedUser(
     attributes: own?.attributes ?? scim.account,
   };
   requireVersion(row, ifMatch);
-  return { account, row, found: { isUserNameTaken, newUsername, recipients } };
+  return { account, row, found: { newUsername, recipients } };
 }
 
 /** Throws if a resource has none of the versions. */

@@ -18,6 +18,8 @@ export type Taken = Record<"email" | "username", boolean>;
 export interface Besides {
   /** Common table expressions that give the user a userName. */
   tables?: Sql;
+  /** That userName, if it is another than before. */
+  userName?: string | undefined;
   /** Whether the version that SCIM clients see rises without a change of the account. */
   isRaised?: boolean;
   /** Whether a change of the status has been announced. */
@@ -40,6 +42,8 @@ interface Claim {
   username: string | null;
   /** Whether the statement gives the user a userName, so that it is not known by its username. */
   isNamed?: boolean;
+  /** That userName, if it is another than before. */
+  userName?: string | undefined;
 }
 
 const isSame = (column: string, value: string | null): Sql =>
@@ -48,26 +52,34 @@ const isSame = (column: string, value: string | null): Sql =>
 /** The condition that a link `n` of a user gives it a userName. */
 const isLive = (user: Sql): Sql => sql`${user} and n.user_name is not null and n.deprovisioned_at is null`;
 
-/**
- * Whether identity providers know another user by this name: one without a userName of its own would be known by it, too.
- */
-const isUserName = (id: string, username: string | null): Sql =>
-  username === null
-    ? sql`false`
-    : sql`(
-        exists(select from scim_user_links n where ${isLive(sql`${isSame("n.user_name", username)} and n.user_id <> ${id}`)})
-        and not exists(select from scim_user_links n where ${isLive(sql`n.user_id = ${id}`)}))`;
+/** The condition that another user has a link that gives it this userName. */
+const isLinked = (id: string, name: string): Sql => sql`exists(
+  select from scim_user_links n where ${isLive(sql`${isSame("n.user_name", name)} and n.user_id <> ${id}`)})`;
+
+const hasLink = (user: Sql): Sql =>
+  sql`exists(select from scim_user_links n where ${isLive(sql`n.user_id = ${user}`)})`;
+
+/** Whether identity providers know another user by the name by which they would know this one. */
+const isKnown = ({ id, username, isNamed = false, userName }: Claim): Sql => {
+  if (userName !== undefined)
+    return sql`(${isLinked(id, userName)} or exists(
+      select from users u
+      where u.deleted_at is null and ${isSame("u.username", userName)} and u.id <> ${id} and not ${hasLink(raw("u.id"))}))`;
+  // A user without a userName of its own is known by its username.
+  return isNamed || username === null ? sql`false` : sql`(${isLinked(id, username)} and not ${hasLink(sql`${id}`)})`;
+};
 
 /**
  * Common table expressions for a statement that writes a user: `taken` has the columns of `Taken`, so that both conflicts
  * are reported together; `free` has a row if there is no conflict. Conflicts with concurrent transactions are left to the
  * unique indexes.
  */
-export const claiming = ({ id, email, username, isNamed = false }: Claim): Sql => {
+export const claiming = (claim: Claim): Sql => {
+  const { id, email, username } = claim;
   return sql`
     taken as (
       select coalesce(bool_or(has_email), false) as email,
-        coalesce(bool_or(has_username), false) or ${isNamed ? sql`false` : isUserName(id, username)} as username
+        coalesce(bool_or(has_username), false) or ${isKnown(claim)} as username
       from users u cross join lateral (
         select ${isSame("u.email", email)} as has_email, ${isSame("u.username", username)} as has_username
       ) same
@@ -117,8 +129,9 @@ export async function writeUser(
   const { id } = user;
   const telling = status && !besides?.isAnnounced ? statusAnnouncement(ctx, user, status) : undefined;
   const raised = besides?.isRaised ? sql`, scim_version = users.scim_version + 1` : empty;
+  const named = { isNamed: besides?.tables !== undefined, userName: besides?.userName };
   const update = sql`
-    with ${claiming({ id, email, username, isNamed: besides?.tables !== undefined })}, written as (
+    with ${claiming({ id, email, username, ...named })}, written as (
       update users set email = coalesce(${email}, users.email), username = coalesce(${username}, users.username),
         name = coalesce(${name}, name), avatar_url = coalesce(${avatarUrl}, avatar_url), updated_at = now()
         ${status ? sql`, status = ${status}` : empty}${raised}
