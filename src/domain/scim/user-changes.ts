@@ -11,7 +11,7 @@ import type { Values } from "./evaluate.js";
 import { privileged } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
 import { asUniqueness, linking, linkOf } from "./user-links.js";
-import { type Existing, usernameColumn } from "./user-matches.js";
+import { type Existing, freeUsername } from "./user-matches.js";
 import { tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
 import { readUserRow, type ScimUserRow } from "./user-rows.js";
 import { type ForChange, type LockedUser, lockedUser, requireVersion, type ScimUser, writable } from "./user-state.js";
@@ -81,7 +81,8 @@ const isCovered = ({ isRenamed, status, wanted }: Difference, planned: Planned |
 type Affected = Pick<ScimUserRow, "id" | "username" | "name">;
 
 function columnsFor(ctx: Context, user: Affected, { isRenamed, status, wanted }: Planned): Sql {
-  const name = isRenamed && ctx.config.scimFollowUsername ? sql`, ${usernameColumn(wanted, user.id)}` : empty;
+  const name =
+    isRenamed && ctx.config.scimFollowUsername ? sql`, ${freeUsername(wanted, user.id)} as "newUsername"` : empty;
   return status ? sql`${name}, ${statusAnnouncement(ctx, user, status).recipients} as recipients` : name;
 }
 

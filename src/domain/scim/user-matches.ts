@@ -1,5 +1,4 @@
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { folded } from "../kernel/folding.js";
 import { type Sql, sql } from "../kernel/sql.js";
 import type { NewUser, Surroundings } from "../users/creation.js";
@@ -78,21 +77,17 @@ export async function matchUser(
 /** The first of the usernames that are tried for a user. */
 export const baseOf = ({ userName, account }: WantedUser): string => usernameFor(userName, account.email);
 
-const freeUsername = statement<{ username: string | null }>("select free_username($1, $2, null) as username");
+/**
+ * The first free username for a userName, which no other user with the same base gets until the transaction ends: null if
+ * there is none. `id` is that of the user, null for a new one.
+ */
+export function freeUsername(wanted: WantedUser, id: string | null): Sql {
+  const base = baseOf(wanted);
+  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id})`;
+}
 
-/** Finds a free username for a new user, which no other user with the same base gets until the transaction ends. */
+/** Finds a free username for a new user. */
 export async function anotherUsername(ctx: Context, wanted: WantedUser): Promise<string> {
-  const base = baseOf(wanted);
-  return (await ctx.row(freeUsername, folded(base), usernames(base)))!.username ?? tooManyNames();
-}
-
-/** What `usernameColumn` selects. */
-export interface UsernameFound {
-  newUsername: string | null;
-}
-
-/** Column with the username for a new userName of a user: null if too many users have such a name. */
-export function usernameColumn(wanted: WantedUser, id: string): Sql {
-  const base = baseOf(wanted);
-  return sql`free_username(${folded(base)}, ${usernames(base)}, ${id}) as "newUsername"`;
+  const [found] = await ctx.select<{ username: string | null }>(sql`select ${freeUsername(wanted, null)} as username`);
+  return found!.username ?? tooManyNames();
 }

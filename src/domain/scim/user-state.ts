@@ -7,7 +7,6 @@ import { type FoundUser, lockUserWith } from "../users/users.js";
 import type { Values } from "./evaluate.js";
 import { versionMismatch } from "./faults.js";
 import type { Provisioner } from "./provisioner.js";
-import type { UsernameFound } from "./user-matches.js";
 import { groupsOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
 
 /** A user as SCIM clients of a source see it, and its account where a change has read it. */
@@ -43,7 +42,7 @@ export interface Locking {
 }
 
 /** Further columns of a lock, for a change of the userName or the status. */
-export type ForChange = Partial<UsernameFound & { recipients: Recipients }>;
+export type ForChange = Partial<{ newUsername: string | null; recipients: Recipients }>;
 
 /**
  * Locks a user that the source sees. Throws NOT_FOUND for others, and if its version is none of `ifMatch`.

@@ -49,24 +49,23 @@ interface Claim {
 const isSame = (column: string, value: string | null): Sql =>
   sql`${raw(foldedSql(column))} = ${value === null ? null : folded(value)}::text`;
 
-/** The condition that a link `n` of a user gives it a userName. */
-const isLive = (user: Sql): Sql => sql`${user} and n.user_name is not null and n.deprovisioned_at is null`;
+/** Whether a link `n` that meets a condition gives its user a userName. */
+const isNaming = (condition: Sql): Sql =>
+  sql`exists(select from scim_user_links n where ${condition} and n.user_name is not null and n.deprovisioned_at is null)`;
 
-/** The condition that another user has a link that gives it this userName. */
-const isLinked = (id: string, name: string): Sql => sql`exists(
-  select from scim_user_links n where ${isLive(sql`${isSame("n.user_name", name)} and n.user_id <> ${id}`)})`;
-
-const hasLink = (user: Sql): Sql =>
-  sql`exists(select from scim_user_links n where ${isLive(sql`n.user_id = ${user}`)})`;
+/** Whether another user has this userName of its own. */
+const isOwnedByAnother = (id: string, name: string): Sql =>
+  isNaming(sql`${isSame("n.user_name", name)} and n.user_id <> ${id}`);
 
 /** Whether identity providers know another user by the name by which they would know this one. */
 const isKnown = ({ id, username, isNamed = false, userName }: Claim): Sql => {
   if (userName !== undefined)
-    return sql`(${isLinked(id, userName)} or exists(
-      select from users u
-      where u.deleted_at is null and ${isSame("u.username", userName)} and u.id <> ${id} and not ${hasLink(raw("u.id"))}))`;
+    return sql`(${isOwnedByAnother(id, userName)} or exists(
+      select from users u where u.deleted_at is null and ${isSame("u.username", userName)} and u.id <> ${id}
+        and not ${isNaming(sql`n.user_id = u.id`)}))`;
   // A user without a userName of its own is known by its username.
-  return isNamed || username === null ? sql`false` : sql`(${isLinked(id, username)} and not ${hasLink(sql`${id}`)})`;
+  if (isNamed || username === null) return sql`false`;
+  return sql`(${isOwnedByAnother(id, username)} and not ${isNaming(sql`n.user_id = ${id}`)})`;
 };
 
 /**
