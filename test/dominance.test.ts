@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { Client as Connection } from "pg";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken, randomText } from "../src/domain/tokens/text.js";
+import { countWaiting } from "./support/locks.js";
 import { goodPassword } from "./support/accounts.js";
 import { type Account, type Holder, holders, inTurns, organizationRoles, populate } from "./support/holders.js";
 import { eventually } from "./support/watchers.js";
@@ -213,13 +214,7 @@ describe("dominance", () => {
     });
     after(() => other.end());
 
-    const waits = () =>
-      eventually(async () => {
-        const { rowCount } = await other.query(
-          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        );
-        return rowCount === 1;
-      }, "the change waits");
+    const waits = () => eventually(async () => (await countWaiting(other)) === 1, "the change waits");
 
     /** Starts to make the account an organization admin, as the verb does: first the lock, then the role. */
     async function granting(id: string) {
@@ -269,12 +264,7 @@ describe("dominance", () => {
         const watching = new Connection(the().database.url);
         await watching.connect();
         try {
-          await eventually(async () => {
-            const { rowCount } = await watching.query(
-              "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-            );
-            return rowCount === 1;
-          }, `${verb} waits`);
+          await eventually(async () => (await countWaiting(watching)) === 1, `${verb} waits`);
         } finally {
           await other.query("rollback");
           await watching.end();

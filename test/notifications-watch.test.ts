@@ -5,6 +5,7 @@ import { Client } from "pg";
 import { WebSocket } from "ws";
 import type { App } from "../src/app.js";
 import { newId } from "../src/domain/kernel/ids.js";
+import { countWaiting } from "./support/locks.js";
 import { startServer } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually, transports, type Watcher } from "./support/watchers.js";
@@ -200,12 +201,7 @@ describe("the live inbox", () => {
     await holder.connect();
     await holder.query("begin");
     await holder.query("lock table inbox_cursors in access exclusive mode");
-    const waiting = async () => {
-      const { rowCount } = await w.app.services.database.pool.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-      );
-      return rowCount;
-    };
+    const waiting = () => countWaiting(w.app.services.database.pool);
     const caller = connect(Number(new URL(w.url).port), "127.0.0.1");
     const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
     const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n`;
@@ -329,13 +325,7 @@ describe("many watchers", () => {
     await holder.query("begin");
     await holder.query("lock table inbox_cursors in access exclusive mode");
     w.app.services.events.publish({ topic: "inbox", id: `n:${ada!.id}` });
-    const waiting = async () =>
-      (
-        await holder.query(
-          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        )
-      ).rowCount;
-    await eventually(async () => (await waiting())! >= 4, "the queries wait for the lock");
+    await eventually(async () => (await countWaiting(holder)) >= 4, "the queries wait for the lock");
     expect((await w.as(ada!).get("/api/v2/groups")).status).to.equal(200);
     await holder.end();
 

@@ -5,6 +5,7 @@ import type { DomainError } from "../src/domain/kernel/errors.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { newToken } from "../src/domain/tokens/text.js";
 import { idempotencyKeyPurge, sendCustomNotification } from "../src/domain/notifications/custom.js";
+import { countWaiting } from "./support/locks.js";
 import { deliver, fill } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
 import { world } from "./support/world.js";
@@ -411,10 +412,6 @@ describe("notifications", () => {
       const [ada] = await w.users("ada");
       const [first, second] = await deliver(w.app, ada!.id, ["first", "second"]);
       const holder = await w.app.services.database.pool.connect();
-      const waiting = async () => {
-        const query = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-        return (await holder.query(query)).rowCount;
-      };
       await holder.query("begin");
       await holder.query(
         `with mine as (
@@ -424,7 +421,7 @@ describe("notifications", () => {
         [ada!.id],
       );
       const one = w.as(ada!).put(readStatus(first!), { is_read: false });
-      await eventually(async () => (await waiting()) === 1, "the single mark waits");
+      await eventually(async () => (await countWaiting(holder)) === 1, "the single mark waits");
       await holder.query("commit");
       holder.release();
       const { body } = await one;

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { App } from "../src/app.js";
 import { newId } from "../src/domain/kernel/ids.js";
+import { countWaiting } from "./support/locks.js";
 import { startServer } from "./support/app.js";
 import { insertApp, makeApp, makeGrant } from "./support/oauth2-grants.js";
 import { basic, sendForm } from "./support/oauth2-tokens.js";
@@ -131,10 +132,7 @@ describe("OAuth2 grants", () => {
       await connection.query("begin");
       await connection.query("update oauth2_grants set secret_id = $2 where id = $1", [redeeming.id, app.secret.id]);
       const deleting = owner().delete(`${app.path}/secrets/${app.secret.id}`);
-      await eventually(async () => {
-        const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        return (await pool.query(waiting)).rowCount === 1;
-      }, "the deletion waits");
+      await eventually(async () => (await countWaiting(pool)) === 1, "the deletion waits");
       await connection.query("commit");
       expect(await deleting).to.include({ status: 204 });
     } finally {

@@ -13,6 +13,7 @@ import {
   printSchema,
 } from "graphql";
 import { Client as Postgres } from "pg";
+import { countWaiting } from "./support/locks.js";
 import { ownerPassword } from "./support/app.js";
 import { cloneDatabase, createDatabase, type TestDatabase } from "./support/cluster.js";
 import { type ServerProcess, spawnServer, spawnStart } from "./support/process.js";
@@ -242,8 +243,7 @@ describe("the process", function () {
       const token = await signIn(server);
       await locks.query("begin; lock table groups in access exclusive mode");
       const slow = new Client(server.url, token).post("/api/v2/organizations/default/groups", { name: "slow" });
-      const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      await eventually(async () => (await locks.query(waiting)).rowCount === 1, "the request waits");
+      await eventually(async () => (await countWaiting(locks)) === 1, "the request waits");
       return { server, token, slow, release: () => locks.query("commit") };
     }
 

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
 import { userCountJob } from "../src/domain/users/counts.js";
 import { contract, responseValidator } from "./contract/contract.js";
+import { countWaiting } from "./support/locks.js";
 import { makeScimKey, newScimUser, ScimClient, scimClient } from "./support/scim.js";
 import { trusting, Vendor } from "./support/licensing.js";
 import { eventually } from "./support/watchers.js";
@@ -266,7 +267,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
     expect(races).to.deep.equal(Array<number>(10).fill(1));
   });
 
-  it("gives no user the userName of one that is created while the first waits for its username", async () => {
+  it("rejects a new userName if a user with this username is created while the change waits", async () => {
     const { id, userName } = await create();
     const { pool } = w().app.services.database;
     const connection = await pool.connect();
@@ -274,16 +275,14 @@ describe("SCIM in the dialect of RFC 7644", () => {
       await connection.query("begin");
       await connection.query("select free_username('awaited', '{awaited}', null)");
       const renaming = renameTo(id, "awaited");
-      await eventually(async () => {
-        const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        return (await pool.query(waiting)).rowCount === 1;
-      }, "the change waits");
+      await eventually(async () => (await countWaiting(pool)) === 1, "the change waits");
       expect(await createUser("awaited")).to.equal(undefined);
       await connection.query("commit");
       const { status, body } = await renaming;
       expect({ status, scimType: body.scimType }).to.deep.equal({ status: 409, scimType: "uniqueness" });
     } finally {
-      connection.release();
+      // Not for others: it may still hold its lock.
+      connection.release(true);
     }
     expect((await scim.get(`/Users/${id}`)).body.userName).to.equal(userName);
     expect((await scim.find("/Users", 'userName eq "awaited"')).body).to.include({ totalResults: 1 });

@@ -3,6 +3,7 @@ import { keyPurge } from "../src/domain/tokens/tokens.js";
 import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
+import { countWaiting } from "./support/locks.js";
 import { startServer } from "./support/app.js";
 import { holds } from "./support/held.js";
 import { statementsOf } from "./support/statements.js";
@@ -257,10 +258,8 @@ describe("tokens", () => {
       await connection.query("begin");
       await connection.query("select from users where id = $1 for update", [ada!.id]);
       const making = w.as(ada!).failure(create, { input: { name: "survivor" } });
-      await eventually(async () => {
-        const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        return (await sql(waiting)).length > 0;
-      }, "the new token waits for the lock on the user");
+      const { pool } = w.app.services.database;
+      await eventually(async () => (await countWaiting(pool)) > 0, "the new token waits for the lock on the user");
       await connection.query("delete from api_keys where user_id = $1", [ada!.id]);
       await connection.query("commit");
       connection.release();

@@ -3,6 +3,7 @@ import { Client } from "pg";
 import { Context } from "../src/domain/kernel/context.js";
 import { statement } from "../src/domain/kernel/database.js";
 import { newId } from "../src/domain/kernel/ids.js";
+import { countWaiting } from "./support/locks.js";
 import { logged } from "./support/app.js";
 import { deliver } from "./support/inbox.js";
 import { eventually } from "./support/watchers.js";
@@ -45,10 +46,7 @@ describe("transactions", () => {
     return () => holder.end();
   };
 
-  const waiting = (number: number) => () =>
-    other
-      .query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
-      .then(({ rowCount }) => rowCount === number);
+  const waiting = (number: number) => async () => (await countWaiting(other)) === number;
 
   const rename = (id: string, name: string): Promise<Answer> =>
     the().as(the().owner).patch(`/api/v2/groups/${id}`, { name });
