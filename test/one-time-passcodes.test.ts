@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { logged, startServer } from "./support/app.js";
+import { countWaiting } from "./support/locks.js";
 import { codeIn, Mailbox } from "./support/mailbox.js";
+import { scimClient } from "./support/scim.js";
 import { eventually } from "./support/watchers.js";
 import { type Answer, Client, type Person, startWorld, userPassword, type World } from "./support/world.js";
 
@@ -311,6 +313,85 @@ describe("one-time passcodes", () => {
       for (const form of [code, Buffer.from(code).toString("hex")]) expect(text).to.not.contain(form);
     }
     expect(JSON.stringify(logged)).to.not.contain(code);
+  });
+
+  const asOwner = (verb: string, input: string) =>
+    w.as(w.owner).graphql(`mutation { ${verb}(input: { ${input} }) { user { id } } }`);
+  const passcodesTo = (email: string) => mailbox.to(email).filter(({ text }) => /^Subject: .*passcode/m.test(text));
+  const newEmail = ({ username }: Person) => `${username}@new.example.com`;
+  /** Everything that changes the address, the password, the way to sign in, or the status of an account. */
+  const accountChanges: Record<string, (person: Person) => Promise<unknown>> = {
+    "an administrator changes the email": (ada) =>
+      asOwner("updateUser", `user: "${ada.id}", email: "${newEmail(ada)}"`),
+    "an administrator changes the email and changes it back": async (ada) => {
+      await asOwner("updateUser", `user: "${ada.id}", email: "${newEmail(ada)}"`);
+      await asOwner("updateUser", `user: "${ada.id}", email: "${ada.email}"`);
+    },
+    "an identity provider changes the email": async (ada) => {
+      const scim = await scimClient(w);
+      const emails = [{ value: newEmail(ada), type: "work", primary: true }];
+      const answer = await scim.change(`/Users/${ada.id}`, { op: "replace", path: "emails", value: emails });
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+    },
+    "the user changes the password": (ada) =>
+      w.as(ada).graphql(`mutation($input: ChangePasswordInput!) { changePassword(input: $input) { user { id } } }`, {
+        input: { currentPassword: userPassword, newPassword: `${good}-own` },
+      }),
+    "an administrator resets the password": (ada) =>
+      asOwner("resetUserPassword", `user: "${ada.id}", password: "${good}-reset"`),
+    "the account is suspended for a while": async (ada) => {
+      await asOwner("suspendUser", `user: "${ada.id}"`);
+      await asOwner("activateUser", `user: "${ada.id}"`);
+    },
+  };
+  for (const [what, changeAccount] of Object.entries(accountChanges)) {
+    it(`are void as soon as ${what}`, async () => {
+      const ada = await w.user("ada");
+      const code = await codeFor(ada);
+      await changeAccount(ada);
+      for (const email of [ada.email, newEmail(ada)])
+        expect(await change(email, code), email).to.deep.include({ status: 400, body: wrongCode });
+      const { user } = await w.as(w.owner).graphql(`{ user(user: "${ada.id}") { email } }`);
+      await wait(ada, "61 seconds");
+      const made = passcodesTo(user.email).length;
+      await request(user.email);
+      await eventually(() => passcodesTo(user.email).length > made, "the next code arrives");
+      const next = codeIn(passcodesTo(user.email).at(-1)!);
+      expect(await change(user.email, next), "a code that is requested afterwards").to.include({ status: 204 });
+    });
+  }
+
+  it("still count against the limit of an hour when they became void", async () => {
+    const ada = await w.user("ada");
+    for (let made = 1; made <= 5; made++) {
+      if (made > 1) await wait(ada, "61 seconds");
+      await request(ada.email);
+      await eventually(() => passcodesTo(ada.email).length === made, `code ${made} arrives`);
+      await asOwner("suspendUser", `user: "${ada.id}"`);
+      await asOwner("activateUser", `user: "${ada.id}"`);
+    }
+    await wait(ada, "61 seconds");
+    await request(ada.email);
+    await settled();
+    expect(passcodesTo(ada.email)).to.have.length(5);
+  });
+
+  it("are not made for an address that the account no longer has when the request is processed", async () => {
+    const ada = await w.user("ada");
+    const { pool } = w.app.services.database;
+    const changing = await pool.connect();
+    try {
+      await changing.query("begin");
+      await changing.query("update users set email = $2 where id = $1", [ada.id, newEmail(ada)]);
+      expect(await request(ada.email)).to.include({ status: 204 });
+      await eventually(async () => (await countWaiting(pool)) > 0, "the request waits for the change");
+      await changing.query("commit");
+    } finally {
+      changing.release(true);
+    }
+    await settled();
+    expect(mailbox.to(ada.email)).to.deep.equal([]);
+    expect(mailbox.to(newEmail(ada))).to.deep.equal([]);
   });
 
   it("are deleted with their user", async () => {

@@ -297,6 +297,28 @@ describe("sign-in pages", () => {
     expect(await loginTypeOf(ada)).to.equal("oidc");
   });
 
+  it("reject a conversion that was begun with a former password, or for a former email", async () => {
+    const asOwner = (verb: string, input: string) =>
+      w.as(w.owner).graphql(`mutation { ${verb}(input: { ${input} }) { user { id } } }`);
+    const password = "four-boats-below-the-iron-bridge";
+    for (const [name, change] of [
+      ["password", ({ id }: Person) => asOwner("resetUserPassword", `user: "${id}", password: "${password}"`)],
+      ["email", ({ id }: Person) => asOwner("updateUser", `user: "${id}", email: "${id}@example.com"`)],
+    ] as const) {
+      const ada = await w.user("ada");
+      const state = await conversionOf(ada, "oidc");
+      await change(ada);
+      const email = name === "email" ? `${ada.id}@example.com` : ada.email;
+      oidc.subjects.set(`ada-${name}`, { email, email_verified: true });
+      await visit.clearCookies();
+      await open("/login");
+      await fill(email, name === "password" ? password : userPassword);
+      await throughOidc(`ada-${name}`, `/login/oidc?state=${state}`);
+      expect(await heading(), name).to.contain("The conversion has ended.");
+      expect(await loginTypeOf(ada), name).to.equal("password");
+    }
+  });
+
   it("convert an account only with a session that has all scopes", async () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-k", { email: ada.email, email_verified: true });

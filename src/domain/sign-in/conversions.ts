@@ -28,11 +28,13 @@ export interface ConversionStarted {
 const stateLength = 32;
 const minutes = 5;
 
-// Checks the account again, which may have changed since its verification. A new state replaces the former one.
+// Checks the account again, which may have changed since its verification, and locks it: later changes void the state. A
+// new state replaces the former one.
 const insertConversion = statement<{ expiresAt: string }>(`
   insert into login_conversions (user_id, state_hash, to_type, expires_at)
   select id, $3, $4, now() + interval '${minutes} minutes' from users
   where id = $1 and password_hash = $2 and status = 'active' and login_type = 'password' and deleted_at is null
+  for no key update
   on conflict (user_id) do update
   set state_hash = excluded.state_hash, to_type = excluded.to_type, expires_at = excluded.expires_at, used_at = null
   returning expires_at as "expiresAt"`);

@@ -56,11 +56,12 @@ export async function requestOneTimePasscode(ctx: Context, { email }: RequestOne
   return true;
 }
 
+// Locks the user: a concurrent change of the account voids the code, or is seen by this statement.
 const upsertPasscode = statement<Pick<Account, "id" | "username">>(`
   with made as (
     insert into one_time_passcodes as p (user_id, code_hash, expires_at, requested_at)
     select u.id, $2, now() + make_interval(secs => $3), array[now()]
-    from users u where ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset}
+    from users u where ${foldedSql("u.email")} = ${foldedSql("$1")} and ${mayReset} for no key update
     on conflict (user_id) do update
     set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0,
       requested_at = array(select at from unnest(p.requested_at) at where at > now() - interval '1 hour') || now()
@@ -166,14 +167,13 @@ const wrongCode = () => new DomainError("BAD_USER_INPUT", "Incorrect email or on
 // A concurrent login either commits its session before this statement, or fails because the password has changed.
 const lockUser = statement(`select from users where id = $1 for no key update`);
 
+// The change of the password voids the code.
 const changePassword = statement<{ id: string }>(`
   with changed as (
     update users u set password_hash = $4, updated_at = now() from one_time_passcodes p
     where u.id = $1 and p.user_id = u.id and p.code_hash = $2 and p.expires_at > now()
       and u.password_hash is not distinct from $3 and ${mayReset}
     returning u.id
-  ), spent as (
-    update one_time_passcodes p set code_hash = null from changed where p.user_id = changed.id
   ), ended as (
     delete from api_keys k using changed where k.user_id = changed.id
   )

@@ -101,9 +101,9 @@ async function begin(ctx: Context, account: Account, provider: ProviderName): Pr
   return sessionToken;
 }
 
-const changeLoginType = statement(`
-  with forgotten as (delete from one_time_passcodes where user_id = $1)
-  update users set login_type = $2, password_hash = null, updated_at = now() where id = $1`);
+const changeLoginType = statement(
+  `update users set login_type = $2, password_hash = null, updated_at = now() where id = $1`,
+);
 
 /** Converts the caller's login from the password to the provider. Ends the caller's other sessions. */
 async function convert(ctx: Context, identity: Identity, conversion: Buffer): Promise<string> {
