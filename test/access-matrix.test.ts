@@ -2,6 +2,7 @@
 // and on those of another organization. The expectation is the permission table, written out here.
 import { expect } from "chai";
 import { isObjectType } from "graphql";
+import { newId } from "../src/domain/kernel/ids.js";
 import { newToken, type TokenKind } from "../src/domain/tokens/text.js";
 import { getSchema } from "../src/graphql/schema.js";
 import { areas } from "../src/rest/index.js";
@@ -73,6 +74,7 @@ const table: Record<string, string> = {
   "workspace:stop": "O o own",
   "workspace:update": "O o own",
   "workspace:delete": "O o own",
+  "workspace:delete as an orphan": "O o",
   "workspace:share": "own",
   "api_key:create": "own",
   "api_key:create for a service account": "O U",
@@ -177,6 +179,13 @@ describe("the access matrix", () => {
     );
     return w.as({ token: token.text });
   }
+
+  it("requires the scopes of the arguments before any object is looked up", async () => {
+    const client = await credential(the(), the().owner.id, "token", ["workspace:delete"]);
+    const orphan = `mutation { deleteWorkspace(input: { workspace: "${newId()}", orphan: true }) { __typename } }`;
+    const { errors } = await client.failure(orphan);
+    expect(errors[0]!.extensions).to.deep.include({ code: "FORBIDDEN", requiredScopes: ["template:update"] });
+  });
 
   it("covers every root field and every row", () => {
     const schema = getSchema();

@@ -186,7 +186,7 @@ export class GroupBudgetsResolver {
     return readAiSpend(ctx, user, organization);
   }
 
-  @Needs("user:read")
+  @Needs("user:read", "organization:read")
   @Query(() => WorkspaceQuotaType, {
     nullable: true,
     description: "Returns the workspace quota of a user in an organization.",

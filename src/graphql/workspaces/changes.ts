@@ -19,7 +19,7 @@ import {
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, Required, Rule } from "../engine/access.js";
+import { ByArguments, Needs, Required, Rule } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -216,6 +216,7 @@ export class WorkspaceChangesResolver {
   }
 
   @Needs("workspace:delete")
+  @ByArguments<{ input: DeleteWorkspaceInput }>(({ input }) => (input.orphan ? { needs: ["template:update"] } : {}))
   @Mutation(() => DeleteWorkspacePayload, {
     description: "Deletes a workspace, with a build. Fails with CONFLICT while it has an active build.",
   })
