@@ -3,6 +3,7 @@ import type Koa from "koa";
 import { statement } from "./domain/kernel/database.js";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./domain/kernel/context.js";
+import { localNames } from "./domain/outside/http.js";
 import { json, methodNotAllowed, TransportError } from "./http/responses.js";
 import { send, type Http, type State } from "./http/exchange.js";
 import { isWithin, loopback } from "./http/request-details.js";
@@ -58,6 +59,15 @@ const withTimeout = <Result>(work: Promise<Result>) =>
     work.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer));
   });
 
+/** Headers that proxies add. */
+const forwarding = /^(forwarded|via|x-forwarded-.*|x-real-ip)$/;
+
+/** Whether a Host header names the loopback interface, with or without a port. */
+function isLoopbackHost(host = ""): boolean {
+  const { hostname = "" } = URL.parse(`http://${host}`) ?? {};
+  return localNames.test(hostname) || isWithin(hostname.replace(/^\[|\]$/g, ""), loopback);
+}
+
 /** Middleware for `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
 export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware<State> {
   const probes: Record<string, (http: Http) => Promise<void> | void> = {
@@ -74,13 +84,17 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
     },
   };
 
-  /** Metrics are available from the same machine, from listed networks, and with the bearer token. */
+  /**
+   * Metrics are available from the same machine, from listed networks, and with the bearer token. A proxy on the same
+   * machine has a loopback address as well: the request must be addressed to this machine, not to a public name.
+   */
   function mayScrape(http: Http): boolean {
     const token = /^bearer +(.*)$/i.exec(http.get("authorization"))?.[1];
     if (config.metricsToken && token !== undefined) return isSame(token, config.metricsToken);
-    const forwarded = http.get("x-forwarded-for") !== "" || http.get("forwarded") !== "";
-    const peer = http.req.socket.remoteAddress ?? "";
-    return (!forwarded && isWithin(peer, loopback)) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
+    const { headers, socket } = http.req;
+    const isForwarded = Object.keys(headers).some((name) => forwarding.test(name));
+    const isLocal = isWithin(socket.remoteAddress ?? "", loopback) && isLoopbackHost(headers.host);
+    return (!isForwarded && isLocal) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
   }
 
   return (http, next) => {

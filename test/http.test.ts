@@ -266,6 +266,37 @@ describe("HTTP", () => {
       expect((await w().nobody.get("/readyz")).body).to.deep.equal({ status: "ok" });
     });
 
+    it("serves metrics to this machine only under its own names, since a proxy on it may serve others", async () => {
+      const statusFor = async (...host: string[]) => {
+        const request = ["GET /metrics HTTP/1.0", ...host.map((name) => `Host: ${name}`), "", ""].join("\r\n");
+        return (await raw(w().url, request)).statuses[0];
+      };
+      for (const own of [
+        "localhost",
+        "LOCALHOST:3000",
+        "a.localhost.",
+        "127.0.0.1",
+        "127.8.9.1:80",
+        "[::1]:3000",
+        "[::ffff:127.0.0.1]",
+      ])
+        expect(await statusFor(own), own).to.equal(200);
+      for (const foreign of [
+        "steward.example.com",
+        "steward.example.com:3000",
+        "203.0.113.7",
+        "localhost.example.com",
+        "127.0.0.1.example.com",
+        "localhost@example.com",
+        "example.com?localhost",
+        "[::2]",
+        "0.0.0.0",
+        "",
+      ])
+        expect(await statusFor(foreign), foreign).to.equal(404);
+      expect(await statusFor(), "no name").to.equal(404);
+    });
+
     it("serves metrics to this machine and to holders of the metrics token, and responds 404 to others", async () => {
       expect(await w().nobody.get(`/api/v2/groups/${w().defaultOrganization}`)).to.include({ status: 401 });
       const { status, headers, body } = await w().nobody.get("/metrics");
@@ -289,6 +320,8 @@ describe("HTTP", () => {
 
       const hidden = await w().nobody.get("/metrics", { "X-Forwarded-For": "127.0.0.1" });
       expect(hidden).to.include({ status: 404 });
+      for (const name of ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto"])
+        expect(await w().nobody.get("/metrics", { [name]: "127.0.0.1" }), name).to.include({ status: 404 });
       expect(hidden.body).to.deep.equal((await w().nobody.get("/nothing")).body);
 
       const app = await startServer(w().database.url, { STEWARD_METRICS_TOKEN: "a-token-for-metrics" });

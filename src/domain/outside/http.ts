@@ -147,7 +147,7 @@ function guarded({
 }
 
 /** Names of the loopback interface (RFC 6761 §6.3), which not every resolver knows. */
-const localNames = /(^|\.)localhost\.?$/i;
+export const localNames = /(^|\.)localhost\.?$/i;
 
 /** The addresses of a host name. */
 export async function addressesOf(name: string): Promise<string[]> {
