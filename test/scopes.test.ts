@@ -61,7 +61,7 @@ describe("scopes", () => {
       const answer = await client.put(`/api/v2/notifications/inbox/${id}/read-status`, { is_read: false });
       expect(answer.status).to.equal(403);
       expect(answer.headers.get("www-authenticate")).to.match(
-        / error="insufficient_scope", scope="inbox_notification:read inbox_notification:update"$/,
+        / error="insufficient_scope", scope="inbox_notification:read"$/,
       );
     });
 
@@ -148,6 +148,23 @@ describe("scopes", () => {
   });
 
   describe("in challenges", () => {
+    it("are only those that the credential lacks, as in the message and in GraphQL", async () => {
+      const w = the();
+      const group = await w.group();
+      for (const [held, lacking] of [
+        [["file:read"], "group:read group:update"],
+        [["group:read"], "group:update"],
+        [["group:update", "user:read"], "group:read"],
+      ] as const) {
+        const client = await keyOf(w.owner, ...held);
+        const { headers, body } = await client.patch(`/api/v2/groups/${group.id}`, { display_name: "x" });
+        expect(/ scope="([^"]*)"/.exec(headers.get("www-authenticate")!)![1], held.join()).to.equal(lacking);
+        expect(body.detail).to.match(new RegExp(`the scopes? ${lacking.replace(" ", ", ")}\\.$`));
+        const change = `mutation { updateGroup(input: { group: "${group.id}", displayName: "x" }) { group { source } } }`;
+        expect(await missing(client, change), held.join()).to.deep.equal(lacking.split(" "));
+      }
+    });
+
     it("exist, and match the description of each route", async () => {
       const { body: openApi } = await the().nobody.get("/openapi.json");
       for (const [method, pattern] of areas.flatMap(({ rows }) => rows)) {

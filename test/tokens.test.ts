@@ -230,7 +230,7 @@ describe("tokens", () => {
       const patch = await w.nobody.patch(`/api/v2/groups/${group.id}`, { name: "x" }, headers);
       expect(patch.status).to.equal(403);
       expect(patch.headers.get("www-authenticate")).to.equal(
-        `Bearer realm="steward", resource_metadata="${w.app.services.config.accessUrl}/.well-known/oauth-protected-resource", error="insufficient_scope", scope="group:read group:update"`,
+        `Bearer realm="steward", resource_metadata="${w.app.services.config.accessUrl}/.well-known/oauth-protected-resource", error="insufficient_scope", scope="group:update"`,
       );
 
       const expiresAt = new Date(Date.now() + hour).toISOString();

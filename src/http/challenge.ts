@@ -21,16 +21,18 @@ export function failureHeaders(failure: DomainError, details: ChallengeDetails):
 }
 
 /**
- * `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. The
- * scopes are all that the operation needs, so that clients can request them together.
+ * `WWW-Authenticate` for failures that a better credential would avoid: RFC 6750 §3, with the pointer of RFC 9728 §5.1. It
+ * names all scopes that the operation needs, or that the credential lacks, so that clients can request them together.
  */
 function challengeOf(failure: DomainError, details: ChallengeDetails): string | undefined {
   const { requiredScopes, oauthError, detail } = failure.details;
   const { scopes = [], challenged } = details;
-  if (requiredScopes) {
-    const all = [...new Set([...scopes, ...requiredScopes])].sort();
-    return bearer({ resource_metadata: metadataOf(details), error: "insufficient_scope", scope: all.join(" ") });
-  }
+  if (requiredScopes)
+    return bearer({
+      resource_metadata: metadataOf(details),
+      error: "insufficient_scope",
+      scope: requiredScopes.join(" "),
+    });
   if (failure.code !== "UNAUTHENTICATED") return undefined;
   // Tokens of the protocol itself are for no resource.
   if (oauthError) return bearer({ error: challenged ? oauthError : undefined });
