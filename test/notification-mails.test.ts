@@ -174,6 +174,24 @@ describe("links that unsubscribe from mails", () => {
     expect(rows).to.deep.equal([{ actor_id: bob!.id }]);
   });
 
+  it("fail once the address that they were mailed to is no longer that of the user", async () => {
+    const [bob] = await w.users("bob");
+    const custom = (title: string) => w.as(bob!).post("/api/v2/notifications/custom", { content: { title } });
+    const move = (email: string) =>
+      w
+        .as(w.owner)
+        .graphql(`mutation { updateUser(input: { user: "${bob!.id}", email: "${email}" }) { user { id } } }`);
+    await custom("before");
+    const path = pathIn(await mailbox.letter(bob!.email));
+    await move("bob@new.example.com");
+    expect([(await page(path)).status, (await oneClick(path)).status]).to.deep.equal([404, 404]);
+    await custom("after");
+    const next = pathIn(await mailbox.letter("bob@new.example.com"));
+    await move("Bob@new.example.com");
+    expect((await page(next)).status, "another spelling of the same address").to.equal(200);
+    expect((await oneClick(next)).status).to.equal(200);
+  });
+
   it("fail if they were changed, have expired, or are for mails that cannot be turned off", async () => {
     const { seals } = w.app.services;
     const [customId, passcodeId] = ["39b1e189-c857-4b0c-877a-511144c18516", "62f86a30-2330-4b61-a26d-311ff3b608cf"];

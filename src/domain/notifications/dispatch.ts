@@ -129,7 +129,7 @@ export class Dispatcher {
   ): Promise<AttemptResult> {
     const { transports, config } = this.services;
     const template = templateWithId(templateId)!;
-    const unsubscribe = await unsubscribeUrl(this.services, recipient.id, template);
+    const unsubscribe = await unsubscribeUrl(this.services, recipient, template);
     const mail = mailOf(payload, { recipient, template, accessUrl: config.accessUrl, unsubscribeUrl: unsubscribe });
     await transports.smtp!.send({ id, to: recipient.email, ...mail }, signal);
     return { outcome: "done" };

@@ -1,8 +1,10 @@
+import { hash } from "node:crypto";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import type { Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
+import { folded } from "../kernel/folding.js";
 import { day } from "../kernel/purge.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templateWithId } from "./templates/templates.js";
@@ -16,17 +18,25 @@ const purpose = "unsubscribe";
 /** How long links work, in milliseconds: longer than anyone keeps an unread mail. */
 const lifetime = 180 * day;
 
+interface Recipient {
+  id: string;
+  email: string;
+}
+
+/** Tells addresses apart in links, without their text. */
+const markOf = (email: string) => hash("sha256", folded(email), "base64url").slice(0, 22);
+
 /**
  * The link with which the recipient of a mail turns off the mails of its template, without signing in (RFC 8058).
  * `undefined` for templates that cannot be turned off.
  */
 export async function unsubscribeUrl(
   { seals, config }: Pick<Services, "seals" | "config">,
-  userId: string,
+  { id, email }: Recipient,
   template: NotificationTemplate,
 ): Promise<string | undefined> {
   if (template.isMandatory) return undefined;
-  const token = await seals.seal(purpose, [userId, template.id, Date.now() + lifetime].join("~"));
+  const token = await seals.seal(purpose, [id, template.id, Date.now() + lifetime, markOf(email)].join("~"));
   return `${config.accessUrl}${path}?token=${token}`;
 }
 
@@ -36,11 +46,17 @@ export interface Unsubscription {
   template: NotificationTemplate;
 }
 
-/** Reads the token of a link. Throws NOT_FOUND if it is invalid or has expired. */
-export async function readUnsubscription({ services }: Context, token: string): Promise<Unsubscription> {
-  const [userId = "", templateId = "", expiry] = (await services.seals.open(purpose, token))?.split("~") ?? [];
+const emailOf = statement<Pick<Recipient, "email">>("select email from users where id = $1 and deleted_at is null");
+
+/** Reads the token of a link. Throws NOT_FOUND if it is invalid, has expired, or was mailed to a former address. */
+export async function readUnsubscription(ctx: Context, token: string): Promise<Unsubscription> {
+  const opened = await ctx.services.seals.open(purpose, token);
+  const [userId = "", templateId = "", expiry, address] = opened?.split("~") ?? [];
   const template = templateWithId(templateId);
   if (!template || template.isMandatory || !(Number(expiry) > Date.now())) throw notFound();
+  const user = await ctx.row(emailOf, userId);
+  // Earlier releases did not bind links to an address.
+  if (!user || (address !== undefined && address !== markOf(user.email))) throw notFound();
   return { userId, template };
 }
 
