@@ -47,11 +47,11 @@ const sources = files("src", ".ts");
 describe("the layers", () => {
   /** Allowed imports, by folder below `src` or by file name. Unlisted ones may import everything. */
   const layers: Record<string, string[]> = {
-    entities: ["entities"],
-    domain: ["domain", "entities", "config", "program-files"],
-    graphql: ["graphql", "domain", "http", "config", "program-files"],
+    entities: ["entities", "clock"],
+    domain: ["domain", "entities", "config", "clock", "program-files"],
+    graphql: ["graphql", "domain", "http", "config", "clock", "program-files"],
     rest: ["rest", "pages", "graphql", "domain", "http", "config", "program-files"],
-    pages: ["pages", "graphql", "domain", "http", "config", "program-files"],
+    pages: ["pages", "graphql", "domain", "http", "config", "clock", "program-files"],
     http: ["http", "domain", "config"],
     config: ["config", "domain"],
     metrics: ["domain", "http", "program-files"],
@@ -61,6 +61,7 @@ describe("the layers", () => {
     provisioner: ["provisioner", "node-version", "manual", "ports"],
     tracing: ["tracing", "domain", "http", "config", "program-files"],
     log: ["config", "domain"],
+    clock: [],
     "compile-cache": ["program-files"],
     manual: [],
     ports: [],
@@ -133,6 +134,15 @@ describe("the layers", () => {
     };
     for (const path of sources) follow(path, []);
     expect(circles).to.deep.equal([]);
+  });
+
+  it("read no clock but that of the database, except for licenses", () => {
+    const own =
+      /^src\/(clock|cli\/|embedded-postgres\/|provisioner\/|domain\/(deployment\/clock|entitlements|licenses)\b)/;
+    const wrong = sources.filter(
+      (path) => !own.test(path) && /\bDate\.now\b|\bnew Date\b(?!\()|\bnew Date\(\)|[^.\w]Date\(\)/.test(read(path)),
+    );
+    expect(wrong).to.deep.equal([]);
   });
 
   it("keep an area in a file or in a folder, never in both", () => {

@@ -3,6 +3,7 @@ import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/log.js";
 import { connectionLogPurge } from "./connection-logs/list.js";
+import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { minute } from "./kernel/purge.js";
@@ -38,6 +39,7 @@ interface Job {
 const jobs: readonly Job[] = [
   auditPurge,
   connectionLogPurge,
+  clockJob,
   codePurge,
   deviceCodePurge,
   refreshTokenPurge,

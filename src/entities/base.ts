@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { v7 as uuidv7 } from "uuid";
+import { databaseTime } from "../clock.js";
 
 /** A timestamp with millisecond precision. */
 export const moment = () => p.datetime(3);
@@ -13,9 +14,9 @@ export const BaseSchema = defineEntity({
       .uuid()
       .primary()
       .onCreate(() => uuidv7()),
-    createdAt: moment().onCreate(() => new Date()),
+    createdAt: moment().onCreate(() => new Date(databaseTime())),
     updatedAt: moment()
-      .onCreate(() => new Date())
-      .onUpdate(() => new Date()),
+      .onCreate(() => new Date(databaseTime()))
+      .onUpdate(() => new Date(databaseTime())),
   },
 });

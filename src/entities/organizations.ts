@@ -1,4 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import { databaseTime } from "../clock.js";
 import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
 
@@ -63,7 +64,7 @@ const OrganizationMemberSchema = defineEntity({
     /** When the user was created. Kept by a trigger. */
     userCreatedAt: moment().defaultRaw("now()"),
     roles: p.array().default([]),
-    createdAt: moment().onCreate(() => new Date()),
+    createdAt: moment().onCreate(() => new Date(databaseTime())),
   },
 });
 export class OrganizationMember extends OrganizationMemberSchema.class {}

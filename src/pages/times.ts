@@ -1,3 +1,4 @@
+import { databaseTime } from "../clock.js";
 import { type Html, html } from "./html.js";
 
 const units: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, seconds: number]> = [
@@ -10,7 +11,7 @@ const units: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, seconds: number]>
 const relative = new Intl.RelativeTimeFormat("en");
 
 /** A time relative to now, since the page does not know the time zone of its reader: `3 days ago`, `in 2 hours`. */
-export function timeOf(time: string, now = Date.now()): Html {
+export function timeOf(time: string, now = databaseTime()): Html {
   const seconds = Math.trunc((Date.parse(time) - now) / 1000);
   const [unit, length] = units.find((each) => Math.abs(seconds) >= each[1]) ?? [];
   const near = seconds > 0 ? "in less than a minute" : "just now";

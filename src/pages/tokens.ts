@@ -1,3 +1,4 @@
+import { databaseTime } from "../clock.js";
 import type { Context } from "../domain/kernel/context.js";
 import { translate } from "../graphql/engine/errors.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
@@ -91,7 +92,7 @@ function content(visit: Visit, keys: readonly Key[]): Html {
   ${section("Keys of workspace applications", ofKind("APPLICATION"))}`;
 }
 
-const isExpired = ({ expiresAt }: Key): boolean => Date.parse(expiresAt) <= Date.now();
+const isExpired = ({ expiresAt }: Key): boolean => Date.parse(expiresAt) <= databaseTime();
 
 const othersForm = (visit: Visit): Html =>
   actionForm(visit, "revoke_others", html`<button class="quiet">Sign out all other sessions</button>`);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from "jose";
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
 import { isUuid } from "../kernel/text.js";
 import { parseToken } from "../tokens/text.js";
@@ -22,7 +23,7 @@ export interface Message {
 /** Encrypts a message for its recipient as JWE (RFC 7516, `dir` with A256GCM). */
 export async function sealMessage(ctx: Context, message: Message): Promise<string> {
   const { kid, key } = await sealingKey(ctx, message.recipient);
-  const now = Math.floor(Date.now() / 1000);
+  const now = Math.floor(databaseTime() / 1000);
   return new EncryptJWT({ api_key: message.apiKey })
     .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid, typ: "JWT" })
     .setIssuer(ctx.config.accessUrl)
@@ -58,6 +59,7 @@ export async function openMessage(
       typ: "JWT",
       issuer: ctx.config.accessUrl,
       audience,
+      currentDate: new Date(databaseTime()),
       requiredClaims: ["jti", "nbf", "exp"],
     });
     return asOpened(payload);

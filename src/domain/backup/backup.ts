@@ -2,6 +2,7 @@
 // can be restored in a later version of Postgres and of Steward.
 import type { DatabaseError, PoolClient } from "pg";
 import { to as copyTo } from "pg-copy-streams";
+import { databaseTime } from "../../clock.js";
 import { migrations } from "../../entities/migrations/index.js";
 import { version } from "../../program-files.js";
 import { waitForDatabase } from "../deployment/boot.js";
@@ -50,7 +51,7 @@ export async function backUp(
       const migration = await beginSnapshot(client, names);
       const contents = await readContents(client, names);
       const summary: BackupSummary = { tables: names.length, rows: 0, size: 0 };
-      const header = { version, migration, createdAt: new Date().toISOString(), hasKeys: withKeys };
+      const header = { version, migration, createdAt: new Date(databaseTime()).toISOString(), hasKeys: withKeys };
       const records = recordsOf(client, contents, keys, summary, onProgress);
       summary.size = await writeBackup(path, { header, records }, signal);
       return summary;

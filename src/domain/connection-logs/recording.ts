@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
@@ -51,7 +52,7 @@ export async function recordConnections(
 ): Promise<RecordedConnections> {
   const reporter = authorizeMachine(ctx.actor, "connection:record");
   requireFeature(ctx, "connection_log");
-  const now = Date.now();
+  const now = databaseTime();
   requireValid(reporter, events, now);
   const own = reporter.kind === "agent" ? reporter.workspaceId : undefined;
   const workspaces = await workspacesOf(ctx, events, reporter.id, own);

@@ -8,6 +8,7 @@ import { newId } from "../kernel/ids.js";
 import { numberOf, takeTurn } from "../kernel/locks.js";
 import { migrations } from "../../entities/migrations/index.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
+import { readClock } from "./clock.js";
 import { statement } from "../kernel/database.js";
 import { ensurePageKey } from "./seals.js";
 import { compareConfiguration } from "../external-auth/providers.js";
@@ -81,7 +82,7 @@ export async function waitForDatabase({ database, log }: Pick<Services, "databas
       const [server] = await database.query(serverVersion, []);
       if (server!.version < oldestPostgres)
         throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
-      return;
+      return await readClock({ database, log });
     } catch (error) {
       if (error instanceof StartRefused) throw error;
       const { message } = error as Error;

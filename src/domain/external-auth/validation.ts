@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { databaseTime } from "../../clock.js";
 import type { Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { ProviderUnavailable } from "../outside/external-providers/failures.js";
@@ -123,7 +124,7 @@ const [usualPause, longestPause] = [60, 3600];
 
 /** Stops validating until the rate limit of the provider is reset. The token keeps its state. */
 async function pause(services: Services, link: LinkRow, version: number, headers: Headers): Promise<Validity> {
-  const reset = Number(headers.get("x-ratelimit-reset") ?? NaN) - Date.now() / 1000;
+  const reset = Number(headers.get("x-ratelimit-reset") ?? NaN) - databaseTime() / 1000;
   const seconds = secondsToWait(headers) ?? (reset > 0 ? Math.min(reset, longestPause) : usualPause);
   await services.database.query(storePause, [link.id, version, seconds]);
   return lastKnown(link);

@@ -1,4 +1,5 @@
 import { v7 } from "uuid";
+import { databaseTime } from "../../clock.js";
 import { randomBytes } from "./random.js";
 
 let latest = -Infinity;
@@ -7,7 +8,7 @@ let sequence = 0;
 /** Returns a new UUIDv7. Ids of a process sort by creation, also within a millisecond (RFC 9562 §6.2, method 1). */
 export function newId(): string {
   const random = randomBytes(16);
-  const now = Date.now();
+  const now = databaseTime();
   if (now > latest) {
     latest = now;
     // Without the highest bit, so that it can grow.

@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
 import { type AttemptResult, Queue, type QueueItem } from "../kernel/queue.js";
@@ -137,7 +138,10 @@ export class Dispatcher {
 
   private async webhook(item: Item, payload: Payload, signal: AbortSignal): Promise<AttemptResult> {
     const { webhook } = this.services.transports;
-    const response = await webhook!.post({ id: item.id, body: webhookBody(item, payload), at: new Date() }, signal);
+    const response = await webhook!.post(
+      { id: item.id, body: webhookBody(item, payload), at: new Date(databaseTime()) },
+      signal,
+    );
     const { status, ok, headers } = response;
     if (ok) return { outcome: "done" };
     const detail = `The receiver responded with status ${status}.`;

@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import type { Ending } from "../kernel/endings.js";
@@ -266,6 +267,6 @@ const variablesFor = ({ config }: Context, { name, username, email }: Recipient,
     base_url: config.accessUrl,
     logo_url: "",
     docs_url: config.docsUrl ?? "",
-    year: new Date().getFullYear(),
+    year: new Date(databaseTime()).getFullYear(),
   },
 });

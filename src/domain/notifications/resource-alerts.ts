@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
@@ -42,7 +43,7 @@ export async function reportResourceAlert(ctx: Context, alert: ResourceAlert): P
     ...contentOf(workspace, alert),
     recipients: sql`u.id = ${workspace.ownerId}`,
     targets: [workspace.id],
-    dedupeKey: `${agent.id} ${new Date().toISOString().slice(0, "2026-01-02T03".length)}`,
+    dedupeKey: `${agent.id} ${new Date(databaseTime()).toISOString().slice(0, "2026-01-02T03".length)}`,
   });
   if (sent.length === 0) return false;
   const diff = { resource: { new: alert.resource } };

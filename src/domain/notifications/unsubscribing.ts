@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { databaseTime } from "../../clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import type { Services } from "../kernel/context.js";
@@ -36,7 +37,7 @@ export async function unsubscribeUrl(
   template: NotificationTemplate,
 ): Promise<string | undefined> {
   if (template.isMandatory) return undefined;
-  const token = await seals.seal(purpose, [id, template.id, Date.now() + lifetime, markOf(email)].join("~"));
+  const token = await seals.seal(purpose, [id, template.id, databaseTime() + lifetime, markOf(email)].join("~"));
   return `${config.accessUrl}${path}?token=${token}`;
 }
 
@@ -53,7 +54,7 @@ export async function readUnsubscription(ctx: Context, token: string): Promise<U
   const opened = await ctx.services.seals.open(purpose, token);
   const [userId = "", templateId = "", expiry, address] = opened?.split("~") ?? [];
   const template = templateWithId(templateId);
-  if (!template || template.isMandatory || !(Number(expiry) > Date.now())) throw notFound();
+  if (!template || template.isMandatory || !(Number(expiry) > databaseTime())) throw notFound();
   const user = await ctx.row(emailOf, userId);
   // Earlier releases did not bind links to an address.
   if (!user || (address !== undefined && address !== markOf(user.email))) throw notFound();

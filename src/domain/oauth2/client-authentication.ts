@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { isSecretOf } from "../tokens/text.js";
@@ -50,7 +51,7 @@ export async function identifyClient(ctx: Context, clientId: string): Promise<Cl
 
 /** Whether the secret of an application has expired. */
 const isExpired = (client: KnownClient | undefined): boolean =>
-  client?.secretExpiresAt != null && Date.parse(client.secretExpiresAt) <= Date.now();
+  client?.secretExpiresAt != null && Date.parse(client.secretExpiresAt) <= databaseTime();
 
 /** Whether the secret was sent as the application registered it. Some applications registered no method. */
 const isRegistered = (sent: AuthMethod | null | undefined, registered: AuthMethod | null | undefined): boolean =>

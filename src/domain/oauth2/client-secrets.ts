@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { rowsByKey } from "../kernel/batches.js";
 import { OAuth2ClientSecret } from "../../entities/oauth2.js";
 import { auditedAs } from "../audit/audit.js";
@@ -62,7 +63,7 @@ export async function createClientSecret(
   const app = await lockApp(ctx, appId, "oauth2_app_secret:create");
   if (app.type === "public")
     throw new DomainError("BAD_USER_INPUT", "A public application cannot keep a secret, and has none.");
-  if (expiresAt != null && Date.parse(expiresAt) <= Date.now())
+  if (expiresAt != null && Date.parse(expiresAt) <= databaseTime())
     throw badInput([{ field: "expiresAt", detail: "Must be in the future." }]);
 
   const issued = await issueSecret(ctx, app.id, expiresAt ?? null);

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { databaseTime } from "../../clock.js";
 import type { Config } from "../../config/config.js";
 import { boundedPool } from "../kernel/bounded-pool.js";
 import { type DomainError, unavailable } from "../kernel/errors.js";
@@ -83,7 +84,7 @@ function freshnessOf(headers: Headers): number {
   const control = headers.get("cache-control") ?? "";
   const maxAge = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(control)?.[1];
   const age = Number(headers.get("age") ?? 0) || 0;
-  const expiry = Date.parse(headers.get("expires") ?? "") - (Date.parse(headers.get("date") ?? "") || Date.now());
+  const expiry = Date.parse(headers.get("expires") ?? "") - (Date.parse(headers.get("date") ?? "") || databaseTime());
   const isUncacheable = /(?:^|[\s,])no-(?:store|cache)\b/i.test(control);
   const lifetime = isUncacheable ? 0 : maxAge !== undefined ? (Number(maxAge) - age) * 1000 : expiry || 0;
   return Math.min(longestFreshness, Math.max(shortestFreshness, lifetime));

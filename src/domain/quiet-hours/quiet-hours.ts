@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { statement } from "../kernel/database.js";
@@ -99,7 +100,7 @@ function quietHours(ctx: Context, own: DailySchedule | undefined): QuietHours {
     schedule: scheduleText(schedule),
     timezone: schedule.zone,
     time: timeOfDay(schedule),
-    next: new Date(nextStart(schedule, Date.now())).toISOString(),
+    next: new Date(nextStart(schedule, databaseTime())).toISOString(),
     userSet: userCanSet && own !== undefined,
     userCanSet,
   };

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
 import type { Place } from "../kernel/paging.js";
 import { fault } from "./faults.js";
@@ -22,7 +23,7 @@ const hashOf = (binding: string): string => hash("sha256", binding, "base64url")
 
 /** Makes the cursor of the next page. It is bound to its query, signed, and can be read by all replicas. */
 export function sealCursor(ctx: Context, binding: string, opened: Required<Opened>): Promise<string> {
-  const stored: Stored = { ...opened, at: Date.now(), of: hashOf(binding) };
+  const stored: Stored = { ...opened, at: databaseTime(), of: hashOf(binding) };
   return ctx.services.seals.seal(purpose, Buffer.from(JSON.stringify(stored)).toString("base64url"));
 }
 
@@ -33,6 +34,6 @@ export async function openCursor(ctx: Context, text: string, binding: string): P
   if (sealed === undefined) throw fault("invalidCursor", "The cursor is not valid.", "cursor");
   const { at, of, ...opened } = JSON.parse(Buffer.from(sealed, "base64url").toString()) as Stored;
   if (of !== hashOf(binding)) throw fault("invalidCursor", "The cursor is that of another query.", "cursor");
-  if (Date.now() - at > ctx.config.scimCursorTtl) throw fault("expiredCursor", "The cursor has expired.", "cursor");
+  if (databaseTime() - at > ctx.config.scimCursorTtl) throw fault("expiredCursor", "The cursor has expired.", "cursor");
   return opened;
 }

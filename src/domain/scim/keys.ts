@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { ScimKey as StoredKey } from "../../entities/scim.js";
 import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -122,7 +123,7 @@ const nameProblem = (name: string | null | undefined): string | undefined =>
   name ? displayNameProblem(name) : "Is required.";
 
 const endProblem = (expiresAt: string | null): string | undefined =>
-  expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "Must be in the future." : undefined;
+  expiresAt !== null && Date.parse(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
 
 const lockedKey = statement<ScimKeyRow>(`select ${columns} from scim_keys k where k.id = $1 for update`);
 

@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { authorize, authorizeMachine, reach } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -50,7 +51,7 @@ function noteUse({ services, request }: Context, key: ScimKeyActor): void {
   const { id, lastUsedAt } = key;
   if (noted.has(key)) return;
   noted.add(key);
-  if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < tolerated) return;
+  if (lastUsedAt !== null && databaseTime() - Date.parse(lastUsedAt) < tolerated) return;
   services.errands.run("record the use of a SCIM key", async () => {
     await services.database.query(recordUse, [id, request.ip ?? null]);
   });

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { databaseTime } from "../../clock.js";
 import { requireFullSession } from "../authorization/authorization.js";
 import type { Seals } from "../deployment/seals.js";
 import { requireUser } from "../kernel/actor.js";
@@ -55,7 +56,7 @@ export class SignInAttempts {
       ...newQuestion(),
       provider: provider.name,
       returnTo,
-      expiresAt: Date.now() + lifetime * 1000,
+      expiresAt: databaseTime() + lifetime * 1000,
       ...(conversion !== undefined && { conversion: hashSecret(conversion).toString("hex") }),
     };
     const { href } = await provider.ask(callback, attempt);
@@ -67,7 +68,7 @@ export class SignInAttempts {
   async resume({ name }: IdentityProvider, sealed: string | undefined, state: string): Promise<Attempt> {
     const text = await this.seals.open("sign-in", sealed);
     const attempt = text === undefined ? undefined : (JSON.parse(Buffer.from(text, "base64url").toString()) as Attempt);
-    const isCurrent = attempt !== undefined && attempt.provider === name && attempt.expiresAt > Date.now();
+    const isCurrent = attempt !== undefined && attempt.provider === name && attempt.expiresAt > databaseTime();
     if (isCurrent && isSame(attempt.state, state)) return attempt;
     throw new DomainError("BAD_USER_INPUT", "This sign-in was not started in this browser, or it has expired.");
   }

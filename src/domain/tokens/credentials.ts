@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { databaseTime } from "../../clock.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
@@ -122,7 +123,7 @@ export class Credentials {
   #admit(token: Token, snapshot: Snapshot | undefined, resource = ""): UserActor {
     const isGenuine = snapshot?.actor.credential.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
     if (!snapshot || !isGenuine) throw notValid();
-    const now = Date.now();
+    const now = databaseTime();
     if (snapshot.expiresAt <= now) {
       throw unauthenticated(`API key expired at "${new Date(snapshot.expiresAt).toISOString()}".`);
     }

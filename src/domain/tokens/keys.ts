@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { type Action, authorize, isScope, narrowed, scopeCatalog, sees } from "../authorization/authorization.js";
@@ -193,7 +194,7 @@ function endOf(
   requested: string | null | undefined,
   problems: Problems,
 ): string {
-  const now = Date.now();
+  const now = databaseTime();
   const { apiKeyDefaultLifetime, apiKeyMaxLifetime } = config;
   const end = requested ? Date.parse(requested) : now + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
   if (end <= now) problems.add("expiresAt", "Must be in the future.");

@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
@@ -25,7 +26,7 @@ export async function issueSession(ctx: Context, userId: string): Promise<string
   const { sessionDuration, sessionMaxAge } = ctx.config;
   const { ip = null, userAgent = null } = ctx.request;
   const token = newToken("session");
-  const end = new Date(Date.now() + Math.min(sessionDuration, sessionMaxAge));
+  const end = new Date(databaseTime() + Math.min(sessionDuration, sessionMaxAge));
   const ended = await ctx.rows(insertSession, token.id, token.secretHash, userId, end, ip, userAgent);
   ctx.publish(...ended.map(({ id }) => keyHint(id)));
   return token.text;

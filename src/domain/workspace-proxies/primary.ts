@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { version } from "../../program-files.js";
@@ -41,6 +42,6 @@ export async function readPrimary(ctx: Context): Promise<WorkspaceProxyRow> {
     version,
     healthy: true,
     deleted: false,
-    status: { status: "ok", checkedAt: new Date().toISOString(), report: { errors: [], warnings: [] } },
+    status: { status: "ok", checkedAt: new Date(databaseTime()).toISOString(), report: { errors: [], warnings: [] } },
   };
 }

@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { endAgentTokens } from "../agents/tokens.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
@@ -45,7 +46,7 @@ export async function buildEnded(
 ): Promise<void> {
   const build = await lockEndedBuild(ctx, job);
   const isRunning = outcome === "succeeded" && build.transition === "start";
-  const { deadline, maxDeadline } = isRunning ? deadlinesAt(ctx, build, Date.now()) : noDeadlines;
+  const { deadline, maxDeadline } = isRunning ? deadlinesAt(ctx, build, databaseTime()) : noDeadlines;
   const stored = state === undefined ? null : JSON.stringify(state);
   const values = [job.workspaceBuildId, stored, deadline, maxDeadline, pinDaemonId ?? null];
   await updateTaskStatus(ctx, (await ctx.row(store, ...values))!.taskId);

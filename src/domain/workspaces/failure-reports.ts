@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
@@ -58,7 +59,7 @@ function weekOf(now: Date): Date {
  * Tells the administrators of templates how many builds failed in the last week from Monday to Sunday, once a week. Sends
  * nothing about templates without failures.
  */
-export async function reportFailures(services: Services, now = new Date()): Promise<void> {
+export async function reportFailures(services: Services, now = new Date(databaseTime())): Promise<void> {
   const end = weekOf(now);
   const start = new Date(end.getTime() - 7 * day);
   const week = start.toISOString().slice(0, 10);

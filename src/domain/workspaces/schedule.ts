@@ -1,3 +1,4 @@
+import { databaseTime } from "../../clock.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
@@ -51,7 +52,7 @@ const lock = statement<Due>(`
 const retryLater = statement("update workspaces set autobuild_after = now() + interval '30 minutes' where id = $1");
 
 async function stopOverdue(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
-  if (workspace.deadline === null || workspace.deadline > new Date().toISOString()) return;
+  if (workspace.deadline === null || workspace.deadline > new Date(databaseTime()).toISOString()) return;
   const reason = workspace.hasTask ? "task_auto_pause" : "autostop";
   await createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
   await ctx.row(retryLater, workspace.id);

@@ -10,6 +10,7 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
+import { databaseTime } from "../../clock.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { mostCounted } from "../../domain/kernel/list.js";
@@ -179,7 +180,7 @@ export class UsersResolver {
   })
   hasAiSeat(@Root() { aiSeatAt }: UserRow): boolean {
     // RFC 3339 in UTC begins with the year and the month.
-    return aiSeatAt?.slice(0, 7) === new Date().toISOString().slice(0, 7);
+    return aiSeatAt?.slice(0, 7) === new Date(databaseTime()).toISOString().slice(0, 7);
   }
 
   @FieldResolver(() => String, {

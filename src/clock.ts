@@ -1,0 +1,13 @@
+/** What the clock of the database showed at time 0 of the monotonic clock of this process; `undefined` until it is read. */
+let origin: number | undefined;
+
+/**
+ * The time by the clock of the database in Unix milliseconds. All replicas agree on it, whatever the clocks of their
+ * machines show, so it alone decides what has expired. Before the first reading, it is the time of this machine.
+ */
+export const databaseTime = (): number => (origin === undefined ? Date.now() : Math.floor(origin + performance.now()));
+
+/** Sets the clock to what the clock of the database shows now. */
+export function setDatabaseTime(time: number): void {
+  origin = time - performance.now();
+}

@@ -1,0 +1,34 @@
+import { setDatabaseTime } from "../../clock.js";
+import type { Services } from "../kernel/context.js";
+import { statement } from "../kernel/database.js";
+
+/** Milliseconds by which the clock of this machine may be wrong before the operator is told. */
+const tolerated = 5_000;
+
+/** Maximum number of milliseconds that a reading may take: it can be wrong by that much. */
+const longestReading = 1_000;
+
+const clock = statement<{ time: number }>(`select extract(epoch from clock_timestamp()) * 1000 as time`);
+
+let isRead = false;
+let isReported = false;
+
+/** Reads the clock of the database. Logs once that the clock of this machine differs from it. */
+export async function readClock({ database, log }: Pick<Services, "database" | "log">): Promise<void> {
+  const start = performance.now();
+  const [{ time }] = (await database.query(clock, [])) as [{ time: number }];
+  if (isRead && performance.now() - start > longestReading) return;
+  isRead = true;
+  setDatabaseTime(time);
+  const offset = Date.now() - time;
+  const isOff = Math.abs(offset) > tolerated;
+  if (isOff && !isReported)
+    log.warn(
+      { offsetSeconds: Math.round(offset / 1000) },
+      "The clock of this machine differs from that of the database, which decides what has expired. Synchronize the clocks.",
+    );
+  isReported = isOff;
+}
+
+/** Follows changes of the clock of the database. */
+export const clockJob = { name: "read the clock of the database", every: 10_000, run: readClock };
