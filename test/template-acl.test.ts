@@ -1,5 +1,6 @@
 // Access lists of templates: who may use a template, how entries are changed, and how they end.
 import { expect } from "chai";
+import { Description } from "./support/openapi.js";
 import { makeTemplate } from "./support/templates.js";
 import { type Anything, type Person, world } from "./support/world.js";
 
@@ -148,6 +149,38 @@ describe("the access list of a template", () => {
     ]);
     expect((await owner().get(aclOf(id))).body.users).to.deep.equal([]);
     expect((await owner().get(aclOf(id))).body.group[0].role).to.equal("use");
+  });
+
+  it("gives the role of a group to a user administrator who adds itself, which the descriptions of every access list say", async () => {
+    const manager = await w().user("manager");
+    await w().grant(manager, "organization-user-admin");
+    const { id } = await makeTemplate(w(), { everyoneCanUse: false });
+    const crew = await w().group();
+    await owner().patch(aclOf(id), { group_perms: { [crew.id]: "admin" } });
+    expect(await check(manager, id)).to.equal("");
+    const added = await w()
+      .as(manager)
+      .patch(`/api/v2/groups/${crew.id}`, { add_users: [manager.id] });
+    expect(added.status).to.equal(200);
+    expect(await check(manager, id)).to.equal("read use update delete");
+
+    const notice = /present and future.*can add themselves.*SCIM/s;
+    const { __schema } = await owner().graphql(`{ __schema {
+      types { name inputFields { name description } }
+      mutationType { fields { description args { type { ofType { name } } } } } } }`);
+    const isOfGroups = ({ name }: Anything) => name === "groupPerms";
+    const inputs = __schema.types.filter(({ inputFields }: Anything) => inputFields?.some(isOfGroups));
+    const names = inputs.map(({ name }: Anything) => name);
+    expect(names).to.have.members(["UpdateTemplateAclInput", "UpdateWorkspaceAclInput"]);
+    for (const { name, inputFields } of inputs) {
+      const takesIt = ({ args }: Anything) => args[0]?.type.ofType?.name === name;
+      expect(__schema.mutationType.fields.find(takesIt).description, name).to.match(notice);
+      expect(inputFields.find(isOfGroups).description, name).to.match(notice);
+    }
+    const described = await Description.of(w());
+    const row = described.operations.find(({ name }) => name === "PATCH /api/v2/templates/{template}/acl")!;
+    expect(row.operation.description).to.match(notice);
+    expect(described.bodyOf(row.operation)!.properties!.group_perms!.description).to.match(notice);
   });
 
   it("is read and changed only by those who may update the template", async () => {

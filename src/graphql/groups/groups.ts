@@ -155,7 +155,8 @@ export class UpdateGroupInput {
   quotaAllowance?: number | null;
   @Field(() => [UUID], {
     nullable: true,
-    description: "IDs of users to add, at most 1000. They must be members of the organization.",
+    description:
+      "IDs of users to add, at most 1000. They must be members of the organization. They get all that the group has: its quota, its AI budget, and its roles on templates and workspaces.",
   })
   addUsers?: string[] | null;
   @Field(() => [UUID], {

@@ -4,6 +4,10 @@ import { type GroupRow, organizationOf } from "../../domain/groups/groups.js";
 import type { MembersQuery } from "../../domain/groups/members.js";
 import { type Fields, selectedArguments, selectsOnly, selectsOnlyBelow } from "../engine/selection.js";
 
+/** What giving a role to a group implies: stated wherever a group gets one. */
+export const groupRoleNotice =
+  "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
+
 /** The queries of members below the group that is being resolved. */
 export const membersOfGroup = (info: GraphQLResolveInfo): MembersQuery[] => membersBelow(info, []);
 

@@ -34,6 +34,7 @@ import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
 import { GroupType } from "../groups/groups.js";
+import { groupRoleNotice } from "../groups/parts.js";
 import { UserConnection, UserType } from "../users/users.js";
 
 registerEnumType(TemplateRole, {
@@ -113,7 +114,7 @@ class UpdateTemplateAclInput implements UpdateTemplateAcl {
   @Field(() => UUID, { description: "ID of the template." }) templateId!: string;
   @Field(() => [TemplateAclChangeInput], {
     nullable: true,
-    description: "Entries of groups of the organization.",
+    description: `Entries of groups of the organization. ${groupRoleNotice}`,
   })
   groupPerms?: TemplateAclChangeInput[] | null;
   @Field(() => [TemplateAclChangeInput], {
@@ -184,7 +185,9 @@ export class TemplateAclResolver {
   }
 
   @Needs("template:update")
-  @Mutation(() => UpdateTemplateAclPayload, { description: "Changes entries of the access list of a template." })
+  @Mutation(() => UpdateTemplateAclPayload, {
+    description: `Changes entries of the access list of a template. ${groupRoleNotice}`,
+  })
   async updateTemplateAcl(
     @Arg("input", () => UpdateTemplateAclInput, { description: "The changes." }) input: UpdateTemplateAclInput,
     @Ctx() ctx: Context,

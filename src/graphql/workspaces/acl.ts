@@ -21,6 +21,7 @@ import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/w
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { GroupType } from "../groups/groups.js";
+import { groupRoleNotice } from "../groups/parts.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
 
@@ -76,7 +77,10 @@ class WorkspaceAclChangeInput implements AclChange {
 @InputType({ description: "Input of `updateWorkspaceAcl`. At most 1000 entries together; others stay." })
 class UpdateWorkspaceAclInput implements UpdateWorkspaceAcl {
   @Field(() => String, { description: workspaceReference }) workspace!: string;
-  @Field(() => [WorkspaceAclChangeInput], { nullable: true, description: "Entries of groups of the organization." })
+  @Field(() => [WorkspaceAclChangeInput], {
+    nullable: true,
+    description: `Entries of groups of the organization. ${groupRoleNotice}`,
+  })
   groupPerms?: WorkspaceAclChangeInput[] | null;
   @Field(() => [WorkspaceAclChangeInput], { nullable: true, description: "Entries of members of the organization." })
   userPerms?: WorkspaceAclChangeInput[] | null;
@@ -105,7 +109,7 @@ export class WorkspaceAclResolver {
 
   @Needs("workspace:share")
   @Mutation(() => UpdateWorkspaceAclPayload, {
-    description: "Shares a workspace with users and groups, or ends that. Only its owner may.",
+    description: `Shares a workspace with users and groups, or ends that. Only its owner may. ${groupRoleNotice}`,
   })
   async updateWorkspaceAcl(
     @Arg("input", () => UpdateWorkspaceAclInput, { description: "The changes." }) input: UpdateWorkspaceAclInput,
