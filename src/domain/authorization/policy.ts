@@ -199,16 +199,19 @@ export type Action<R extends Resource = Resource> = R extends Resource ? keyof P
 export type Permission = { [R in Resource]: `${R}:${Action<R>}` }[Resource];
 
 /**
- * The permissions of users that SCIM keys hold as well, by the objects on which they hold them. A key suspends any
- * account, but changes the personal details only of accounts without a role in the deployment. It assigns no roles.
+ * The permissions of users that SCIM keys hold as well, by the objects on which they hold them. A key changes only
+ * accounts that belong to no other organization, and personal details only of those without a role in the deployment.
+ * It assigns no roles.
  */
 export const scimKeyPolicy = {
-  everyAccount: ["user:create", "user:read", "user:update"],
-  accountsWithoutSiteRoles: ["user:update_personal"],
+  everyAccount: ["user:create", "user:read"],
+  accountsOfNoOtherOrganization: ["user:update"],
+  thoseWithoutSiteRoles: ["user:update_personal"],
   itsOrganizations: [
     "organization:read",
     "organization_member:create",
     "organization_member:read",
+    "organization_member:delete",
     "group:create",
     "group:read",
     "group:update",

@@ -2,15 +2,18 @@ import type { ScimKeyActor } from "../kernel/actor.js";
 import { noReach, type Reach, type Target } from "./grants.js";
 import { type Permission, scimKeyPolicy } from "./policy.js";
 
-const { everyAccount, accountsWithoutSiteRoles, itsOrganizations } = scimKeyPolicy;
+const { everyAccount, accountsOfNoOtherOrganization, thoseWithoutSiteRoles, itsOrganizations } = scimKeyPolicy;
 
 const isIn = (permissions: readonly Permission[], permission: Permission) => permissions.includes(permission);
 
 /** Whether a SCIM key has the permission on an object. Absent values grant nothing. */
 export function keyMay({ organizationIds }: ScimKeyActor, permission: Permission, target: Target): boolean {
   if (isIn(everyAccount, permission)) return true;
-  if (isIn(accountsWithoutSiteRoles, permission)) return target.siteRoles?.length === 0;
-  return isIn(itsOrganizations, permission) && organizationIds.includes(target.organizationId ?? "");
+  const { siteRoles, memberships, organizationId = "" } = target;
+  const isTheirs = memberships?.every((each) => organizationIds.includes(each.organizationId)) === true;
+  if (isIn(accountsOfNoOtherOrganization, permission)) return isTheirs;
+  if (isIn(thoseWithoutSiteRoles, permission)) return isTheirs && siteRoles?.length === 0;
+  return isIn(itsOrganizations, permission) && organizationIds.includes(organizationId);
 }
 
 /** The objects on which a SCIM key has the permission, whatever the object holds. */

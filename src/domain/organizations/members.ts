@@ -12,7 +12,7 @@ import {
 import { statement } from "../kernel/database.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
 import { foldedSql } from "../kernel/folding.js";
-import { lockMemberships } from "../groups/memberships.js";
+import { endMembership } from "./leaving.js";
 import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
@@ -229,30 +229,13 @@ async function lockMember(
 
 const idOrName = (ref: string | undefined) => (ref !== undefined && isUuid(ref) ? [ref, undefined] : [undefined, ref]);
 
-const deleteMember = statement<{ ownsWorkspaces: boolean }>(`
-  with template_entries as (
-    delete from template_acl_entries e using templates t
-    where e.user_id = $2 and t.id = e.template_id and t.organization_id = $1
-  ), workspace_entries as (
-    delete from workspace_acl_entries e using workspaces w
-    where e.user_id = $2 and w.id = e.workspace_id and w.organization_id = $1
-  )
-  delete from organization_members where organization_id = $1 and user_id = $2
-  returning exists (
-    select from workspaces where owner_id = $2 and organization_id = $1 and deleted_at is null) as "ownsWorkspaces"`);
-
 /**
  * Deletes a membership with its roles, groups, and entries of access lists. Throws CONFLICT for owners of workspaces of
  * the organization. Returns the member before the deletion.
  */
 export async function removeOrganizationMember(ctx: Context, input: MemberRef): Promise<OrganizationMember> {
   const member = await lockMember(ctx, input, "organization_member:delete");
-
-  await lockMemberships(ctx, { organizationId: member.organizationId, userId: member.id });
-  const deleted = await ctx.row(deleteMember, member.organizationId, member.id);
-  if (deleted?.ownsWorkspaces) throw conflict("The user owns workspaces. Delete them first.");
-  ctx.audit({ action: "delete", ...identified(member), diff: { roles: { old: member.roles } } });
-  ctx.publish(userHint(member.id));
+  await endMembership(ctx, member, member);
   return visiblePart(ctx, member);
 }
 

@@ -30,6 +30,9 @@ export function notUnique(attribute: string): DomainError {
 export const versionMismatch = (): DomainError =>
   new DomainError("CONFLICT", "The resource has changed: its version differs from If-Match.", { precondition: true });
 
+/** Attributes of accounts that belong to organizations beyond those of the key, which may not change them. */
+export const beyondOrganizations = (): DomainError => forbidden("This user also belongs to other organizations.");
+
 /** Attributes of accounts with a role in the deployment, which an identity provider must not change. */
 export const privileged = (): DomainError =>
   forbidden("Forbidden.", {

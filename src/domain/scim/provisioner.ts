@@ -1,10 +1,11 @@
 import { databaseTime } from "../../clock.js";
-import { authorize, authorizeMachine, reach } from "../authorization/authorization.js";
+import { authorize, authorizeMachine, may, reach } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { type Sql, sql } from "../kernel/sql.js";
+import { type FoundUser, userTarget } from "../users/users.js";
 import { defaultSource } from "./keys.js";
 
 /** Who provisions: an identity provider with its key, or a user with the rights of its own. */
@@ -28,6 +29,17 @@ export function provisionerOf(ctx: Context): Provisioner {
   noteUse(ctx, actor);
   return { source, organizationIds: [...organizationIds] };
 }
+
+/**
+ * The permission that a caller needs on a user whose link it writes: none for keys, which may write the links of their
+ * source to all users. What a change does to the account needs permissions of its own.
+ */
+export const permissionToLink = ({ actor }: Context): "user:update" | undefined =>
+  actor.kind === "scim_key" ? undefined : "user:update";
+
+/** Whether the caller is a key, and the user also belongs to organizations that are not those of the key. */
+export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
+  actor.kind === "scim_key" && !may(actor, "user:update", userTarget(user));
 
 /** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
 export function isVisibleGroup({ actor }: Context): Sql {

@@ -3,13 +3,14 @@ import { authorize, reach } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
+import { joinOrganization } from "../organizations/joining.js";
 import { accountDiff } from "../users/accounts.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { type FoundUser, identified, type UserStatus, userTarget } from "../users/users.js";
 import { type AccountChange, statusAnnouncement, writeUser } from "../users/writes.js";
 import type { Values } from "./evaluate.js";
-import { privileged } from "./faults.js";
-import type { Provisioner } from "./provisioner.js";
+import { beyondOrganizations, privileged } from "./faults.js";
+import { isBeyond, permissionToLink, type Provisioner } from "./provisioner.js";
 import { asUniqueness, linking, linkOf } from "./user-links.js";
 import { type Existing, freeUsername } from "./user-matches.js";
 import { tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
@@ -48,28 +49,38 @@ export async function changeUser(
   apply: (user: Values) => Values,
 ): Promise<ScimUser> {
   const isRevived = existing?.isGone ?? false;
-  const differenceOf = (row: ScimUserRow) => {
+  const differenceOf = ({ row, account }: ScimUser) => {
     const before = writable(ctx, row);
     const after = apply(writable(ctx, row));
-    return isRevived ? reviving(before, after, existing!.wanted) : difference(before, after);
+    if (!isRevived) return difference(before, after);
+    const usual = account && isBeyond(ctx, account) ? before.active : true;
+    return reviving(before, { ...after, active: existing!.wanted.active ?? usual });
   };
-  const maySee = !existing && reach(ctx.actor, "user:update").everywhere;
+  const permission = permissionToLink(ctx);
+  const maySee = !existing && (!permission || reach(ctx.actor, permission).everywhere);
   const seen = maySee ? await readUserRow(ctx, provisioner, id) : undefined;
   if (maySee && !seen) throw notFound();
   if (seen) requireVersion(seen, ifMatch);
-  const expected = existing ? plannedFor(existing) : seen && differenceOf(seen);
+  const expected = existing ? plannedFor(existing) : seen && differenceOf({ row: seen });
   if (seen && !expected) return { row: seen };
 
   const lock = (known?: Affected, planned?: Planned) =>
     lockedUser(ctx, provisioner, id, { ifMatch, isRevived, more: known && planned && columnsFor(ctx, known, planned) });
   let user = await lock(existing ?? seen, expected);
-  let done = differenceOf(user.row);
+  let done = differenceOf(user);
   // The user was not seen, or has changed since then: now that it is locked, it stays as it is.
   if (done && !isCovered(done, expected)) {
     user = await lock(user.row, done);
-    done = differenceOf(user.row);
+    done = differenceOf(user);
   }
+  if (existing) await joinAsNew(ctx, provisioner, user.account);
   return done ? write(ctx, provisioner, user, done) : user;
+}
+
+/** Adds a user of none of the caller's organizations to all of them, as if it were new. */
+async function joinAsNew(ctx: Context, { organizationIds = [] }: Provisioner, { id, memberships }: FoundUser) {
+  if (memberships.some(({ organizationId }) => organizationIds.includes(organizationId))) return;
+  for (const organizationId of organizationIds) await joinOrganization(ctx, organizationId, [id]);
 }
 
 /** Whether the columns that were read for one change are those for another. */
@@ -95,12 +106,11 @@ function plannedFor({ wanted, isGone, hasUserName, status }: NonNullable<Changin
   return { wanted, isRenamed: !hasUserName, ...(future !== status && { status: future }) };
 }
 
-/** The difference between a user that the source deleted and what it should be: by default, active. */
-function reviving(before: Values, after: Values, { active = true }: WantedUser): Difference {
-  const wanted = { ...after, active };
-  const { attributes = {}, ...others } = difference(before, wanted) ?? {
+/** The difference between a user that the source deleted and what it should be. */
+function reviving(before: Values, after: Values): Difference {
+  const { attributes = {}, ...others } = difference(before, after) ?? {
     before,
-    wanted: wantedUser(wanted),
+    wanted: wantedUser(after),
     isRenamed: false,
   };
   return { ...others, attributes: { ...attributes, provisioned: { old: false, new: true } } };
@@ -132,7 +142,9 @@ async function write(
   { before, wanted, attributes, status, isRenamed }: Difference,
 ): Promise<ScimUser> {
   const isLinkChanged = Object.keys(attributes).length > 0;
-  if (isLinkChanged) authorize(ctx.actor, "user:update", userTarget(account));
+  const permission = permissionToLink(ctx);
+  if (isLinkChanged && permission) authorize(ctx.actor, permission, userTarget(account));
+  if (status) requireWithin(ctx, account);
   const change = accountChange(ctx, account, wantedUser(before), wanted);
   if (isRenamed && ctx.config.scimFollowUsername) change.username = found.newUsername ?? tooManyNames();
   const diff = accountDiff(account, change);
@@ -162,14 +174,22 @@ const present = (change: AccountChange): Partial<Record<keyof AccountChange, str
 /** The change of the account, except the username. Throws FORBIDDEN if the caller may not make it. */
 function accountChange(ctx: Context, account: FoundUser, former: WantedUser, wanted: WantedUser): AccountChange {
   const change: AccountChange = Object.fromEntries(
-    Object.entries(wanted.account).filter(([field, value]) => value !== former.account[field as "email"]),
+    Object.entries(wanted.account).filter(
+      ([field, value]) => value !== former.account[field as "email"] && value !== account[field as "email"],
+    ),
   );
   if (wanted.userName !== former.userName || Object.keys(change).length > 0) requirePersonal(ctx, account);
   return change;
 }
 
+/** Throws FORBIDDEN for a key if the user also belongs to other organizations. */
+function requireWithin(ctx: Context, user: FoundUser): void {
+  if (isBeyond(ctx, user)) throw beyondOrganizations();
+}
+
 /** Throws FORBIDDEN if the caller may not change the name and the email of the user. */
 function requirePersonal(ctx: Context, user: FoundUser): void {
+  requireWithin(ctx, user);
   try {
     authorize(ctx.actor, "user:update_personal", userTarget(user));
   } catch (error) {

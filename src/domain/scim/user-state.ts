@@ -6,7 +6,7 @@ import type { Recipients } from "../users/account-events.js";
 import { type FoundUser, lockUserWith } from "../users/users.js";
 import type { Values } from "./evaluate.js";
 import { versionMismatch } from "./faults.js";
-import type { Provisioner } from "./provisioner.js";
+import { permissionToLink, type Provisioner } from "./provisioner.js";
 import { groupsOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
 
 /** A user as SCIM clients of a source see it, and its account where a change has read it. */
@@ -56,7 +56,12 @@ export async function lockedUser(
   if (!isUuid(id)) throw notFound();
   const now = sql`scim_user_now(locked.id) as scim, ${groupsOf(ctx, raw("locked.id"))} as groups${more}`;
   type More = { scim: Now } & Pick<ScimUserRow, "groups"> & ForChange;
-  const { scim, groups, newUsername, recipients, ...account } = await lockUserWith<More>(ctx, id, "user:update", now);
+  const { scim, groups, newUsername, recipients, ...account } = await lockUserWith<More>(
+    ctx,
+    id,
+    permissionToLink(ctx),
+    now,
+  );
   const own = scim.links.find((link) => link.source === source);
   const named =
     scim.links.find(({ userName, isGone }) => userName !== null && !isGone) ??

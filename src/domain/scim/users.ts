@@ -1,6 +1,7 @@
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { raw } from "../kernel/sql.js";
+import { leaveOrganizations } from "../organizations/leaving.js";
 import { newUser } from "../users/creation.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { identified, type UserStatus } from "../users/users.js";
@@ -10,7 +11,7 @@ import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
-import { provisionerOf } from "./provisioner.js";
+import { isBeyond, provisionerOf } from "./provisioner.js";
 import { userType } from "./schema.js";
 import { changeUser } from "./user-changes.js";
 import { deprovisioning, linkingNew, linkOf } from "./user-links.js";
@@ -120,14 +121,19 @@ export async function patchScimUser(
   return changeUser(ctx, provisioner, change, (user) => changed(user, operations));
 }
 
-/** Suspends a user and hides it from the source. The account stays for administrators. Returns the id. */
+/**
+ * Suspends a user and hides it from the source. The account stays for administrators. A user who also belongs to other
+ * organizations leaves those of the key instead of being suspended. Returns the id.
+ */
 export async function deleteScimUser(
   ctx: Context,
   { id, ifMatch }: { id: string; ifMatch?: string | null },
 ): Promise<string> {
   const provisioner = provisionerOf(ctx);
   const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
-  const isChanged = await checkStatus(ctx, account, "suspended");
+  const isKept = isBeyond(ctx, account);
+  if (isKept) await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
+  const isChanged = !isKept && (await checkStatus(ctx, account, "suspended"));
   await writeUser(ctx, account, isChanged ? { status: "suspended" } : {}, { tables: deprovisioning(provisioner) });
   if (isChanged) recordStatus(ctx, account, "suspended");
   ctx.audit({ action: "delete", ...identified(account), diff: { provisioned: { old: true, new: false } } });

@@ -131,10 +131,10 @@ function visible<User extends FoundUser>(ctx: Context, user: User | undefined): 
 export async function lockUserWith<More>(
   ctx: Context,
   id: string,
-  permission: OnAccount,
+  permission: OnAccount | undefined,
   more: Sql,
 ): Promise<FoundUser & More> {
-  await requireOn(ctx, permission, id);
+  if (permission) await requireOn(ctx, permission, id);
   const [user] = await ctx.select<FoundUser & More>(sql`
     with locked as materialized (
       select ${raw(userColumns)} from users u where u.deleted_at is null and u.id = ${id} for no key update of u
