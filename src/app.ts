@@ -109,7 +109,7 @@ export async function startApp(settings: Config, log: Logger, signal = new Abort
     // Listens before the first boot, which must not fail because the port is in use before the password was printed.
     const { url, serve, schema } = await startServer(services, closers);
     const administrator = await unlessAborted(signal, async () => {
-      const made = await firstBoot(services);
+      const made = await firstBoot(services, signal);
       await services.entitlements.start();
       await services.transports.start();
       return made;
@@ -148,7 +148,12 @@ export async function openServices(
 
   const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
   // Statements that still run after the timeout have no caller left.
-  closers.push(() => Promise.race([orm.close(), delay(farewell, undefined, { ref: false })]));
+  const disconnect = async () => {
+    await orm.close();
+    // The ORM leaves a pool open that it has not used itself.
+    if (!pool.ending) await pool.end();
+  };
+  closers.push(() => Promise.race([disconnect(), delay(farewell, undefined, { ref: false })]));
   const database = new Database(orm, pool, log);
   // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });

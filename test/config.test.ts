@@ -146,7 +146,23 @@ describe("configuration", () => {
       "https://example.com?x",
       "http:example.com",
     ],
-    STEWARD_DATABASE_URL: ["mysql://db", "db"],
+    STEWARD_DATABASE_URL: [
+      "mysql://db",
+      "db",
+      "postgres://db/steward?sslmode=on",
+      "postgres://db/steward?sslmode=verify-ca",
+      "postgres://db/steward?sslmode=require&sslrootcert=system",
+      "postgres://db/steward?sslnegotiation=direct",
+      "postgres://db/steward?sslrootcert=/none/root.crt",
+      "postgres://db/steward?target_session_attrs=standby",
+      "postgres://db/steward?schema=steward",
+      "postgres://db/steward?host=a&host=b",
+      "postgres://db/steward?connect_timeout=soon",
+      "postgres://a:1,b:2,c/steward?port=1,2",
+      "postgres://db:70000/steward",
+      "postgres://steward:50%@db/steward",
+      "postgres://steward:a b@db c/steward",
+    ],
     STEWARD_DATABASE_POOL: ["1", "many"],
     STEWARD_ADMIN_EMAIL: ["admin", "a b@c"],
     STEWARD_ADMIN_USERNAME: ["me", "a--b"],
@@ -165,7 +181,7 @@ describe("configuration", () => {
       for (const value of values.filter(Boolean)) {
         const faults = faultsOf({ [name]: value });
         expect(faults, value).to.have.length(1);
-        expect(faults[0]).to.match(new RegExp(`^${name} must be `));
+        expect(faults[0]).to.match(new RegExp(`^${name} (must|has) `));
       }
     });
 
@@ -185,6 +201,28 @@ describe("configuration", () => {
       "STEWARD_API_KEY_DEFAULT_LIFETIME must not be longer than STEWARD_API_KEY_MAX_LIFETIME.",
     ]);
     expect(new ConfigError(faults).message.split("\n")).to.have.length(6);
+  });
+
+  it("takes several servers, Unix sockets, and passwords with every character from the URL of the database", () => {
+    for (const url of [
+      "postgres://db",
+      "postgresql://steward:a%40b%2Fc%3F%23@db:5433/steward",
+      "postgres://steward:a:b@c@[::1]:5433,other,[fe80::1]/steward?target_session_attrs=primary",
+      "postgres://%2Frun%2Fpostgresql/steward",
+      "postgres:///steward?host=/run/postgresql,/tmp&port=1,2&sslmode=disable",
+      "postgres://db/?sslmode=require&channel_binding=prefer&client_encoding=UTF8",
+    ])
+      expect(readConfig({ STEWARD_DATABASE_URL: url }).databaseUrl).to.equal(url);
+  });
+
+  it("reports all faults of the URL of the database, none with its password", () => {
+    const url = "postgres://steward:hunter2@db:0/steward?sslmode=on&schema=steward&ssl=hunter2";
+    expect(faultsOf({ STEWARD_DATABASE_URL: url })).to.deep.equal([
+      "STEWARD_DATABASE_URL has an invalid value of sslmode.",
+      "STEWARD_DATABASE_URL must not have the parameter schema, which is not supported.",
+      "STEWARD_DATABASE_URL has an invalid value of ssl.",
+      "STEWARD_DATABASE_URL must have ports from 1 to 65535.",
+    ]);
   });
 
   it("requires related settings together", () => {

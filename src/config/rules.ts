@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { readDatabaseUrl } from "../infrastructure/database/url.js";
 import { isScope } from "../domain/authorization/authorization.js";
 import { folded } from "../domain/kernel/folding.js";
 import { truthOf } from "../domain/kernel/text.js";
@@ -128,7 +129,8 @@ export const mailDomain: Rule<string> = {
 };
 
 export const databaseUrl: Rule<string> = {
-  read: (given) => (/^postgres(ql)?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
+  read: (given) => (readDatabaseUrl(given).url ? given : undefined),
+  faults: (given) => readDatabaseUrl(given).faults,
   rule: "a URL that starts with postgres://",
 };
 

@@ -1,6 +1,7 @@
 import { Migrator } from "@mikro-orm/migrations";
 import { MikroORM, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
+import { SessionClient, sessionConfig } from "../infrastructure/database/session.js";
 import { entities } from "./index.js";
 import { migrations } from "./migrations/index.js";
 
@@ -14,10 +15,21 @@ export interface OrmOptions {
 
 /** Creates the ORM, and the pool that all statements share. Opens no connection yet. */
 export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { orm: MikroORM; pool: Pool } {
-  const lockTimeout = Math.round(statementTimeout / 3);
+  const session = sessionConfig(url, {
+    applicationName: "steward",
+    // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they
+    // save. Statements are prepared, one for each combination of filters, and planned once.
+    settings: {
+      jit: "off",
+      max_parallel_workers_per_gather: "0",
+      plan_cache_mode: "force_generic_plan",
+      statement_timeout: String(statementTimeout),
+      lock_timeout: String(Math.round(statementTimeout / 3)),
+    },
+  });
   let created: Pool | undefined;
   const orm = new MikroORM({
-    clientUrl: url,
+    dbName: session.database,
     entities,
     extensions: [Migrator],
     namingStrategy: UnderscoreNamingStrategy,
@@ -27,27 +39,16 @@ export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { o
     // Only migrations make triggers and functions; entities do not describe them.
     schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },
     migrations: { migrationsList: migrations, snapshot: false, tableName: "migrations", silent: true },
-    driverOptions: {
+    // A function, whose result the ORM does not copy.
+    driverOptions: () => ({
+      ...session,
+      Client: SessionClient,
       max,
       pipeline: true,
-      connectionTimeoutMillis: 5_000,
-      // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they
-      // save. Statements are prepared, one for each combination of filters, and planned once.
-      options: Object.entries({
-        TimeZone: "UTC",
-        jit: "off",
-        max_parallel_workers_per_gather: 0,
-        plan_cache_mode: "force_generic_plan",
-        statement_timeout: statementTimeout,
-        lock_timeout: lockTimeout,
-      })
-        .map(([name, value]) => `-c ${name}=${value}`)
-        .join(" "),
-      application_name: "steward",
       onPoolCreated: (pool: Pool) => {
         created = pool;
       },
-    },
+    }),
   });
   orm.em.getConnection().getClient();
   if (!created) throw new Error("The ORM made no pool.");

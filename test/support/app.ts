@@ -59,14 +59,18 @@ export const makeTemplate = (): Promise<void> =>
     await app.close();
   });
 
-/** Starts a server on the database. Several on one database are replicas of each other. `unread` replaces limits. */
+/**
+ * Starts a server on the database. Several on one database are replicas of each other. `unread` replaces limits; aborting
+ * the signal ends a start in progress.
+ */
 export function startServer(
   databaseUrl: string,
   changes: NodeJS.ProcessEnv = {},
   unread: Partial<Config["unread"]> = {},
+  signal?: AbortSignal,
 ): Promise<App> {
   const config: Config = readConfig({ ...settings(databaseUrl), ...changes });
-  return startApp({ ...config, unread: { ...config.unread, ...unread } }, log());
+  return startApp({ ...config, unread: { ...config.unread, ...unread } }, log(), signal);
 }
 
 /** A context in which the server itself acts. */

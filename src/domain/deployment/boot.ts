@@ -23,10 +23,10 @@ export type BootServices = Pick<Services, "config" | "database" | "passwords" | 
 
 /**
  * Prepares the database: waits for it, migrates it, checks the encryption keys, and initializes an empty one. Servers
- * that start concurrently take turns. Returns the first administrator if this start created one.
+ * that start concurrently take turns. Returns the first administrator if this start created one. Aborting the signal ends the wait.
  */
-export async function firstBoot(services: BootServices): Promise<Administrator | undefined> {
-  await migrate(services);
+export async function firstBoot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
+  await migrate(services, signal);
   // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
@@ -42,8 +42,8 @@ export async function firstBoot(services: BootServices): Promise<Administrator |
 }
 
 /** Migrates the database to the version of this program. Throws `StartRefused` if it is newer. */
-export async function migrate(services: BootServices): Promise<void> {
-  await waitForDatabase(services);
+export async function migrate(services: BootServices, signal?: AbortSignal): Promise<void> {
+  await waitForDatabase(services, signal);
   const { orm } = services.database;
   await orm.em.fork().transactional(async (em) => {
     await em.execute(waitIndefinitely.text);
@@ -75,9 +75,13 @@ const serverVersion = statement<{ version: number }>(
 );
 
 /** Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. */
-export async function waitForDatabase({ database, log }: Pick<Services, "database" | "log">): Promise<void> {
+export async function waitForDatabase(
+  { database, log }: Pick<Services, "database" | "log">,
+  signal?: AbortSignal,
+): Promise<void> {
   const deadline = performance.now() + timeout;
-  for (let isFirst = true; ; isFirst = false) {
+  let reason: string | undefined;
+  for (;;) {
     try {
       const [server] = await database.query(serverVersion, []);
       if (server!.version < oldestPostgres)
@@ -86,9 +90,10 @@ export async function waitForDatabase({ database, log }: Pick<Services, "databas
     } catch (error) {
       if (error instanceof StartRefused) throw error;
       const { message } = error as Error;
-      if (isFirst) log.info({ reason: message }, "Waiting for the database.");
+      if (message !== reason) log.info({ reason: message }, "Waiting for the database.");
+      reason = message;
       if (performance.now() > deadline) throw new StartRefused(`The database was unavailable for a minute: ${message}`);
-      await delay(retryInterval);
+      await delay(retryInterval, undefined, { signal });
     }
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Client } from "pg";
+import type { Client } from "pg";
+import { SessionClient, sessionConfig } from "../../infrastructure/database/session.js";
 
 /** Milliseconds. A connection that died silently is detected after the sum of both. */
 const probeInterval = 4_000;
@@ -14,13 +15,12 @@ export class PostgresChannel {
   #isListening = false;
 
   constructor(
-    connectionString: string,
+    url: string,
     private readonly name: string,
   ) {
-    this.#client = new Client({
-      connectionString,
-      application_name: "steward events",
-      connectionTimeoutMillis: responseTimeout,
+    this.#client = new SessionClient({
+      // Notifications need not be durable: do not wait for the WAL flush.
+      ...sessionConfig(url, { applicationName: "steward events", settings: { synchronous_commit: "off" } }),
       query_timeout: responseTimeout,
       pipeline: true,
     });
@@ -34,10 +34,7 @@ export class PostgresChannel {
   /** Connects, and from then on calls `onPayload` for each notification from another connection. */
   async open(onPayload: (payload: string) => void): Promise<void> {
     await this.#client.connect();
-    // Notifications need not be durable: do not wait for the WAL flush.
-    const { rows } = await this.#client.query<{ pid: number }>(
-      "select pg_backend_pid() as pid, set_config('synchronous_commit', 'off', false)",
-    );
+    const { rows } = await this.#client.query<{ pid: number }>("select pg_backend_pid() as pid");
     this.#client.on("notification", ({ processId, payload = "" }) => {
       if (processId !== rows[0]!.pid) onPayload(payload);
     });

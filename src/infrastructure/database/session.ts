@@ -1,0 +1,175 @@
+// Opens the connections to Postgres: all of them by the same URL, on the same terms.
+import { callbackify } from "node:util";
+import { Client, type ClientConfig, Connection, escapeIdentifier, escapeLiteral, type QueryResult } from "pg";
+import { type DatabaseUrl, type Endpoint, readDatabaseUrl } from "./url.js";
+
+/** Milliseconds, unless the URL has other values. */
+const usualConnectTimeout = 5_000;
+/** Node probes every second from then on, and gives the connection up after ten. */
+const usualKeepAlive = 5_000;
+
+/** Settings of every session. */
+const usual = {
+  TimeZone: "UTC",
+  // The server notices, too, if this process has vanished, and releases its locks.
+  tcp_keepalives_idle: "10",
+  tcp_keepalives_interval: "5",
+  tcp_keepalives_count: "3",
+};
+
+export interface SessionOptions {
+  applicationName: string;
+  /** Settings of the sessions, by name, in addition to the usual ones. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+/** What a `SessionClient` needs. */
+export interface SessionConfig extends ClientConfig {
+  route: Route;
+  initialize: string;
+}
+
+/**
+ * Returns the configuration of `SessionClient`s. The clients of one configuration remember which of the servers they
+ * use. Throws if the URL is invalid.
+ */
+export function sessionConfig(text: string, { applicationName, settings }: SessionOptions): SessionConfig {
+  const { url, faults } = readDatabaseUrl(text);
+  if (!url) throw new Error(`The URL of the database ${faults.join(", and it ")}.`);
+  return {
+    route: new Route(url),
+    initialize: Object.entries({ ...usual, ...settings })
+      .map(([name, value]) => `set ${escapeIdentifier(name)} to ${escapeLiteral(value)};`)
+      .join(" "),
+    user: url.user,
+    password: url.password,
+    database: url.database,
+    host: url.endpoints[0]!.host,
+    port: url.endpoints[0]!.port,
+    ssl: url.endpoints[0]!.ssl,
+    application_name: url.applicationName ?? applicationName,
+    options: url.options,
+    connectionTimeoutMillis: url.connectTimeout ?? usualConnectTimeout,
+    keepAlive: url.keepAlive !== false,
+    keepAliveInitialDelayMillis: url.keepAlive || usualKeepAlive,
+  };
+}
+
+/** The endpoints of a URL. With several, one that works is found by trying, and used until it fails. */
+class Route {
+  #found: Promise<Endpoint> | undefined;
+
+  constructor(readonly url: DatabaseUrl) {}
+
+  /** Returns the endpoint to connect to. `works` rejects if an endpoint does not. */
+  find(works: (endpoint: Endpoint) => Promise<unknown>): Promise<Endpoint> {
+    const { endpoints } = this.url;
+    if (endpoints.length === 1) return Promise.resolve(endpoints[0]!);
+    return (this.#found ??= this.#try(works).catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
+    }));
+  }
+
+  /** To be called if the endpoint has failed. */
+  forget(): void {
+    this.#found = undefined;
+  }
+
+  async #try(works: (endpoint: Endpoint) => Promise<unknown>): Promise<Endpoint> {
+    const reasons: string[] = [];
+    for (const endpoint of this.url.endpoints) {
+      try {
+        await works(endpoint);
+        return endpoint;
+      } catch (error) {
+        reasons.push(`${endpoint.host}:${endpoint.port}: ${(error as Error).message}`);
+      }
+    }
+    throw new Error([...new Set(reasons)].join("; "));
+  }
+}
+
+/** A connection could not be opened, for whatever reason. Has the SQLSTATE for that. */
+class ConnectionFailure extends Error {
+  readonly code = "08001";
+
+  constructor(cause: unknown) {
+    const { message, code } = cause as { message?: string; code?: string };
+    super(message || code || String(cause), { cause });
+    this.name = "ConnectionFailure";
+  }
+}
+
+/**
+ * A connection whose server is one that the URL names and that accepts writes, and whose session has its settings. They
+ * are made by statements: poolers reject startup options.
+ */
+export class SessionClient extends Client {
+  readonly #config: SessionConfig;
+
+  constructor(config: SessionConfig) {
+    super(config);
+    this.#config = config;
+    // Statements in progress fail with the error. Without a listener, it would end the process.
+    this.on("error", () => {});
+  }
+
+  override connect(): Promise<Client>;
+  override connect(callback: (error: Error | null, client?: Client) => void): void;
+  override connect(callback?: (error: Error | null, client?: Client) => void): Promise<Client> | void {
+    if (!callback) return this.#open();
+    callbackify(() => this.#open())(callback);
+  }
+
+  async #open(): Promise<Client> {
+    const { route } = this.#config;
+    try {
+      const endpoint = await route.find((each) => this.#probe(each));
+      return await this.#openAt(endpoint);
+    } catch (error) {
+      route.forget();
+      throw error instanceof ConnectionFailure ? error : new ConnectionFailure(error);
+    }
+  }
+
+  async #probe(endpoint: Endpoint): Promise<void> {
+    const client = new SessionClient(this.#config);
+    await client.#openAt(endpoint);
+    await client.end();
+  }
+
+  async #openAt(endpoint: Endpoint): Promise<Client> {
+    const { keepAlive, keepAliveInitialDelayMillis, route } = this.#config;
+    const sslNegotiation = route.url.directTls && endpoint.ssl ? "direct" : "postgres";
+    const options = { keepAlive, keepAliveInitialDelayMillis, ssl: endpoint.ssl, sslNegotiation };
+    const connection = new Connection(options);
+    Object.assign(this, { ...endpoint, sslNegotiation, connection });
+    await super.connect();
+    try {
+      await this.#initialize();
+      return this;
+    } catch (error) {
+      connection.stream.destroy();
+      throw error;
+    }
+  }
+
+  async #initialize(): Promise<void> {
+    const { initialize, route } = this.#config;
+    // Several statements have an array of results.
+    const results = (await this.query(`${initialize} ${selectState}`)) as unknown as QueryResult<State>[];
+    const { isStandby, isReadOnly } = results.at(-1)!.rows[0]!;
+    if (!route.url.writable) return;
+    if (isStandby) throw new Error("The server is a standby, which accepts no writes.");
+    if (isReadOnly) throw new Error("The server is read-only.");
+  }
+}
+
+interface State {
+  isStandby: boolean;
+  isReadOnly: boolean;
+}
+
+const selectState = `
+  select pg_is_in_recovery() as "isStandby", current_setting('default_transaction_read_only')::bool as "isReadOnly"`;
