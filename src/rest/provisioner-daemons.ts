@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import type { Actor } from "../domain/kernel/actor.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { badInput, unauthenticated } from "../domain/kernel/errors.js";
@@ -26,12 +25,11 @@ export function serveDaemons(services: Services, contextOf: ContextOf, sockets: 
       services.limits.countCaller(ctx);
       const upgrade = requireUpgrade(http);
       const daemon = await admitDaemon(ctx, key, requestOf(http));
-      const holder: Actor = key ? daemon : ctx.actor;
       http.res.statusCode = 101;
       http.res.detachSocket(upgrade.socket as Socket);
       // HTTP ends here, as for streams.
       http.res.emit("finish");
-      sockets.upgrade(http.req, upgrade.socket, upgrade.head, { daemon, holder, details: http.state.details });
+      sockets.upgrade(http.req, upgrade.socket, upgrade.head, { daemon, details: http.state.details });
     } catch (error) {
       send(http, failureOf(services, http, error));
     }

@@ -1,7 +1,6 @@
-import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
-import { wakeups } from "../kernel/wakeups.js";
+import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import { callingAgent, existing } from "./changes.js";
 
@@ -22,45 +21,15 @@ const stateOfWorkspace = statement<{ isEnding: boolean; transition: "start" | "s
 
 const reasons = { stop: "The workspace is being stopped.", delete: "The workspace is being deleted." };
 
-async function readEvent(ctx: Context, { workspaceId }: AgentActor): Promise<AgentEvent> {
+async function readEvent(ctx: Context, workspaceId: string): Promise<AgentEvent> {
   const { isEnding: shutdown, transition } = existing(await ctx.row(stateOfWorkspace, workspaceId));
   return { shutdown, reason: shutdown && transition !== "start" ? reasons[transition] : null };
 }
 
-/** Streams what the calling agent must do: first the current state, then each change. */
-export async function watchAgentEvents(ctx: Context): Promise<AsyncIterable<AgentEvent>> {
-  return new AgentEvents(ctx, callingAgent(ctx));
-}
-
-/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
-class AgentEvents implements AsyncIterableIterator<AgentEvent, undefined> {
-  readonly #wakes: AsyncIterator<void, void>;
-  #last: boolean | undefined;
-
-  constructor(
-    private readonly ctx: Context,
-    private readonly agent: AgentActor,
-  ) {
-    const { topic, id } = workspaceHint(agent.workspaceId);
-    this.#wakes = wakeups(ctx, topic, id)[Symbol.asyncIterator]();
-  }
-
-  async next(): Promise<IteratorResult<AgentEvent, undefined>> {
-    while (!(await this.#wakes.next()).done) {
-      const event = await readEvent(this.ctx, this.agent);
-      if (event.shutdown === this.#last) continue;
-      this.#last = event.shutdown;
-      return { done: false, value: event };
-    }
-    return { done: true, value: undefined };
-  }
-
-  async return(): Promise<IteratorResult<AgentEvent, undefined>> {
-    await this.#wakes.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
+/** Streams what the calling agent must do: first the current state, then each change. Ends with its token. */
+export const watchAgentEvents = (ctx: Context): Promise<Watch<AgentEvent>> =>
+  watching(ctx, {
+    while: (fresh) => callingAgent(fresh).workspaceId,
+    hints: (workspaceId) => [workspaceHint(workspaceId)],
+    read: onChange(readEvent, ({ shutdown }) => shutdown),
+  });

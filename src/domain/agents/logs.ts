@@ -1,5 +1,4 @@
 import { WorkspaceAgentLog } from "../../entities/agents.js";
-import { authorize } from "../authorization/authorization.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
@@ -7,7 +6,9 @@ import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { type LogArguments, logReader } from "../kernel/log-lines.js";
 import type { Page } from "../kernel/page.js";
-import { findAgent } from "./access.js";
+import type { Watch } from "../kernel/watching.js";
+import { accessHints } from "../workspaces/workspaces.js";
+import { readAgent } from "./access.js";
 import { agentLogHint, type AgentRow } from "./agents.js";
 import { callingAgent, existing } from "./changes.js";
 
@@ -119,14 +120,11 @@ export const logsOfAgent = (ctx: Context, { id, logSequence }: AgentRow, args: L
   reader.page(ctx, id, args, logSequence) satisfies Promise<Page<AgentLogRow>>;
 
 /** Streams the log of an agent, after a line if given. A rejected watch throws before this resolves. */
-export async function watchAgentLog(
+export const watchAgentLog = (
   ctx: Context,
   { agentId, after }: { agentId: string; after?: string | null },
-): Promise<AsyncIterable<AgentLogRow>> {
-  const check = async () => {
-    authorize(ctx.actor, "workspace_agent:read", await findAgent(ctx, agentId));
-    return {};
-  };
-  await check();
-  return reader.watch(ctx, agentId, after, { hint: agentLogHint(agentId), check });
-}
+): Promise<Watch<AgentLogRow>> =>
+  reader.watch(ctx, after, {
+    while: (fresh) => readAgent(fresh, agentId),
+    hints: ({ workspaceId }) => [agentLogHint(agentId), ...accessHints(ctx, workspaceId)],
+  });

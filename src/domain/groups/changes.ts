@@ -10,6 +10,7 @@ import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "
 import { aiBudgetOf } from "./budgets.js";
 import { findGroup, type GroupRow, GroupSource, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
 import type { MembersQuery } from "./members.js";
+import { groupsHint } from "./memberships.js";
 
 /** The fields of a group that callers can set. */
 export interface GroupFields {
@@ -134,7 +135,7 @@ export interface Provisioning {
 interface Change extends Partial<Pick<WrittenGroup, "updatedAt" | "version">> {
   present: string[];
   hasAdded: boolean;
-  hasRemoved: boolean;
+  removed: string[];
 }
 
 /** `updateGroup` for a group that the caller has locked, and for any number of users. Adds to the given problems. */
@@ -158,7 +159,7 @@ export async function changeLockedGroup(
   const valid = problems.isEmpty ? diff : {};
   const done = isFew
     ? await change(ctx, group, valid, { add, remove }, provisioning)
-    : { present: [], hasAdded: false, hasRemoved: false };
+    : { present: [], hasAdded: false, removed: [] };
   if (isFew && !provisioning) addMemberProblems(problems, group, add, done);
   problems.throwIfAny();
   return done;
@@ -234,9 +235,10 @@ async function change(
         returning *
       ), ${auditingMore(ctx, { ...entry, diff }, membersDiff)}${link ? sql`, ${link.tables}` : empty}${ctx.lastTables()}
       select array(select user_id from present) as present, exists(select from added) as "hasAdded",
-        exists(select from removed) as "hasRemoved", (select updated_at from written) as "updatedAt",
+        array(select user_id from removed) as removed, (select updated_at from written) as "updatedAt",
         (select scim_version from written) as version`)
     .catch(nameViolated);
+  ctx.publish(...done!.removed.map(groupsHint));
   return done!;
 }
 
@@ -263,7 +265,8 @@ function addMemberProblems(
   }
 }
 
-const deleteRow = statement("delete from groups where id = $1");
+const deleteRow = statement<{ members: string[] }>(`
+  delete from groups g where id = $1 returning array(select user_id from group_members where group_id = g.id) as members`);
 
 /** Deletes a group with its memberships and budget. Returns the group before the deletion, with pages of members. */
 export async function deleteGroup(ctx: Context, ref: string, members: readonly MembersQuery[]): Promise<GroupRow> {
@@ -278,13 +281,12 @@ export async function deleteGroup(ctx: Context, ref: string, members: readonly M
 
 /** Deletes a group that the caller has locked. */
 export async function deleteLockedGroup(ctx: Context, group: GroupRow): Promise<void> {
-  await ctx.rows(deleteRow, group.id);
+  const deleted = await ctx.row(deleteRow, group.id);
+  ctx.publish(...(deleted?.members ?? []).map(groupsHint));
   const { name, displayName, avatarUrl, quotaAllowance, source } = group;
-  const diff = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source }).map(([field, old]) => [
-    field,
-    { old },
-  ]);
-  ctx.audit({ action: "delete", ...ofGroup(group), diff: Object.fromEntries(diff) as Diff });
+  const fields = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source });
+  const diff = Object.fromEntries(fields.map(([field, old]) => [field, { old }])) as Diff;
+  ctx.audit({ action: "delete", ...ofGroup(group), diff });
 }
 
 const nameTaken = () =>

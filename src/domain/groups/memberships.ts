@@ -14,6 +14,9 @@ export const memberIds = `case when g.id = g.organization_id
   then array(select user_id from organization_members where organization_id = g.id)
   else array(select user_id from group_members where group_id = g.id) end`;
 
+/** The hint that a user left a group, and with it what is shared with the group. */
+export const groupsHint = (userId: string) => ({ topic: "groups", id: userId }) as const;
+
 /**
  * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All
  * transactions that change memberships lock in this order, and rows by id, which prevents deadlocks. No locked member

@@ -61,8 +61,8 @@ export interface ProvisionerActor extends Machine {
   readonly name: string;
   /** Null for daemons of users and the built-in one, which have an empty `tokenHash`. */
   readonly keyId: string | null;
-  /** Null for daemons with a key and the built-in one. */
-  readonly userId: string | null;
+  /** The user with whose session it connected. Null for daemons with a key and the built-in one. */
+  readonly user: UserActor | null;
   /** What it can run, such as `echo`. */
   readonly provisioners: readonly string[];
   readonly tags: Readonly<Record<string, string>>;

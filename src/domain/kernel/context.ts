@@ -227,6 +227,11 @@ export class Context {
     return new Context(this.services, this.actor, this.request, this.lifetime);
   }
 
+  /** Returns a context like `afresh`, with the caller as it is now. Rejects with UNAUTHENTICATED if its credential ended. */
+  async renewed(): Promise<Context> {
+    return new Context(this.services, await this.services.credentials.renew(this.actor), this.request, this.lifetime);
+  }
+
   /** Clears the cache of `load`. */
   private forgetLoaded(): void {
     this.loaders = undefined;

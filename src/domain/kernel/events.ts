@@ -3,6 +3,7 @@ export type Topic =
   | "auth"
   | "builds"
   | "external_auth"
+  | "groups"
   | "inbox"
   | "jobs"
   | "licenses"

@@ -2,10 +2,9 @@ import type { Columns } from "./columns.js";
 import type { Context } from "./context.js";
 import { type Statement, statement } from "./database.js";
 import { Problems } from "./errors.js";
-import type { Hint } from "./events.js";
 import type { Page } from "./page.js";
 import { cursor, pageOf, type Place, readRange } from "./paging.js";
-import { wakeups } from "./wakeups.js";
+import { type Batch, type Conditional, type Watch, watching } from "./watching.js";
 
 /** A line of a log. Lines of a log are numbered from 1 on, in their order, and are never changed. */
 export interface LogLine {
@@ -32,22 +31,20 @@ export interface LogReader<Line extends LogLine> {
   /** Reads a page of a log with `count` lines. Pages of several logs are read together. */
   page(ctx: Context, logId: string, args: LogArguments, count: number): Promise<Page<Line>>;
   /**
-   * Streams the lines of a log after a cursor or the id of a line, by default all, and then those that are appended.
-   * `check` runs before each read: it throws once the caller may no longer read the log, and tells whether the log is
-   * complete, after which the stream ends. Rejects with BAD_USER_INPUT for the id of a line that the log does not have.
+   * Streams the lines of a log after a cursor or the id of a line, by default all, and then those that are appended, until
+   * the log is complete. Rejects with BAD_USER_INPUT for the id of a line that the log does not have.
    */
-  watch(
+  watch<Log extends { id: string }>(
     ctx: Context,
-    logId: string,
     after: string | null | undefined,
-    options: LogWatching,
-  ): Promise<AsyncIterable<Line>>;
+    options: LogWatching<Log>,
+  ): Promise<Watch<Line>>;
 }
 
-export interface LogWatching {
-  /** The hint that the log grew. */
-  hint: Hint;
-  check: () => Promise<{ isComplete?: boolean }>;
+/** The condition finds what has the log, and its id. The hints are that the log grew or the condition may have changed. */
+export interface LogWatching<Log> extends Conditional<Log> {
+  /** Whether no lines are added any more. Default: never. */
+  isComplete?: (log: Log) => boolean;
 }
 
 /** Lines that a watcher holds at most. */
@@ -85,20 +82,30 @@ export function logReader<Line extends LogLine>(table: string, log: string, colu
       return pageOf<Line>(range, rows, { cursor: cursorOf, count: () => Promise.resolve(count) });
     },
 
-    async watch(ctx, logId, after, { hint, check }) {
-      const problems = new Problems();
-      const { place } = readRange({ after }, { sequence: "text" }, problems);
-      const { lineId, sequence } = positionOf(place, problems);
-      const known = lineId === null ? { sequence: sequence! } : await ctx.row(sequenceOf, logId, lineId);
-      problems.add("after", known ? undefined : "Must be a cursor of this list or the id of a row.");
-      problems.throwIfAny();
-      const read = async (from: Position) => {
-        // Before the lines: none is added to a complete log.
-        const { isComplete = false } = await check();
-        const [found] = await linesOf(ctx, [{ logId, ...from, limit: watchedAtOnce }]);
-        return { lines: found!, isComplete };
+    async watch<Log extends { id: string }>(
+      ctx: Context,
+      after: string | null | undefined,
+      { isComplete, ...condition }: LogWatching<Log>,
+    ) {
+      let position: Position;
+      const onBegin = async ({ id: logId }: Log) => {
+        const problems = new Problems();
+        const { place } = readRange({ after }, { sequence: "text" }, problems);
+        const { lineId, sequence } = positionOf(place, problems);
+        const known = lineId === null ? { sequence: sequence! } : await ctx.row(sequenceOf, logId, lineId);
+        problems.add("after", known ? undefined : "Must be a cursor of this list or the id of a row.");
+        problems.throwIfAny();
+        position = { sequence: known!.sequence, lineId: null };
       };
-      return new LogWatch(ctx, hint, read, { sequence: known!.sequence, lineId: null });
+      // What the condition found is older than the lines: none is added to a complete log.
+      const read = async (fresh: Context, log: Log): Promise<Batch<Line>> => {
+        const [lines = []] = await linesOf(fresh, [{ logId: log.id, ...position, limit: watchedAtOnce }]);
+        const last = lines.at(-1);
+        if (last) position = { sequence: last.sequence, lineId: null };
+        const isMore = lines.length === watchedAtOnce;
+        return { events: lines, isMore, isLast: !isMore && isComplete?.(log) };
+      };
+      return watching(ctx, { ...condition, onBegin, read });
     },
   };
 }
@@ -113,48 +120,4 @@ function positionOf(place: Place | undefined, problems: Problems): Position {
   const isNumber = /^\d{1,9}$/.test(place.keys[0]!);
   problems.add("after", isNumber ? undefined : "Must be a cursor of this list or the id of a row.");
   return { sequence: isNumber ? Number(place.keys[0]) : 0, lineId: null };
-}
-
-/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
-class LogWatch<Line extends LogLine> implements AsyncIterableIterator<Line, undefined> {
-  readonly #wakes: AsyncIterator<void, void>;
-  /** Lines not yet consumed, at most one page: the backlog of slow consumers stays in the table. */
-  #ready: Line[] = [];
-  #isPageFull = false;
-  #isOver = false;
-
-  constructor(
-    ctx: Context,
-    hint: Hint,
-    private readonly read: (from: Position) => Promise<{ lines: Line[]; isComplete: boolean }>,
-    private position: Position,
-  ) {
-    this.#wakes = wakeups(ctx, hint.topic, hint.id)[Symbol.asyncIterator]();
-  }
-
-  async next(): Promise<IteratorResult<Line, undefined>> {
-    for (;;) {
-      const line = this.#ready.shift();
-      if (line) return { done: false, value: line };
-      if (this.#isOver) return this.return();
-      if (!this.#isPageFull && (await this.#wakes.next()).done) return { done: true, value: undefined };
-      const { lines, isComplete } = await this.read(this.position);
-      this.#ready = lines;
-      this.#isPageFull = lines.length === watchedAtOnce;
-      this.#isOver = isComplete && !this.#isPageFull;
-      const last = this.#ready.at(-1);
-      if (last) this.position = { sequence: last.sequence, lineId: null };
-    }
-  }
-
-  async return(): Promise<IteratorResult<Line, undefined>> {
-    this.#ready = [];
-    this.#isPageFull = false;
-    await this.#wakes.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
 }

@@ -1,73 +1,77 @@
-import type { Events, Subscription, Topic } from "./events.js";
+import type { Events, Hint, Subscription, Topic } from "./events.js";
 
-/** The part of a `Context` that a watcher needs. */
-export interface Watcher {
-  signal: AbortSignal;
+/** The part of a `Context` that is needed to wait for hints. */
+export interface Waiting {
+  /** Ends the waiting when it is aborted. */
+  signal?: AbortSignal;
   services: { events: Events };
 }
 
+/** A hint that wakes a watcher, or the hints of a topic whose ids it wants. */
+export type Wake = Hint | { topic: Topic; wants: (id: string) => boolean };
+
+/** Seconds after which a watcher wakes without a hint. 5 is for work that must not wait for a lost hint. */
+export type Period = 5 | 30;
+
 /**
- * Yields when a watcher must read what belongs to the ids: immediately, after each hint or gap, and every 30 seconds in
- * case a hint was lost. Coalesces hints that arrive between calls of `next`. Ends when the signal is aborted.
+ * Makes a watcher read: immediately, after each hint or gap, and once in each period in case a hint was lost. Coalesces
+ * hints that arrive between calls of `next`. Ends when the signal is aborted.
  */
-export const wakeups = (watcher: Watcher, topic: Topic, ...ids: string[]): AsyncIterable<void> => ({
-  [Symbol.asyncIterator]: () => new Wakeups(watcher, topic, ids),
-});
-
-/** `wakeups` that wake every 5 seconds, for watchers whose work must not wait for a lost hint. */
-export const eagerWakeups = (watcher: Watcher, topic: Topic, ...ids: string[]): AsyncIterable<void> => ({
-  [Symbol.asyncIterator]: () => new Wakeups(watcher, topic, ids, eagerRounds),
-});
-
-/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
-class Wakeups implements AsyncIterator<void, void> {
-  readonly #signal: AbortSignal;
+export class Wakeups {
+  readonly #signal: AbortSignal | undefined;
   readonly #subscriptions: Subscription[];
   readonly #leaveRounds: () => void;
   #isDue = true;
-  #isOver = false;
-  #waiting: PromiseWithResolvers<IteratorResult<void, void>> | undefined;
+  #waiting: PromiseWithResolvers<boolean> | undefined;
+  isOver = false;
 
-  constructor({ signal, services: { events } }: Watcher, topic: Topic, ids: string[], every = rounds) {
+  constructor(
+    { signal, services: { events } }: Waiting,
+    wakes: readonly Wake[],
+    period: Period = 30,
+    private readonly onEnd = () => {},
+  ) {
     const wake = () => this.#wake();
     this.#signal = signal;
-    this.#subscriptions = ids.map((id) => events.subscribe(topic, id, wake));
-    this.#leaveRounds = every.join(wake);
-    signal.addEventListener("abort", this);
-    if (signal.aborted) this.#end();
+    this.#subscriptions = wakes.map((each) =>
+      "id" in each
+        ? events.subscribe(each.topic, each.id, wake)
+        : events.subscribeAll(each.topic, (id) => each.wants(id) && wake(), wake),
+    );
+    this.#leaveRounds = rounds[period].join(wake);
+    signal?.addEventListener("abort", this);
+    if (signal?.aborted) this.end();
   }
 
-  next(): Promise<IteratorResult<void, void>> {
-    if (!this.#isOver && !this.#isDue) return (this.#waiting ??= Promise.withResolvers()).promise;
+  /** Resolves to true when the watcher must read, and to false at the end. */
+  next(): Promise<boolean> {
+    if (!this.isOver && !this.#isDue) return (this.#waiting ??= Promise.withResolvers()).promise;
     this.#isDue = false;
-    return Promise.resolve({ done: this.#isOver, value: undefined });
-  }
-
-  async return(): Promise<IteratorResult<void, void>> {
-    this.#end();
-    return { done: true, value: undefined };
+    return Promise.resolve(!this.isOver);
   }
 
   /** Handles the abort of the signal. */
   handleEvent(): void {
-    this.#end();
+    this.end();
+  }
+
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    for (const subscription of this.#subscriptions) subscription.close();
+    this.#leaveRounds();
+    this.#signal?.removeEventListener("abort", this);
+    this.onEnd();
+    this.#settle(false);
   }
 
   #wake(): void {
-    if (this.#waiting) this.#settle(false);
+    if (this.#waiting) this.#settle(true);
     else this.#isDue = true;
   }
 
-  #end(): void {
-    this.#isOver = true;
-    for (const subscription of this.#subscriptions) subscription.close();
-    this.#leaveRounds();
-    this.#signal.removeEventListener("abort", this);
-    this.#settle(true);
-  }
-
-  #settle(done: boolean): void {
-    this.#waiting?.resolve({ done, value: undefined });
+  #settle(isDue: boolean): void {
+    this.#waiting?.resolve(isDue);
     this.#waiting = undefined;
   }
 }
@@ -101,5 +105,4 @@ class Rounds {
   }
 }
 
-const rounds = new Rounds(30);
-const eagerRounds = new Rounds(5);
+const rounds: Readonly<Record<Period, Rounds>> = { 5: new Rounds(5), 30: new Rounds(30) };

@@ -3,7 +3,7 @@ import { statement } from "../kernel/database.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
-import { wakeups } from "../kernel/wakeups.js";
+import { type Watch, watching } from "../kernel/watching.js";
 import { checkFilter, type InboxFilter, inboxOwner, ReadStatus } from "./inbox.js";
 import { type NotificationAdded, pageSize, type Place, readAbove, type Wanted } from "./inbox-reads.js";
 
@@ -39,89 +39,36 @@ interface Position extends Place {
  * watch: the first event says so, and the unread notifications up to that `seq` are sent, too. A rejected watch throws
  * before this resolves.
  */
-export async function watchInbox(
-  ctx: Context,
-  { filter, format, since }: WatchInbox,
-): Promise<AsyncIterable<InboxEvent>> {
+export async function watchInbox(ctx: Context, { filter, format, since }: WatchInbox): Promise<Watch<InboxEvent>> {
   const userId = inboxOwner(ctx);
-  const problems = new Problems();
-  checkFilter(filter ?? {}, problems);
-  problems.throwIfAny(invalidQuery);
   const wanted = { userId, filter: filter ?? {}, plain: format === TextFormat.PLAINTEXT };
-  return new InboxWatch(ctx, wanted, await startingPosition(ctx, wanted, since));
-}
+  let position: Position;
 
-/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
-class InboxWatch implements AsyncIterableIterator<InboxEvent, undefined> {
-  readonly #ctx: Context;
-  readonly #wanted: Wanted;
-  readonly #position: Position;
-  readonly #wakes: AsyncIterator<void, void>;
-  /** Events not yet consumed, at most one page. */
-  #ready: InboxEvent[];
-  #isPageFull = false;
-  #isOver = false;
-
-  constructor(ctx: Context, wanted: Wanted, position: Position) {
-    this.#ctx = ctx;
-    this.#wanted = wanted;
-    this.#position = position;
-    this.#ready = [unreadCountChanged(position.unreadCount)];
-    if (position.isRestart) this.#ready.unshift(watchRestarted(position.unreadCount));
-    startCounting(ctx.services, wanted.userId);
-    this.#wakes = wakeups(ctx, "inbox", `n:${wanted.userId}`, `r:${wanted.userId}`)[Symbol.asyncIterator]();
-    ctx.signal.addEventListener("abort", this);
-    if (ctx.signal.aborted) this.#end();
-  }
-
-  async next(): Promise<IteratorResult<InboxEvent, undefined>> {
-    try {
-      while (!this.#isOver) {
-        const event = this.#ready.shift();
-        if (event) return { done: false, value: event };
-        if (this.#isPageFull || !(await this.#wakes.next()).done) await this.#read();
-        else break;
-      }
-      return this.return();
-    } catch (error) {
-      this.#end();
-      throw error;
-    }
-  }
-
-  async return(): Promise<IteratorResult<InboxEvent, undefined>> {
-    this.#end();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  /** Handles the abort of the signal. */
-  handleEvent(): void {
-    this.#end();
-  }
-
-  /** Reads the next page, after the former one was consumed: the backlog of slow consumers stays in the table. */
-  async #read(): Promise<void> {
-    const position = this.#position;
-    const { items, lastSeq, unreadCount } = await readAbove(this.#ctx, this.#wanted, position);
-    this.#isPageFull = items.length === pageSize;
-    this.#ready = [...items];
-    if (items.length === 0 && unreadCount !== position.unreadCount) this.#ready.push(unreadCountChanged(unreadCount));
-    position.cursor = this.#isPageFull ? items.at(-1)!.notification.seq : Math.max(position.cursor, lastSeq);
-    position.unreadCount = unreadCount;
-  }
-
-  #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#ready = [];
-    void this.#wakes.return?.();
-    this.#ctx.signal.removeEventListener("abort", this);
-    stopCounting(this.#ctx.services, this.#wanted.userId);
-  }
+  return watching(ctx, {
+    while: inboxOwner,
+    hints: () => [
+      { topic: "inbox", id: `n:${userId}` },
+      { topic: "inbox", id: `r:${userId}` },
+    ],
+    async onBegin() {
+      const problems = new Problems();
+      checkFilter(wanted.filter, problems);
+      problems.throwIfAny(invalidQuery);
+      position = await startingPosition(ctx, wanted, since);
+      startCounting(ctx.services, userId);
+      const { unreadCount, isRestart } = position;
+      return [...(isRestart ? [watchRestarted(unreadCount)] : []), unreadCountChanged(unreadCount)];
+    },
+    async read(fresh) {
+      const { items, lastSeq, unreadCount } = await readAbove(fresh, wanted, position);
+      const isMore = items.length === pageSize;
+      const isOtherCount = items.length === 0 && unreadCount !== position.unreadCount;
+      position.cursor = isMore ? items.at(-1)!.notification.seq : Math.max(position.cursor, lastSeq);
+      position.unreadCount = unreadCount;
+      return { events: isOtherCount ? [unreadCountChanged(unreadCount)] : items, isMore };
+    },
+    onEnd: () => stopCounting(ctx.services, userId),
+  });
 }
 
 const unreadCountChanged = (unreadCount: number): InboxEvent => ({

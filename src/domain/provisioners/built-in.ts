@@ -34,7 +34,7 @@ export async function registerBuiltInDaemons({ database }: Pick<Services, "datab
     ...stored,
     name: reservedKeys.builtIn.name,
     keyId: null,
-    userId: null,
+    user: null,
     tokenHash: "",
     provisioners: [provisioner],
     tags,

@@ -1,5 +1,6 @@
 import type { Context } from "../kernel/context.js";
 import { logReader } from "../kernel/log-lines.js";
+import type { Watch } from "../kernel/watching.js";
 import { jobHint } from "./jobs.js";
 import { findProvisionerJob } from "./listing.js";
 import { type JobLogRow, logColumns } from "./logs.js";
@@ -10,12 +11,12 @@ const jobLogs = logReader<JobLogRow>("provisioner_job_logs", "job_id", logColumn
  * Streams the lines of the log of a job, from the first one or after a cursor or the id of a line, until the job has
  * ended and all are sent, or the caller may not read it any more. A rejected watch throws before this resolves.
  */
-export async function watchJobLogs(
+export const watchJobLogs = (
   ctx: Context,
-  jobId: string,
-  after: string | null | undefined,
-): Promise<AsyncIterable<JobLogRow>> {
-  const { id } = await findProvisionerJob(ctx, jobId);
-  const check = async () => ({ isComplete: (await findProvisionerJob(ctx, id)).completedAt !== null });
-  return jobLogs.watch(ctx, id, after, { hint: jobHint(id), check });
-}
+  { jobId, after }: { jobId: string; after?: string | null },
+): Promise<Watch<JobLogRow>> =>
+  jobLogs.watch(ctx, after, {
+    while: (fresh) => findProvisionerJob(fresh, jobId),
+    hints: ({ id }) => [jobHint(id)],
+    isComplete: ({ completedAt }) => completedAt !== null,
+  });

@@ -1,4 +1,4 @@
-import type { ProvisionerActor } from "../kernel/actor.js";
+import type { ProvisionerActor, UserActor } from "../kernel/actor.js";
 import { statement } from "../kernel/database.js";
 import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";
 import type { Services } from "../kernel/context.js";
@@ -22,7 +22,7 @@ export interface NewDaemon {
   /** SHA-256 of the secret of the key, base64; empty without a key. */
   tokenHash: string;
   /** Null with a key, and for the built-in daemon. */
-  userId: string | null;
+  user: UserActor | null;
   /** The version of its program. */
   version: string;
   apiVersion: string;
@@ -47,9 +47,9 @@ export async function registerDaemon(
   { database, events }: Pick<Services, "database" | "events">,
   daemon: NewDaemon,
 ): Promise<ProvisionerActor> {
-  const { organizationId, provisioners, tags, keyId, userId, tokenHash, version, apiVersion } = daemon;
+  const { organizationId, provisioners, tags, keyId, user, tokenHash, version, apiVersion } = daemon;
   const connectionId = newId();
-  const identity = [newId(), organizationId, daemon.name, tags.owner ?? "", keyId, userId];
+  const identity = [newId(), organizationId, daemon.name, tags.owner ?? "", keyId, user?.userId ?? null];
   const [stored] = await database
     .query(upsertDaemon, [...identity, provisioners, tags, version, apiVersion, connectionId])
     .catch(
@@ -65,7 +65,7 @@ export async function registerDaemon(
     ...stored,
     organizationId,
     keyId,
-    userId,
+    user,
     tokenHash,
     provisioners,
     tags,
@@ -87,6 +87,20 @@ const noteDaemon = statement<{ presence: Presence }>(`
   )
   select case when exists (select from seen) then 'connected'
     when exists (select from provisioner_daemons where id = $1) then 'replaced' else 'deleted' end as presence`);
+
+const readPresence = statement<{ connectionId: string }>(
+  `select connection_id as "connectionId" from provisioner_daemons where id = $1`,
+);
+
+/** Reads whether a connection is the current one. */
+export async function presenceOf(
+  { database }: Pick<Services, "database">,
+  { id, connectionId }: ProvisionerActor,
+): Promise<Presence> {
+  const [daemon] = await database.query(readPresence, [id]);
+  if (!daemon) return "deleted";
+  return daemon.connectionId === connectionId ? "connected" : "replaced";
+}
 
 /** Records that a daemon was heard of, and renews the leases of the jobs that it runs. */
 export async function noteSeen(

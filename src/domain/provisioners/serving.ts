@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { may, requireScope } from "../authorization/authorization.js";
+import { authorize, requireScope } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { type ProvisionerActor, requireUser } from "../kernel/actor.js";
-import type { Context } from "../kernel/context.js";
-import { forbidden, notFound, Problems, quote } from "../kernel/errors.js";
+import type { Context, Services } from "../kernel/context.js";
+import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { cleaned } from "../kernel/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
@@ -48,15 +48,15 @@ export async function admitDaemon(
   const version = request.version || `${protocolVersion.major}.${protocolVersion.minor}`;
   problems.add("version", versionProblem(version));
   problems.throwIfAny(invalidQuery);
-  const userId = key ? null : requireUser(ctx.actor).userId;
+  const user = key ? null : requireUser(ctx.actor);
   return registerDaemon(ctx.services, {
     organizationId,
     name,
     provisioners: [...new Set(request.provisioners)],
-    tags: key ? scoped(key.tags, "") : scoped(given.tags, userId!),
+    tags: key ? scoped(key.tags, "") : scoped(given.tags, user!.userId),
     keyId: key?.id ?? null,
     tokenHash: key?.tokenHash ?? "",
-    userId,
+    user,
     version: cleaned(request.buildVersion ?? "", 64),
     apiVersion: version,
   });
@@ -79,9 +79,27 @@ async function organizationOfUser(
 ): Promise<string> {
   requireScope(ctx.actor, "provisioner_daemon:create");
   const { id: organizationId } = await findOrganization(ctx, ref);
-  const daemonScope = tags.scope === "user" ? "user" : "organization";
-  if (!may(ctx.actor, "provisioner_daemon:create", { organizationId, daemonScope })) throw forbidden();
+  authorizeServing({ user: requireUser(ctx.actor), organizationId, tags });
   return organizationId;
+}
+
+/** Throws FORBIDDEN unless the user of a daemon may connect it. A key is a permission of its own. */
+export function authorizeServing({ user, organizationId, tags }: ServingDaemon): void {
+  const daemonScope = tags.scope === "user" ? "user" : "organization";
+  if (user) authorize(user, "provisioner_daemon:create", { organizationId, daemonScope });
+}
+
+type ServingDaemon = Pick<ProvisionerActor, "user" | "organizationId" | "tags">;
+
+/**
+ * The condition of everything that a daemon does, and of its socket. Rejects with UNAUTHENTICATED once its key or the
+ * session of its user has ended, and with FORBIDDEN once the user may not connect it any more.
+ */
+export async function requireServing(
+  { credentials }: Pick<Services, "credentials">,
+  daemon: ProvisionerActor,
+): Promise<void> {
+  authorizeServing((await credentials.renew(daemon)) as ProvisionerActor);
 }
 
 const provisionerPattern = /^[a-z][a-z0-9-]{0,31}$/;

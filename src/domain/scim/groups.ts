@@ -249,7 +249,7 @@ async function write(
   );
   if (done.version == null) return { row };
   // Triggers count additions and removals of members after the statement, and raise the version for each.
-  const version = done.version + (done.hasAdded ? 1 : 0) + (done.hasRemoved ? 1 : 0);
+  const version = done.version + (done.hasAdded ? 1 : 0) + (done.removed.length > 0 ? 1 : 0);
   const { externalId, displayName } = wanted;
   const columns = isLinkChanged
     ? { externalId, displayName, nameSource: ownName ? provisioner.source : row.nameSource }

@@ -3,7 +3,7 @@ import { databaseTime } from "../../clock.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
 import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
-import type { Events, Subscription } from "../kernel/events.js";
+import type { Events, Hint, Subscription } from "../kernel/events.js";
 import { Activity, type SessionLife } from "./activity.js";
 import { type ProvisionerKeyHolder, provisionerKeys } from "../provisioners/tokens.js";
 import { proxies } from "../workspace-proxies/tokens.js";
@@ -103,6 +103,7 @@ export class Credentials {
       case "scim_key":
         return this.#scimKeys.watch(actor, onEnd);
       case "provisioner":
+        if (actor.user) return this.watch(actor.user, onEnd);
         return actor.keyId === null ? () => {} : this.#provisionerKeys.watch({ ...actor, id: actor.keyId }, onEnd);
       case "system":
       case "anonymous":
@@ -110,6 +111,42 @@ export class Credentials {
       default:
         return actor satisfies never;
     }
+  }
+
+  /**
+   * Returns the actor of something that stays open as it is now, at most a second ago: with its present roles. Rejects
+   * with UNAUTHENTICATED once its credential has ended.
+   */
+  async renew(actor: Actor): Promise<Actor> {
+    switch (actor.kind) {
+      case "user": {
+        const { id } = actor.credential;
+        return living(this.#snapshots.at(id) ?? (await this.#snapshots.read(id))).actor;
+      }
+      case "agent":
+        await this.#agents.requireLiving(actor.tokenHash);
+        return actor;
+      case "proxy":
+        await this.#proxies.requireLiving(actor.tokenHash);
+        return actor;
+      case "scim_key":
+        await this.#scimKeys.requireLiving(actor.tokenHash);
+        return actor;
+      case "provisioner":
+        if (actor.keyId !== null) await this.#provisionerKeys.requireLiving(actor.tokenHash);
+        return actor.user ? { ...actor, user: (await this.renew(actor.user)) as UserActor } : actor;
+      case "system":
+      case "anonymous":
+        return actor;
+      default:
+        return actor satisfies never;
+    }
+  }
+
+  /** The hints that the rights of an actor changed; `watch` reports their end. */
+  hintsOf(actor: Actor): readonly Hint[] {
+    const user = actor.kind === "provisioner" ? actor.user : actor;
+    return user?.kind === "user" ? [userHint(user.userId)] : [];
   }
 
   /** Stops watching, and writes the recorded uses. */
@@ -122,12 +159,9 @@ export class Credentials {
 
   #admit(token: Token, snapshot: Snapshot | undefined, resource = ""): UserActor {
     const isGenuine = snapshot?.actor.credential.kind === token.kind && isSecretOf(snapshot.secretHash, token.secret);
-    if (!snapshot || !isGenuine) throw notValid();
+    if (!isGenuine) throw notValid();
     const now = databaseTime();
-    if (snapshot.expiresAt <= now) {
-      throw unauthenticated(`API key expired at "${new Date(snapshot.expiresAt).toISOString()}".`);
-    }
-    if (snapshot.isSuspended) throw unauthenticated("The account is suspended.");
+    living(snapshot, now);
     if (!isIssuedFor(snapshot.actor.credential.oauth?.audiences ?? [], resource))
       throw unauthenticated("The token is issued for another resource.");
     this.#activity.note(snapshot, now);
@@ -156,6 +190,15 @@ export class Credentials {
     this.#watches.checkAll();
     for (const machines of this.#machines) machines.missedChanges();
   }
+}
+
+/** Throws UNAUTHENTICATED for a key that was revoked or has expired, or whose user is suspended. */
+function living(snapshot: Snapshot | undefined, now = databaseTime()): Snapshot {
+  if (!snapshot) throw notValid();
+  const { expiresAt, isSuspended } = snapshot;
+  if (expiresAt <= now) throw unauthenticated(`API key expired at "${new Date(expiresAt).toISOString()}".`);
+  if (isSuspended) throw unauthenticated("The account is suspended.");
+  return snapshot;
 }
 
 const notValid = () => unauthenticated("The token is not valid.");

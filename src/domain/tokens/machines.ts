@@ -73,6 +73,11 @@ export class Machines<Machine extends Holder> {
     return this.#recent.at(key) ?? this.#recent.read(key).then(required);
   }
 
+  /** Rejects with UNAUTHENTICATED once the token of a machine has ended. */
+  async requireLiving(tokenHash: string): Promise<void> {
+    required(this.#recent.at(tokenHash) ?? (await this.#recent.read(tokenHash)));
+  }
+
   /** Calls `onEnd` once, at most 5 seconds after the token ended. Returns the function that stops watching. */
   watch = ({ id, tokenHash }: Omit<Holder, "kind">, onEnd: () => void): (() => void) =>
     this.#watches.add(tokenHash, id, onEnd);

@@ -7,7 +7,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { raw, sql } from "../kernel/sql.js";
 import { userColumns, type UserRow } from "../users/users.js";
-import { type AccessRole, lockWorkspace, ofWorkspace, type WorkspaceRow } from "./workspaces.js";
+import { type AccessRole, lockWorkspace, ofWorkspace, workspaceHint, type WorkspaceRow } from "./workspaces.js";
 
 export interface UpdateWorkspaceAcl extends AclChanges {
   /** Id, or `<owner>/<name>`. */
@@ -21,7 +21,10 @@ export async function updateWorkspaceAcl(ctx: Context, input: UpdateWorkspaceAcl
   const workspace = await lockWorkspace(ctx, input.workspace, "share");
   requireFeature(ctx, "template_rbac");
   const diff = await changeEntries(ctx, workspace, input);
-  if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
+  if (Object.keys(diff).length > 0) {
+    ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
+    ctx.publish(workspaceHint(workspace.id));
+  }
   return workspace.id;
 }
 

@@ -1,12 +1,13 @@
 import { Workspace } from "../../entities/workspaces.js";
 import { auditedAs } from "../audit/audit.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
-import { memberships } from "../groups/memberships.js";
+import { groupsHint, memberships } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
 import { lookup, statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
+import type { Hint } from "../kernel/events.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
@@ -156,6 +157,12 @@ export async function workspacesById(ctx: Context, ids: readonly string[]): Prom
 
 /** The hint that a workspace or its latest build changed. */
 export const workspaceHint = (id: string) => ({ topic: "builds", id }) as const;
+
+/** The hints that the access of the caller to a workspace may have changed, besides those of its own roles. */
+export function accessHints({ actor }: Context, id: string): Hint[] {
+  const userId = userIdOf(actor);
+  return [workspaceHint(id), ...(userId === undefined ? [] : [groupsHint(userId)])];
+}
 
 export const ofWorkspace = ({ id, name, organizationId }: Pick<WorkspaceRow, "id" | "name" | "organizationId">) =>
   auditedAs("workspace", id, name, organizationId);

@@ -22,7 +22,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { LogArguments } from "../../domain/kernel/log-lines.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, OpenTo, ReadWith, Rule } from "../engine/access.js";
+import { Needs, OpenTo, ReadWith, Rule, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -99,8 +99,7 @@ export class AgentLogsResolver {
   @Needs("workspace_agent:read")
   @Subscription(() => WorkspaceAgentLogType, {
     description: "Streams the log of an agent: first the lines after `after`, then each line that is appended.",
-    subscribe: ({ args, context }: { args: { agentId: string; after?: string | null }; context: Context }) =>
-      watchAgentLog(context, args),
+    subscribe: watchedBy(watchAgentLog),
   })
   workspaceAgentLogAppended(
     @Root() line: AgentLogRow,

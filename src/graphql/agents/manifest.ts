@@ -5,7 +5,7 @@ import type { AppRow } from "../../domain/agents/apps.js";
 import type { ScriptRow } from "../../domain/agents/scripts.js";
 import type { Context } from "../../domain/kernel/context.js";
 import type { UndeliveredSecret } from "../../domain/user-secrets/delivery.js";
-import { CountsAs, NoUsers, OpenTo } from "../engine/access.js";
+import { CountsAs, NoUsers, OpenTo, watchedBy } from "../engine/access.js";
 import { Url, UUID } from "../engine/scalars.js";
 import { AgentVariableType } from "./agents.js";
 import { AgentRestart } from "./kinds.js";
@@ -178,7 +178,7 @@ export class AgentManifestResolver {
   @OpenTo("agent")
   @Subscription(() => AgentEventType, {
     description: "Streams what the calling agent must do: first the current state, then each change.",
-    subscribe: ({ context }: { context: Context }) => watchAgentEvents(context),
+    subscribe: watchedBy(watchAgentEvents),
   })
   agentEventReceived(@Root() event: AgentEvent): AgentEvent {
     return event;

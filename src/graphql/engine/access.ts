@@ -9,7 +9,9 @@ import {
 import { Extensions } from "type-graphql";
 import type { Actor, Credential, MachineActor } from "../../domain/kernel/actor.js";
 import { isMachine, type Need, type Permission } from "../../domain/authorization/authorization.js";
+import type { Context } from "../../domain/kernel/context.js";
 import { forbidden } from "../../domain/kernel/errors.js";
+import type { Watch } from "../../domain/kernel/watching.js";
 
 /**
  * What a credential's scopes must cover before an operation that selects this field runs. Scopes only narrow: whether
@@ -103,6 +105,12 @@ export const Rule = (rule: string) => Extensions({ rule });
  * values after permissions and together with faults of rules, which only the domain knows.
  */
 export const Required = () => Extensions({ required: true });
+
+/** The `subscribe` option of a subscription: the domain returns a stream that states its condition. */
+export const watchedBy =
+  <Args>(watch: (ctx: Context, args: Args) => Promise<Watch<object>>) =>
+  ({ args, context }: { args: Args; context: Context }): Promise<Watch<object>> =>
+    watch(context, args);
 
 /**
  * Marks a subscription whose events are complete: nothing below it depends on the caller, so that watchers who get the

@@ -13,6 +13,7 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
+import { Watch } from "../../domain/kernel/watching.js";
 import { sharesEvents } from "./access.js";
 import { Admission } from "./admission.js";
 import { type Coerce, coercerOf } from "./coercion.js";
@@ -143,15 +144,17 @@ interface Subscribing {
 /** The results for the events of a subscription, each with a context of its own. */
 async function subscribe(args: Subscribing, run: Execution): Promise<AsyncGenerator<Result> | Result> {
   const events = await createSourceEventStream(args);
-  return Symbol.asyncIterator in events ? results(events, args, run) : (events as Result);
+  if (!(Symbol.asyncIterator in events)) return events as Result;
+  if (events instanceof Watch) return results(events, args, run);
+  throw new Error("The stream of a subscription must state its condition.");
 }
 
 async function* results(
-  events: AsyncIterable<unknown>,
-  { contextValue, variableValues }: Subscribing,
+  events: Watch<unknown>,
+  { variableValues }: Subscribing,
   run: Execution,
 ): AsyncGenerator<Result> {
-  for await (const event of events) yield run(contextValue.afresh(), variableValues, event);
+  for await (const event of events) yield run(events.ctx.afresh(), variableValues, event);
 }
 
 /**

@@ -23,7 +23,7 @@ import {
 import { type LinkChange, watchLink } from "../../domain/external-auth/watch.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs, OpenTo } from "../engine/access.js";
+import { CountsAs, Needs, OpenTo, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
 import { selectsOnly } from "../engine/selection.js";
 import {
@@ -137,8 +137,7 @@ export class ExternalAuthLinksResolver {
   @Subscription(() => ExternalAuthLinkChange, {
     description:
       "Streams whether the caller, or for an agent the owner of its workspace, has linked an account at a provider: first the current state, then the state after every change.",
-    subscribe: ({ args, context }: { args: { providerId: string }; context: Context }) =>
-      watchLink(context, args.providerId),
+    subscribe: watchedBy(watchLink),
   })
   @OpenTo("user", "agent")
   externalAuthLinkChanged(

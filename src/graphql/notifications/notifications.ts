@@ -26,9 +26,9 @@ import {
 } from "../../domain/notifications/inbox.js";
 import { markAllInboxNotificationsRead, markInboxNotification } from "../../domain/notifications/marks.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { type InboxEvent, TextFormat, type WatchInbox, watchInbox } from "../../domain/notifications/watch.js";
+import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith, Required, SharesEvents } from "../engine/access.js";
+import { CountsAs, Covers, Needs, ReadWith, Required, SharesEvents, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -260,7 +260,7 @@ export class NotificationsResolver {
   @Subscription(() => InboxEventType, {
     description:
       "Streams new notifications and changes of the unread count of the caller's inbox. At most 20 watches per user and server.",
-    subscribe: ({ args, context }: { args: WatchInbox; context: Context }) => watchInbox(context, args),
+    subscribe: watchedBy(watchInbox),
   })
   inboxEvents(
     @Root() event: InboxEvent,

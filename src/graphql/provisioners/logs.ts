@@ -23,7 +23,7 @@ import {
   ProvisionerLogSource,
 } from "../../domain/provisioners/logs.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith, Rule } from "../engine/access.js";
+import { Needs, ReadWith, Rule, watchedBy } from "../engine/access.js";
 import { connectionOf } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "./jobs.js";
@@ -87,8 +87,7 @@ export class ProvisionerJobLogsResolver {
   @Needs("provisioner_job:read")
   @Subscription(() => ProvisionerJobLogType, {
     description: "Streams the log of a job: the lines that there are, then new ones, until the job has ended.",
-    subscribe: ({ args, context }: { args: { jobId: string; after?: string | null }; context: Context }) =>
-      watchJobLogs(context, args.jobId, args.after),
+    subscribe: watchedBy(watchJobLogs),
   })
   provisionerJobLogAppended(
     @Root() line: JobLogRow,

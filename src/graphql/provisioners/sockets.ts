@@ -2,13 +2,15 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { GraphQLError, type GraphQLSchema, specifiedRules, type ValidationRule } from "graphql";
-import { GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer } from "graphql-ws";
+import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Actor, ProvisionerActor } from "../../domain/kernel/actor.js";
+import type { ProvisionerActor } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
 import { presenceHint } from "../../domain/provisioners/ends.js";
-import { noteSeen } from "../../domain/provisioners/registration.js";
+import { whileHolds } from "../../domain/kernel/watching.js";
+import { noteSeen, type Presence, presenceOf } from "../../domain/provisioners/registration.js";
+import { requireServing } from "../../domain/provisioners/serving.js";
 import type { Beating } from "../../http/heartbeat.js";
 import type { RequestObserver } from "../../http/request-log.js";
 import type { Unread } from "../../http/unread.js";
@@ -50,11 +52,8 @@ const onlyOperationsOfDaemons: ValidationRule = (context) => ({
   },
 });
 
-/** What admits a daemon: it, and the caller whose credential it depends on. */
 export interface AdmittedDaemon {
   daemon: ProvisionerActor;
-  /** The daemon itself, or the user with whose session it connected. */
-  holder: Actor;
   details: RequestDetails;
 }
 
@@ -103,13 +102,19 @@ export class DaemonSockets {
   }
 }
 
-/** The identity that the upgrade gave to a daemon. Its operations count against no limit of requests. */
-const identityOf = (services: Services, { daemon, holder, details }: AdmittedDaemon): Identity => ({
-  introduce: async () => holder,
-  admit: async (life) => new Context(services, daemon, { ...details }, () => life),
+/**
+ * The identity that the upgrade gave to a daemon, as long as its key or user may connect it. Its operations count against
+ * no limit of requests.
+ */
+const identityOf = (services: Services, { daemon, details }: AdmittedDaemon): Identity => ({
+  introduce: async () => daemon,
+  async admit(life) {
+    await requireServing(services, daemon);
+    return new Context(services, daemon, { ...details }, () => life);
+  },
 });
 
-/** A daemon on its socket, which is closed when a newer connection replaces it, or when it is deleted. */
+/** A daemon on its socket, which is closed when a newer connection replaces it, and when it may not serve any more. */
 class DaemonClient extends SocketClient {
   readonly #services: Services;
   readonly #daemon: ProvisionerActor;
@@ -119,9 +124,19 @@ class DaemonClient extends SocketClient {
     super(serving, connection, identityOf(serving.services, admitted), admitted.details);
     this.#services = serving.services;
     this.#daemon = admitted.daemon;
-    const { topic, id } = presenceHint(admitted.daemon.id);
-    const hints = serving.services.events.subscribe(topic, id, () => this.note());
-    connection.until(() => hints.close());
+    const { services } = serving;
+    const { daemon } = admitted;
+    const condition = async () => {
+      await requireServing(services, daemon);
+      this.#requirePresent(await presenceOf(services, daemon));
+      return true;
+    };
+    const wakes = [presenceHint(daemon.id), ...services.credentials.hintsOf(daemon)];
+    connection.until(
+      whileHolds({ services, log: services.log }, wakes, condition, () =>
+        connection.end(CloseCode.Forbidden, "Forbidden"),
+      ),
+    );
     this.note();
   }
 
@@ -130,17 +145,19 @@ class DaemonClient extends SocketClient {
     if (performance.now() - this.#seen > recently) this.note();
   }
 
-  /** Records that the daemon was heard of, and closes the socket of one that must not use it any more. */
+  /** Records that the daemon was heard of. */
   note(): void {
     this.#seen = performance.now();
     noteSeen(this.#services, this.#daemon).then(
-      (presence) => {
-        if (presence === "replaced") this.connection.end(4410, "Replaced by a newer connection");
-        if (presence === "deleted") this.connection.end(4403, "Deleted");
-      },
+      (presence) => this.#requirePresent(presence),
       (error: unknown) =>
         this.#services.log.warn({ err: error }, "A provisioner daemon could not be recorded as seen."),
     );
+  }
+
+  #requirePresent(presence: Presence): void {
+    if (presence === "replaced") this.connection.end(4410, "Replaced by a newer connection");
+    if (presence === "deleted") this.connection.end(CloseCode.Forbidden, "Deleted");
   }
 }
 

@@ -21,7 +21,7 @@ import { type ReportProvisionerResources, reportProvisionerResources } from "../
 import { receiveWork, type WorkEvent } from "../../domain/provisioners/work.js";
 import type { StoredResources } from "../../domain/workspaces/reported.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, OpenTo } from "../engine/access.js";
+import { CountsAs, OpenTo, watchedBy } from "../engine/access.js";
 import { DateTime, JSONObject, UUID } from "../engine/scalars.js";
 import { ProvisionerWorkEvent } from "./assignments.js";
 import "./logs.js";
@@ -137,7 +137,7 @@ export class ProvisionerWorkResolver {
   @Subscription(() => ProvisionerWorkEvent, {
     description:
       "Streams work to the calling provisioner daemon. A job must be accepted within 15 seconds. One such subscription per socket.",
-    subscribe: ({ args, context }: { args: { slots: number }; context: Context }) => receiveWork(context, args.slots),
+    subscribe: watchedBy(receiveWork),
   })
   provisionerWorkReceived(
     @Root() event: WorkEvent,

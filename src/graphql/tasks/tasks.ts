@@ -12,7 +12,7 @@ import { usersById } from "../../domain/users/users.js";
 import { workspacesById } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentHealthType } from "../agents/agents.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Needs } from "../engine/access.js";
+import { CountsAs, Needs, watchedBy } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
 import { PublicUserType } from "../users/users.js";
@@ -120,8 +120,7 @@ export class TasksResolver {
 
   @Needs("task:read")
   @Subscription(() => TaskType, {
-    subscribe: ({ args, context }: { args: { id?: string; user?: string }; context: Context }) =>
-      watchTasks(context, args),
+    subscribe: watchedBy(watchTasks),
     description:
       "Sends a task, given by ID, as it is and after each change, until it is deleted or not readable any more; or the tasks of a user after their changes. At most one event per task in 250 ms.",
   })
@@ -137,7 +136,7 @@ export class TasksResolver {
 
   @Needs("task:read", "workspace:application_connect")
   @Subscription(() => TaskLogEntryType, {
-    subscribe: ({ args, context }: { args: { id: string }; context: Context }) => watchTaskMessages(context, args.id),
+    subscribe: watchedBy(watchTaskMessages),
     description:
       "Sends the entries of the conversation of an active task, and again those that the program changes. Ends with the program.",
   })

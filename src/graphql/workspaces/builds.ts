@@ -24,7 +24,7 @@ import { watchBuilds } from "../../domain/workspaces/watch.js";
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, EntryKey, Needs, ReadWith } from "../engine/access.js";
+import { CountsAs, EntryKey, Needs, ReadWith, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ProvisionerJobObject } from "../provisioners/jobs.js";
@@ -212,8 +212,7 @@ export class WorkspaceBuildsResolver {
   @Subscription(() => WorkspaceBuildType, {
     description:
       "Streams the latest build of a workspace: first as it is, then after every change of the build or the workspace.",
-    subscribe: ({ args, context }: { args: { workspaceId: string }; context: Context }) =>
-      watchBuilds(context, args.workspaceId),
+    subscribe: watchedBy(watchBuilds),
   })
   workspaceBuildUpdated(
     @Root() build: BuildRow,

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Context, Services } from "../../domain/kernel/context.js";
+import { isRefusal } from "../../domain/kernel/watching.js";
 import type { Result } from "../../graphql/engine/result.js";
 import { send, type Http, upgrades } from "../../http/exchange.js";
 import type { End } from "../../http/lifetimes.js";
@@ -12,7 +13,7 @@ import type { Endpoint } from "./respond.js";
 import { writer } from "./render.js";
 
 /** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4.1 and the registry that it opens; 4403 is ours). */
-const ended = { session: 4403, restart: 1012, stalled: 1013 } as const;
+const ended = { session: 4403, refused: 4403, restart: 1012, stalled: 1013 } as const;
 
 /** One event on its way out: the item's JSON, or an extra that only SSE sends under a name of its own. */
 interface Outgoing {
@@ -69,13 +70,16 @@ async function pass(
   channel: Channel,
   spell: (event: Result) => Outgoing,
 ): Promise<void> {
+  let isRefused = false;
   try {
     for await (const event of events) if (!(await channel.write(spell(event)))) break;
   } catch (error) {
-    ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
+    isRefused = isRefusal(error);
+    if (!isRefused) ctx.log.error({ err: error, requestId: ctx.request.id }, "stream failed");
   } finally {
     const reason = ctx.signal.reason as End | undefined;
-    channel.end(reason === "session" || reason === "stalled" ? reason : "restart");
+    if (reason === "session" || reason === "stalled") channel.end(reason);
+    else channel.end(isRefused ? "refused" : "restart");
   }
 }
 

@@ -1,0 +1,258 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Context } from "./context.js";
+import { DomainError, notFound } from "./errors.js";
+import { type Period, type Waiting, type Wake, Wakeups } from "./wakeups.js";
+
+/**
+ * The condition under which something stays open. It is asked before it opens and again on each wake-up, with the caller
+ * as it is then. Resolves to the object that is watched, or to `undefined` if there is nothing to watch any more. Throws
+ * for a caller who may not watch it.
+ */
+export type Condition<Subject> = (ctx: Context) => Subject | undefined | Promise<Subject | undefined>;
+
+/** Whether a condition that threw this error does not hold. All other errors are failures: it can be asked again. */
+export const isRefusal = (error: unknown): error is DomainError =>
+  error instanceof DomainError && error.code !== "UNAVAILABLE" && error.code !== "INTERNAL_SERVER_ERROR";
+
+/** The response to a subscription: every stream of the domain is made by `watching` or `relaying`. */
+export abstract class Watch<Event> implements AsyncIterableIterator<Event, undefined> {
+  /** The context in which events are resolved. Its caller was read when the condition was last asked. */
+  abstract readonly ctx: Context;
+  abstract next(): Promise<IteratorResult<Event, undefined>>;
+  abstract return(): Promise<IteratorResult<Event, undefined>>;
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** The events that a watcher reads at a time. The backlog of slow clients stays in the table. */
+export interface Batch<Event> {
+  events: readonly Event[];
+  /** Whether to read again once these events are sent, without waiting. */
+  isMore?: boolean;
+  /** Whether the stream ends after these events. */
+  isLast?: boolean;
+}
+
+/** What every stream declares: the condition under which it stays open, and when to ask it again. */
+export interface Conditional<Subject> {
+  while: Condition<Subject>;
+  /** What wakes the watcher, besides time and hints that the roles of the caller changed. */
+  hints: (subject: Subject) => readonly Wake[];
+}
+
+export interface Watching<Subject, Event> extends Conditional<Subject> {
+  read: (ctx: Context, subject: Subject) => Promise<Batch<Event>>;
+  /** Prepares the stream once the condition holds, and returns its first events. May throw. */
+  onBegin?: (subject: Subject) => readonly Event[] | void | Promise<readonly Event[] | void>;
+  /** Receives events that were read and will not be sent, because the stream has ended. */
+  onUnsent?: (events: readonly Event[]) => void;
+  /** Called once at the end of a stream that has begun. Returns the last events for a client that is still there. */
+  onEnd?: () => readonly Event[] | void;
+  /** Receives failures, after which the next wake-up reads again. By default, a failure ends the stream. */
+  onFailure?: (error: unknown) => void;
+  period?: Period;
+  /** Milliseconds for which changes are collected, except before the first read. */
+  gathering?: number;
+}
+
+/**
+ * Streams what `read` returns: immediately, and again after each wake-up. Before each read the caller is read again and the
+ * condition is asked. Once it does not hold, the stream ends with its error, or completes if there is nothing to watch any
+ * more. A rejected stream throws before this resolves; it is NOT_FOUND if there is nothing to watch.
+ */
+export async function watching<Subject, Event>(ctx: Context, options: Watching<Subject, Event>): Promise<Watch<Event>> {
+  const subject = await ask(options.while, ctx);
+  const first = (await options.onBegin?.(subject)) ?? [];
+  return new Reading(ctx, wakesOf(ctx, options.hints(subject)), options, first);
+}
+
+/** Makes a `read` of one that returns a state: it returns only states whose print differs from the one before. */
+export function onChange<Subject, State>(
+  read: (ctx: Context, subject: Subject) => Promise<State | undefined>,
+  printOf: (state: State, subject: Subject) => string | boolean,
+): (ctx: Context, subject: Subject) => Promise<Batch<State>> {
+  let last: string | boolean | undefined;
+  return async (ctx, subject) => {
+    const state = await read(ctx, subject);
+    if (state === undefined) return { events: [] };
+    const print = printOf(state, subject);
+    const events = print === last ? [] : [state];
+    last = print;
+    return { events };
+  };
+}
+
+/**
+ * Streams the events of a source outside, and ends with it. The condition is asked on each wake-up, as by `watching`. A
+ * rejected stream throws before this resolves.
+ */
+export async function relaying<Subject, Event>(
+  ctx: Context,
+  options: Conditional<Subject> & {
+    /** Opens the source. The signal is aborted at the end of the stream. */
+    open: (subject: Subject, signal: AbortSignal) => Promise<AsyncIterator<Event, void>>;
+  },
+): Promise<Watch<Event>> {
+  const subject = await ask(options.while, ctx);
+  const life = new AbortController();
+  const source = await options.open(subject, AbortSignal.any([ctx.signal, life.signal]));
+  return new Relay(ctx, wakesOf(ctx, options.hints(subject)), options.while, source, life);
+}
+
+/**
+ * Asks a condition on each wake-up while something is open, such as a socket. Calls `onEnd` once when it no longer holds,
+ * with the error if it threw one. Failures are logged, and it is asked again. Returns the function that stops asking.
+ */
+export function whileHolds(
+  waiting: Waiting & Pick<Context, "log">,
+  wakes: readonly Wake[],
+  condition: () => unknown,
+  onEnd: (error?: DomainError) => void,
+): () => void {
+  const due = new Wakeups(waiting, wakes);
+  void (async () => {
+    while (await due.next()) {
+      try {
+        if ((await condition()) !== undefined || due.isOver) continue;
+        due.end();
+        onEnd();
+      } catch (error) {
+        if (due.isOver) return;
+        if (isRefusal(error)) {
+          due.end();
+          onEnd(error);
+        } else
+          waiting.log.warn({ err: error }, "The rights of an open connection could not be checked. It is tried again.");
+      }
+    }
+  })();
+  return () => due.end();
+}
+
+async function ask<Subject>(condition: Condition<Subject>, ctx: Context): Promise<Subject> {
+  const subject = await condition(ctx);
+  if (subject === undefined) throw notFound();
+  return subject;
+}
+
+const wakesOf = ({ actor, services }: Context, wakes: readonly Wake[]): Wake[] => [
+  ...services.credentials.hintsOf(actor),
+  ...wakes,
+];
+
+const over: IteratorResult<never, undefined> = { done: true, value: undefined };
+
+/** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
+class Reading<Subject, Event> extends Watch<Event> {
+  ctx: Context;
+  readonly #due: Wakeups;
+  /** Events not yet consumed, at most one batch. */
+  #ready: Event[];
+  #isFirst = true;
+  #isMore = false;
+  #isLast = false;
+
+  constructor(
+    private readonly origin: Context,
+    wakes: readonly Wake[],
+    private readonly options: Watching<Subject, Event>,
+    first: readonly Event[],
+  ) {
+    super();
+    this.ctx = origin;
+    this.#ready = [...first];
+    this.#due = new Wakeups(origin, wakes, options.period, () => this.#ended());
+  }
+
+  async next(): Promise<IteratorResult<Event, undefined>> {
+    try {
+      for (;;) {
+        const event = this.#ready.shift();
+        if (event !== undefined) return { done: false, value: event };
+        if (this.#isLast) this.#due.end();
+        if (this.#due.isOver && this.#ready.length === 0) return over;
+        if (this.#isMore || (await this.#due.next())) await this.#look();
+      }
+    } catch (error) {
+      this.#due.end();
+      this.#ready = [];
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Event, undefined>> {
+    this.#due.end();
+    this.#ready = [];
+    return over;
+  }
+
+  async #look(): Promise<void> {
+    const { gathering, read, onUnsent, onFailure } = this.options;
+    if (gathering !== undefined && !this.#isFirst) await delay(gathering, undefined, { ref: false });
+    this.#isFirst = false;
+    this.#isMore = false;
+    try {
+      if (this.#due.isOver) return;
+      this.ctx = await this.origin.renewed();
+      const subject = await this.options.while(this.ctx);
+      if (subject === undefined) this.#due.end();
+      if (subject === undefined || this.#due.isOver) return;
+      const { events, isMore = false, isLast = false } = await read(this.ctx, subject);
+      if (this.#due.isOver) return void onUnsent?.(events);
+      this.#ready = [...events];
+      this.#isMore = isMore;
+      this.#isLast = isLast;
+    } catch (error) {
+      if (this.#due.isOver) return;
+      if (isRefusal(error) || !onFailure) throw error;
+      onFailure(error);
+    }
+  }
+
+  #ended(): void {
+    const { onUnsent, onEnd } = this.options;
+    const unsent = this.#ready;
+    this.#ready = [...(onEnd?.() ?? [])];
+    if (unsent.length > 0) onUnsent?.(unsent);
+  }
+}
+
+/** Not a generator, for the same reason. */
+class Relay<Subject, Event> extends Watch<Event> {
+  ctx: Context;
+  #refusal: DomainError | undefined;
+  readonly #stopAsking: () => void;
+
+  constructor(
+    origin: Context,
+    wakes: readonly Wake[],
+    condition: Condition<Subject>,
+    private readonly source: AsyncIterator<Event, void>,
+    private readonly life: AbortController,
+  ) {
+    super();
+    this.ctx = origin;
+    const isAllowed = async () => condition((this.ctx = await origin.renewed()));
+    this.#stopAsking = whileHolds(origin, wakes, isAllowed, (error) => {
+      this.#refusal = error;
+      life.abort();
+    });
+  }
+
+  /** The end of the source, whatever its reason, is the end of the stream and no error. */
+  async next(): Promise<IteratorResult<Event, undefined>> {
+    const event = await this.source.next().catch(() => over);
+    if (!event.done && !this.life.signal.aborted) return { done: false, value: event.value };
+    void this.return();
+    if (this.#refusal) throw this.#refusal;
+    return over;
+  }
+
+  async return(): Promise<IteratorResult<Event, undefined>> {
+    this.#stopAsking();
+    this.life.abort();
+    return over;
+  }
+}
