@@ -1,5 +1,8 @@
 // Races for codes, refresh tokens and device codes, and what failed transactions leave of them.
 import { expect } from "chai";
+import type { App } from "../src/app.js";
+import { startServer } from "./support/app.js";
+import { countWaiting } from "./support/locks.js";
 import {
   approveDevice,
   credentials,
@@ -12,7 +15,8 @@ import {
   refresh,
   sendForm,
 } from "./support/oauth2-tokens.js";
-import { type Answer, type Person, type World, world } from "./support/world.js";
+import { eventually } from "./support/watchers.js";
+import { type Answer, Client, type Person, type World, world } from "./support/world.js";
 
 /** As many requests as are sent in parallel, and how often; the environment may set more. */
 const parallel = Number(process.env.RACE_REQUESTS ?? 40);
@@ -129,5 +133,75 @@ describe("races for OAuth2 tokens", () => {
       await failing(() => poll(device));
       expect(await poll(device)).to.include({ status: 200 });
     });
+  });
+});
+
+describe("a refresh whose commit takes longer than the grace period", () => {
+  const grace = { STEWARD_OAUTH2_REFRESH_GRACE: "2s" };
+  const the = world(grace);
+  let other: App;
+  let client: OAuthClient;
+  let token: string;
+
+  const pool = () => the().app.services.database.pool;
+
+  before(async () => {
+    other = await startServer(the().database.url, grace);
+    client = await makeClient(the());
+    await pool().query(`
+      create function hold() returns trigger language plpgsql as $$ begin
+        perform pg_advisory_xact_lock_shared(5);
+        return null;
+      end $$;
+      create constraint trigger hold after insert on oauth2_refresh_tokens deferrable initially deferred
+        for each row execute function hold()`);
+  });
+  after(() => other.close());
+  beforeEach(async () => {
+    const { code } = await makeCode(the(), client, await the().user("ada"));
+    token = (await redeem(the(), client, code)).body.refresh_token;
+  });
+
+  const refreshOn = ({ url }: { url: string }) =>
+    new Client(url).post("/oauth2/tokens", {
+      ...credentials(client),
+      grant_type: "refresh_token",
+      refresh_token: token,
+    });
+
+  /** Refreshes. When the commit has taken longer than the grace period, sends `meanwhile`, which waits for the end. */
+  async function stalled(meanwhile?: () => Promise<Answer>): Promise<Answer | undefined> {
+    const holder = await pool().connect();
+    await holder.query("select pg_advisory_lock(5)");
+    const refreshed = refreshOn(the());
+    let sent: Promise<Answer> | undefined;
+    try {
+      await eventually(async () => (await countWaiting(holder)) === 1, "the commit waits");
+      const overdue = `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and xact_start < clock_timestamp() - interval '2.1 s'`;
+      await eventually(async () => (await holder.query(overdue)).rowCount === 1, "the commit takes long");
+      sent = meanwhile?.();
+      if (sent) await eventually(async () => (await countWaiting(holder)) === 2, "both wait");
+    } finally {
+      await holder.query("select pg_advisory_unlock(5)");
+      holder.release();
+    }
+    expect(await refreshed).to.include({ status: 200 });
+    return sent;
+  }
+
+  it("has the whole period after its end, and no more", async () => {
+    await stalled();
+    expect(await refreshOn(the())).to.include({ status: 200 });
+    expect(await refreshOn(other)).to.include({ status: 200 });
+    await pool().query("update oauth2_refresh_tokens set spent_at = spent_at - interval '2 s' where id = $1", [
+      idOf(token),
+    ]);
+    expect((await refreshOn(the())).body.error).to.equal("invalid_grant");
+  });
+
+  it("is no reuse for a request that waits for it on another replica", async () => {
+    expect(await stalled(() => refreshOn(other))).to.include({ status: 200 });
+    expect(await refreshOn(the())).to.include({ status: 200 });
   });
 });

@@ -57,12 +57,14 @@ const redeemingOnce = (table: string, before: string, after: string) =>
 const usingCode = redeemingOnce("oauth2_codes", "issued", "used");
 const usingDeviceCode = redeemingOnce("oauth2_device_codes", "approved", "redeemed");
 
-// Several successors of a token may be live: of a repeat within the grace period, which `$14` has in seconds.
+// Several successors of a token may be live: of a repeat within the grace period, which `$14` has in seconds. `$15` is
+// whether the request read the token as unused.
 const rotation = issuing(`${locked}, redeemed as (
     update oauth2_refresh_tokens p
-    set spent_at = coalesce(p.spent_at, now()), repeats = p.repeats + (p.spent_at is not null)::int
+    set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
     from live
-    where p.id = $2 and p.grant_id = live.id and p.expires_at > now() and ${isUsable("p", "$14::float8")}
+    where p.id = $2 and p.grant_id = live.id and p.expires_at > now() 
+      and ${isUsable("p", "$14::float8", "$15::boolean")}
     returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at
   ), touched as (
     update oauth2_grants g set secret_id = $3, last_used_at = now() from redeemed r
@@ -88,20 +90,33 @@ const onDeletion = onViolation({
 
 /** Spends the code of an exchange, and issues tokens. */
 export const redeemCode = (exchange: CodeExchange) =>
-  issue(exchange, usingCode, exchange.presented, exchange.ctx.config.oauth2GrantTtl / 1000);
+  issue(exchange, usingCode, exchange.presented, [exchange.ctx.config.oauth2GrantTtl / 1000]);
 
 /** Spends the device code of an exchange, which the user has approved, and issues tokens. */
 export const redeemDeviceCode = (exchange: DeviceExchange) =>
-  issue(exchange, usingDeviceCode, exchange.presented, exchange.ctx.config.oauth2GrantTtl / 1000);
+  issue(exchange, usingDeviceCode, exchange.presented, [exchange.ctx.config.oauth2GrantTtl / 1000]);
 
-/** Spends the refresh token of an exchange, and issues its successor with an access token. */
-export const rotateRefreshToken = (exchange: RefreshExchange) =>
-  issue(exchange, rotation, exchange.presented, exchange.ctx.config.oauth2RefreshGrace / 1000);
+const restartGrace = statement(`update oauth2_refresh_tokens set spent_at = now() where id = $1`);
+
+/**
+ * Spends the refresh token of an exchange, and issues its successor with an access token. The grace period begins when
+ * others see that: if the commit took a considerable part of it, the time is stored once more.
+ */
+export async function rotateRefreshToken(exchange: RefreshExchange): Promise<void> {
+  const { ctx, presented } = exchange;
+  const { oauth2RefreshGrace: grace } = ctx.config;
+  const start = performance.now();
+  await issue(exchange, rotation, presented, [grace / 1000, !presented.isUsed]);
+  if (!exchange.tokens || presented.isUsed) return;
+  ctx.afterCommit(async () => {
+    if (performance.now() - start > grace / 10) await ctx.services.database.query(restartGrace, [presented.id]);
+  });
+}
 
 /** Issues an access token that acts as the service account of the application, with a grant of its own. */
 export async function useServiceAccount(exchange: ClientExchange): Promise<void> {
   const { id, serviceUserId } = exchange.client;
-  await issue(exchange, grantToServiceAccount, { id: serviceUserId, grantId: newId() }, id, false);
+  await issue(exchange, grantToServiceAccount, { id: serviceUserId, grantId: newId() }, [id], false);
   if (!exchange.tokens) throw oauthFailure("unauthorized_client", "The application has no active service account.");
 }
 
@@ -109,7 +124,7 @@ async function issue(
   exchange: Exchange<unknown>,
   which: Statement<Expiry>,
   spent: Record<"id" | "grantId", string | null>,
-  more: unknown,
+  more: readonly unknown[],
   mayRefresh = exchange.client.grantTypes.includes("refresh_token"),
 ): Promise<void> {
   const { ctx, client, scopes, audiences } = exchange;
@@ -119,7 +134,7 @@ async function issue(
   const refresh = mayRefresh ? newSecret("refreshToken") : undefined;
   const accessValues = [access.id, access.secretHash, scopes, audiences, oauth2AccessTtl / 1000, ip, userAgent];
   const refreshValues = [refresh?.id ?? null, refresh?.secretHash ?? null, oauth2RefreshTtl / 1000];
-  const values = [spent.grantId, spent.id, client.secretId, ...accessValues, ...refreshValues, more];
+  const values = [spent.grantId, spent.id, client.secretId, ...accessValues, ...refreshValues, ...more];
   const expiry = await ctx.store(which, ...values).catch(onDeletion);
   if (expiry)
     exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };

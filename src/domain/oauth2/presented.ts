@@ -28,6 +28,8 @@ export interface PresentedCode extends Presented, RowOf<typeof codeColumns> {
 
 /** A refresh token. */
 export interface PresentedRefreshToken extends Presented {
+  /** Whether it has been used. */
+  isUsed: boolean;
   /** Whether it was used before the grace period, or too often. */
   isSpent: boolean;
 }
@@ -53,13 +55,16 @@ const codeById = lookup<PresentedCode>(`
 /** Maximum number of times that a spent refresh token is accepted within the grace period. */
 const mostRepeats = 3;
 
-/** The condition that a refresh token may be used, for the first time or again within `grace` seconds. */
-export const isUsable = (alias: string, grace: string): string =>
-  `(${alias}.spent_at is null
-    or ${grace} > 0 and ${alias}.repeats < ${mostRepeats} and ${alias}.spent_at > now() - make_interval(secs => ${grace}))`;
+/**
+ * The condition that a refresh token may be used, for the first time or again within `grace` seconds. For a request that
+ * read it as unused, `wasUnused`, the first use became visible only now, however long ago it began.
+ */
+export const isUsable = (alias: string, grace: string, wasUnused = "false"): string =>
+  `(${alias}.spent_at is null or ${grace} > 0 and ${alias}.repeats < ${mostRepeats}
+    and (${wasUnused} or ${alias}.spent_at > now() - make_interval(secs => ${grace})))`;
 
 const refreshTokenById = lookup<PresentedRefreshToken>(`
-  select ${withGrant}, not ${isUsable("p", "$2::float8")} as "isSpent"
+  select ${withGrant}, p.spent_at is not null as "isUsed", not ${isUsable("p", "$2::float8")} as "isSpent"
   from oauth2_refresh_tokens p join oauth2_grants g on g.id = p.grant_id join users u on u.id = g.user_id
   where p.id = $1`);
 
