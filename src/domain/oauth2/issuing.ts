@@ -63,7 +63,7 @@ const rotation = issuing(`${locked}, redeemed as (
     update oauth2_refresh_tokens p
     set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
     from live
-    where p.id = $2 and p.grant_id = live.id and p.expires_at > now() 
+    where p.id = $2 and p.grant_id = live.id and p.expires_at > now()
       and ${isUsable("p", "$14::float8", "$15::boolean")}
     returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at
   ), touched as (
