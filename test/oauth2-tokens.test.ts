@@ -376,6 +376,50 @@ describe("the token endpoint", () => {
       failed(await sendForm(w, "tokens", { scope: "x".repeat(70_000) }), "invalid_request", 413);
     });
 
+    it("bodies of other types, with the names of those that are accepted", async () => {
+      const types = [
+        "text/xml",
+        "multipart/form-data; boundary=x",
+        "application/x-www-form-urlencoded; charset=latin1",
+      ];
+      for (const type of types) {
+        const { status, body } = await w.nobody.post("/oauth2/tokens", "a=b", { "Content-Type": type });
+        expect(status, type).to.equal(415);
+        expect(body.error_description).to.contain("application/x-www-form-urlencoded").and.contain("application/json");
+      }
+      const encoded = { "Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": "br" };
+      const { body } = await w.nobody.post("/oauth2/tokens", "a=b", encoded);
+      expect(body.error_description).to.contain("Content-Encoding").and.contain("application/x-www-form-urlencoded");
+      const named = { "Content-Type": 'application/x-www-form-urlencoded; charset="UTF-8"; version=1' };
+      expect((await w.nobody.post("/oauth2/tokens", "grant_type=x", named)).body.error).to.equal(
+        "unsupported_grant_type",
+      );
+    });
+
+    it("malformed credentials in the header, at every endpoint", async () => {
+      const encode = (text: string) => Buffer.from(text).toString("base64");
+      const right = encode(`${client.id}:${client.secret}`);
+      const headers = [
+        "Basic",
+        "Basic ",
+        "basic !!!!",
+        `Basic ${right.slice(0, 8)}*${right.slice(8)}`,
+        `Basic ${right} x`,
+        `Basic ${encode(client.id)}`,
+        `Basic ${encode(`:${client.secret}`)}`,
+        `Basic ${encode(`${client.id}:%zz`)}`,
+        `Basic ${encode("\xff\xfe")}`,
+      ];
+      const fields = { grant_type: "refresh_token", refresh_token: "x", token: "x" };
+      for (const Authorization of headers)
+        for (const endpoint of ["tokens", "revoke", "introspect", "device_authorization"])
+          for (const sent of [fields, { ...fields, ...credentials(client) }]) {
+            const answer = await sendForm(w, endpoint, sent, { Authorization });
+            failed(answer, "invalid_client", 401);
+            expect(answer.headers.get("www-authenticate"), Authorization).to.equal('Basic realm="steward"');
+          }
+    });
+
     it("grant types that are not enabled for the application", async () => {
       const few = await makeClient(w, { grant_types: [] });
       failed(await redeem(w, few, unknownSecret("code")), "unauthorized_client");

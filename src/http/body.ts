@@ -14,15 +14,31 @@ const jsonTypes = /^(application\/json|[^/]+\/[^/]+\+json)$/;
 const utf8Names = new Set(["utf-8", "utf8"]);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. */
-export async function readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
-  const sent = await readWhole(request, limit);
+/** The media types of JSON, as messages name them. */
+export const jsonType = "application/json or a type that ends in +json";
+
+/**
+ * Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. Messages
+ * name all types that the operation accepts, `accepted`.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  limit: number,
+  accepted = jsonType,
+): Promise<Record<string, unknown> | undefined> {
+  const sent = await readWhole(request, limit, accepted);
   return sent && cleaned(sent, 1);
 }
 
 /** Reads a body like `readBody`, with all of its keys and levels, which the caller must check. */
-export async function readWhole(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined> {
-  checkType(request);
+export async function readWhole(
+  request: IncomingMessage,
+  limit: number,
+  accepted = jsonType,
+): Promise<Record<string, unknown> | undefined> {
+  const { "content-type": type = "application/json", "content-encoding": encoding } = request.headers;
+  if (encoding !== undefined || (type !== "application/json" && !isOfType(type, jsonTypes)))
+    throw unsupportedType(request, accepted);
   const bytes = await readBytes(request, limit, () => invalid("The body ended early."));
   return bytes.length > 0 ? parseObject(bytes) : undefined;
 }
@@ -39,24 +55,19 @@ export function refuseEmpty(): never {
   throw invalid("A body is required.");
 }
 
-const unsupported = (sent: string) =>
-  new TransportError(
-    415,
-    "Unsupported media type.",
-    `Sent: ${sent}. Taken: application/json or a type that ends in +json, in UTF-8, without a Content-Encoding.`,
-  );
-
-function checkType({ headers: { "content-type": type, "content-encoding": encoding } }: IncomingMessage): void {
-  if (encoding !== undefined) throw unsupported(`Content-Encoding ${quote(encoding)}`);
-  if (type !== undefined && type !== "application/json" && !isJson(type))
-    throw unsupported(`Content-Type ${quote(type)}`);
+/** The 415 for a body that is not of a type in `accepted`. */
+export function unsupportedType({ headers }: IncomingMessage, accepted: string): TransportError {
+  const { "content-type": type = "", "content-encoding": encoding } = headers;
+  const sent = encoding === undefined ? `Content-Type ${quote(type)}` : `Content-Encoding ${quote(encoding)}`;
+  const detail = `Sent: ${sent}. Taken: ${accepted}, in UTF-8, without a Content-Encoding.`;
+  return new TransportError(415, "Unsupported media type.", detail);
 }
 
-/** Parameters other than a charset do not matter. */
-function isJson(type: string): boolean {
+/** Whether a Content-Type is of the media types, in UTF-8. Parameters other than a charset do not matter. */
+export function isOfType(type: string, types: RegExp): boolean {
   try {
     const { essence, params } = new MIMEType(type);
-    return jsonTypes.test(essence) && utf8Names.has((params.get("charset") ?? "utf-8").toLowerCase());
+    return types.test(essence) && utf8Names.has((params.get("charset") ?? "utf-8").toLowerCase());
   } catch {
     return false;
   }

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from "node:http";
-import { readBytes } from "./body.js";
+import { isOfType, readBytes, unsupportedType } from "./body.js";
 import { TransportError } from "./responses.js";
 
 /** Maximum size of the forms of our pages in bytes: they have a few short fields. */
 const pageLimit = 16 * 1024;
 
-const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i;
+export const formType = "application/x-www-form-urlencoded";
+const formTypes = new RegExp(`^${formType}$`);
 
 /** Whether the body of a request is a form. */
-export const isForm = ({ headers }: IncomingMessage): boolean => formType.test(headers["content-type"] ?? "");
+export const isForm = ({ headers }: IncomingMessage): boolean => isOfType(headers["content-type"] ?? "", formTypes);
 
 /** Reads the fields of a form of at most `limit` bytes. */
 export async function readForm(request: IncomingMessage, limit = pageLimit): Promise<URLSearchParams> {
-  if (request.headers["content-encoding"] !== undefined || !isForm(request))
-    throw new TransportError(415, "Unsupported media type.");
+  if (request.headers["content-encoding"] !== undefined || !isForm(request)) throw unsupportedType(request, formType);
   return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
 }
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { oauthFailure } from "../../domain/oauth2/failures.js";
 import { DomainError, type ErrorCode } from "../../domain/kernel/errors.js";
-import { readBody } from "../../http/body.js";
+import { jsonType, readBody } from "../../http/body.js";
 import { failureHeaders } from "../../http/challenge.js";
-import { isForm, readForm } from "../../http/form.js";
+import { formType, isForm, readForm } from "../../http/form.js";
 import { type HttpResponse, json, type TransportError } from "../../http/responses.js";
 import { statusOf } from "../../http/statuses.js";
 import type { Dialect, FailureDetails } from "../engine/dialects.js";
@@ -23,7 +23,7 @@ export const oauthDialect: Dialect = {
   async readBody(request, limit) {
     const sent = isForm(request)
       ? fromForm(await readForm(request, limit))
-      : withoutEmpty((await readBody(request, limit)) ?? {});
+      : withoutEmpty((await readBody(request, limit, `${formType}, ${jsonType}`)) ?? {});
     return withClient(request, sent);
   },
 
@@ -97,8 +97,8 @@ export function withoutEmpty(sent: Record<string, unknown>): Record<string, unkn
 
 /** Adds the credentials of the application, and how they were sent, as `client_auth_method` (RFC 6749 §2.3.1). */
 function withClient({ headers: { authorization = "" } }: IncomingMessage, sent: Record<string, unknown>) {
-  const encoded = /^basic +(.*)$/i.exec(authorization)?.[1];
-  if (encoded === undefined) {
+  const [isBasic, encoded = ""] = /^basic(?:\s+(.*))?$/i.exec(authorization) ?? [];
+  if (isBasic === undefined) {
     // A parameter of this name is none of the protocol.
     delete sent.client_auth_method;
     if ("client_secret" in sent) sent.client_auth_method = "client_secret_post";
@@ -110,14 +110,18 @@ function withClient({ headers: { authorization = "" } }: IncomingMessage, sent: 
   return Object.assign(sent, { client_id: id, client_secret: secret, client_auth_method: "client_secret_basic" });
 }
 
-/** Decodes id and secret, each of which is form-encoded before base64. */
+/** Decodes id and secret, each of which is form-encoded before base64. Throws `invalid_client` for a malformed header. */
 function basicCredentials(encoded: string): [id: string, secret: string] {
-  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  const text = /^[a-z0-9+/]+={0,2}$/i.test(encoded) ? Buffer.from(encoded, "base64").toString() : "";
+  const [, id, secret] = /^([^:]+):(.*)$/s.exec(text) ?? [];
+  if (id === undefined || secret === undefined) throw malformed();
   try {
-    return [formDecoded(id!), formDecoded(secret!)];
+    return [formDecoded(id), formDecoded(secret)];
   } catch {
-    throw oauthFailure("invalid_client", "The Authorization header is malformed.");
+    throw malformed();
   }
 }
+
+const malformed = () => oauthFailure("invalid_client", "The Authorization header is malformed.");
 
 const formDecoded = (text: string) => (/[%+]/.test(text) ? decodeURIComponent(text.replaceAll("+", " ")) : text);
