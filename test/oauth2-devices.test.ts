@@ -270,6 +270,14 @@ describe("OAuth2 tokens and devices", () => {
       failed(await sendForm(w, "introspect", { client_id: open.id, token: "x" }), "invalid_client", 401);
       failed(await sendForm(w, "introspect", { client_id: client.id, token: "x" }), "invalid_client", 401);
       failed(await sendForm(w, "introspect", credentials(client)), "invalid_request");
+      for (const fields of [{}, { token: "x" }, { token: "x", client_id: "" }, { client_secret: client.secret! }]) {
+        const answer = await sendForm(w, "introspect", fields);
+        failed(answer, "invalid_client", 401);
+        expect(answer.headers.get("www-authenticate")).to.equal('Basic realm="steward"');
+      }
+      const query = `query($input: OAuth2IntrospectionInput!) { oauth2Introspection(input: $input) { active } }`;
+      const failure = await w.nobody.failure(query, { input: { clientId: open.id, token: "x" } });
+      expect(failure.errors[0]!.extensions.oauthError).to.equal("invalid_client");
     });
 
     it("is served over GraphQL", async () => {

@@ -33,13 +33,14 @@ export interface OAuth2Introspection {
  */
 export async function introspectOAuth2Token(ctx: Context, input: IntrospectOAuth2Token): Promise<OAuth2Introspection> {
   requireOAuth2(ctx);
-  const { clientId, token } = input;
-  requireValues({ clientId, token });
+  const { token } = input;
+  const clientId = input.clientId ?? "";
   const [client, found] = await Promise.all([
     authenticateClient(ctx, input),
-    ctx.services.issuedTokens.find(token!, isUuid(clientId!) ? clientId! : null),
+    ctx.services.issuedTokens.find(token ?? "", isUuid(clientId) ? clientId : null),
   ]);
   if (client.type === "public") throw invalidClient();
+  requireValues({ token });
   ctx.services.limits.countClient(ctx, client.id);
   const isReadable = found?.ownerId === client.id || (found?.kind === "access" && found.isServed);
   return isReadable && found.isActive ? described(ctx, found) : { active: false };
