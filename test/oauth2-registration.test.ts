@@ -104,6 +104,30 @@ describe("registration of OAuth2 clients", () => {
     expect(body).to.not.have.any.keys("unknown", "software_statement", "policy_uri");
   });
 
+  it("honors the type of an application, on both surfaces and in updates", async () => {
+    const w = the();
+    const register = `mutation($input: RegisterOAuth2ClientInput!) {
+      registerOAuth2Client(input: $input) { client { applicationType redirectUris } } }`;
+    for (const [applicationType, redirectUris] of [
+      ["native", ["com.example.watch:/cb", "http://localhost:7777/cb", "http://[::1]/cb"]],
+      ["web", [redirectUri]],
+      ["", ["com.example.watch:/cb", redirectUri]],
+    ] as const) {
+      const metadata = { redirect_uris: redirectUris, application_type: applicationType };
+      const { body } = await registered(w, metadata);
+      expect(body.redirect_uris).to.deep.equal(redirectUris);
+      expect(body.application_type).to.equal(applicationType || undefined);
+      const { registerOAuth2Client } = await w.nobody.graphql(register, { input: { applicationType, redirectUris } });
+      expect(registerOAuth2Client.client).to.deep.equal({ applicationType: applicationType || null, redirectUris });
+    }
+    const made = await registered(w, { redirect_uris: [redirectUri], application_type: "web" });
+    const put = (metadata: object) => w.nobody.put(pathOf(made), metadata, tokenOf(made));
+    const moved = await put({ redirect_uris: ["com.example.watch:/"], application_type: "web" });
+    expect(moved.body).to.include({ error: "invalid_redirect_uri" });
+    expect(moved.body.error_description).to.contain("redirect_uris[0]");
+    expect(await put({ redirect_uris: ["com.example.watch:/"] })).to.include({ status: 200 });
+  });
+
   it("needs no redirect URI of devices", async () => {
     const device = "urn:ietf:params:oauth:grant-type:device_code";
     const { body } = await registered(the(), { grant_types: [device], client_name: "TV" });
@@ -135,6 +159,22 @@ describe("registration of OAuth2 clients", () => {
       "deep keys",
       { ...publicClient, jwks: JSON.parse(`${'{"a":'.repeat(20)}1${"}".repeat(20)}`) },
       "invalid_client_metadata",
+    ],
+    ["an unknown application type", { ...publicClient, application_type: "desktop" }, "invalid_client_metadata"],
+    [
+      "a website as the target of a native application",
+      { application_type: "native", redirect_uris: ["http://127.0.0.1/", redirectUri] },
+      "invalid_redirect_uri",
+    ],
+    [
+      "a program as the target of a web application",
+      { application_type: "web", redirect_uris: ["http://127.0.0.1/"] },
+      "invalid_redirect_uri",
+    ],
+    [
+      "a private scheme of a web application",
+      { application_type: "web", redirect_uris: ["com.example.watch:/"] },
+      "invalid_redirect_uri",
     ],
     ["keys with a NUL", { ...publicClient, jwks: { a: "\0" } }, "invalid_client_metadata"],
   ];
@@ -277,6 +317,33 @@ describe("registration of OAuth2 clients", () => {
       expect((await put({ client_id: newId() })).error).to.equal("invalid_client_metadata");
       expect((await put({ client_id: made.body.client_id.toUpperCase() })).client_id).to.equal(made.body.client_id);
       expect((await put({ token_endpoint_auth_method: undefined })).token_endpoint_auth_method).to.equal("none");
+    });
+
+    it("accepts the secret of the client in an update, and no other", async () => {
+      const w = the();
+      const metadata = { redirect_uris: [redirectUri] };
+      const [made, other] = [await registered(w, metadata), await registered(w, metadata)];
+      const open = await registered(w);
+      const { client_id: clientId, registration_access_token: registrationAccessToken, client_secret } = made.body;
+      const put = (secret: string, to = made) =>
+        w.nobody.put(pathOf(to), { ...to.body, client_name: "Renamed", client_secret: secret }, tokenOf(to));
+      const wrong = [other.body.client_secret, "wrong", `${client_secret}x`, made.body.registration_access_token];
+      for (const answer of [...(await Promise.all(wrong.map((secret) => put(secret)))), await put("x", open)]) {
+        expect(answer).to.include({ status: 400 });
+        expect(answer.body.error).to.equal("invalid_client_metadata");
+        expect(answer.body.error_description).to.contain("client_secret").and.not.contain("stws_");
+      }
+      const replace = `mutation($input: UpdateOAuth2ClientInput!) { updateOAuth2Client(input: $input) { client { clientName } } }`;
+      const input = { clientId, registrationAccessToken, redirectUris: [redirectUri], logoUri: "x" };
+      const failure = await w.nobody.failure(replace, { input: { ...input, clientSecret: "wrong" } });
+      expect(failure.errors[0]!.extensions.oauthError).to.equal("invalid_client_metadata");
+      expect(failure.errors[0]!.extensions.validations.map(({ field }: { field: string }) => field)).to.have.members([
+        "input.clientSecret",
+        "input.logoUri",
+      ]);
+      expect((await w.nobody.get(pathOf(made), tokenOf(made))).body.client_name).to.equal(made.body.client_name);
+      const { body } = await put(client_secret);
+      expect(body).to.include({ client_name: "Renamed", client_id: clientId });
     });
 
     it("ends all access with the client, on another request immediately", async () => {

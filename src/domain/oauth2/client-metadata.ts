@@ -1,11 +1,12 @@
 import type { Config } from "../../config/config.js";
 import { isScope } from "../authorization/authorization.js";
-import { DomainError, Problems } from "../kernel/errors.js";
+import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
 import { AuthMethod, type ClientRow, GrantType } from "./client-rows.js";
 import type { OAuthErrorCode } from "./failures.js";
 import { redirectUrisProblems } from "./redirect-uris.js";
+import { type RedirectKind, redirectTarget } from "./redirects.js";
 import { scopeProblem, splitScope } from "./scopes.js";
 
 /**
@@ -28,6 +29,8 @@ export interface ClientMetadata {
   jwks?: Record<string, unknown> | null;
   softwareId?: string | null;
   softwareVersion?: string | null;
+  /** What its redirect URIs lead to: websites, or programs on the device of the user. Without it, both are possible. */
+  applicationType?: string | null;
   /** Ignored: no issuer of statements is trusted. */
   softwareStatement?: string | null;
 }
@@ -52,21 +55,29 @@ const authMethods: readonly string[] = Object.values(AuthMethod);
 
 type Configured = Pick<Config, "oauth2DynamicScopes">;
 
+/** The targets of redirect URIs, by the type of the application. */
+const targetsByType = new Map<string, readonly RedirectKind[]>([
+  ["web", ["web"]],
+  ["native", ["loopback", "private_scheme"]],
+]);
+
 /**
  * Checks the metadata of an application, and adds defaults. Without an authentication method, it is that of `otherwise`.
- * Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2).
+ * Throws `invalid_redirect_uri` or `invalid_client_metadata` with every fault (RFC 7591 §3.2.2), after those in `faults`.
  */
 export function profileOf(
   given: ClientMetadata,
   { oauth2DynamicScopes }: Configured,
   otherwise: AuthMethod = "client_secret_basic",
+  faults: readonly Validation[] = [],
 ): ClientProfile {
   const problems = new Problems();
   const grants = listOr([GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN], given.grantTypes);
   const usesRedirects = grants.includes(GrantType.AUTHORIZATION_CODE);
   const redirectUris = given.redirectUris ?? [];
-  addRedirectProblems(problems, redirectUris, usesRedirects);
+  addRedirectProblems(problems, given, usesRedirects);
   const hasWrongRedirects = !problems.isEmpty;
+  for (const { field, detail } of faults) problems.add(field, detail);
 
   const authMethod = given.tokenEndpointAuthMethod || otherwise;
   addFlowProblems(problems, { authMethod, grants, responses: given.responseTypes ?? [] });
@@ -96,11 +107,22 @@ function metadataFailure(problems: Problems, hasWrongRedirects: boolean): Domain
   return new DomainError("BAD_USER_INPUT", message, { oauthError, validations: [...problems.found] });
 }
 
-function addRedirectProblems(problems: Problems, redirectUris: string[], isRequired: boolean): void {
+function addRedirectProblems(problems: Problems, given: ClientMetadata, isRequired: boolean): void {
+  const redirectUris = given.redirectUris ?? [];
   if (isRequired && redirectUris.length === 0) problems.add("redirectUris", "Is required.");
-  for (const [index, problem] of redirectUrisProblems(redirectUris, "anybody"))
+  const found = redirectUrisProblems(redirectUris, "anybody");
+  const targets = targetsByType.get(given.applicationType || "");
+  for (const [index, uri] of redirectUris.entries())
+    if (targets && !found.has(index) && !targets.includes(redirectTarget(uri).kind))
+      found.set(index, wrongTarget(targets));
+  for (const [index, problem] of found)
     problems.add(index === undefined ? "redirectUris" : `redirectUris[${index}]`, problem);
 }
+
+const wrongTarget = (targets: readonly RedirectKind[]) =>
+  targets.includes("web")
+    ? "Must have the scheme https, as the application type is web."
+    : "Must have a private scheme, or http with a loopback host, as the application type is native.";
 
 interface Flow {
   authMethod: string;
@@ -127,6 +149,8 @@ function addDescriptionProblems(problems: Problems, given: ClientMetadata): void
   for (const [index, contact] of contacts.slice(0, mostContacts).entries())
     problems.add(`contacts[${index}]`, proseProblem(contact, 254));
   for (const field of labels) problems.add(field, proseProblem(given[field] ?? "", 255));
+  if (given.applicationType && !targetsByType.has(given.applicationType))
+    problems.add("applicationType", oneOf([...targetsByType.keys()]));
   // RFC 7591 §2.
   if (given.jwks && given.jwksUri) problems.add("jwks", "Must not be given together with a URI of the keys.");
   if (given.jwks) problems.add("jwks", keySetProblem(given.jwks));
@@ -147,7 +171,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 
 /** The members that are stored and returned, but not used. */
 function descriptionOf(given: ClientMetadata): Record<string, unknown> {
-  const fields = [...uris, ...labels, "contacts", "jwks"] as const;
+  const fields = [...uris, ...labels, "contacts", "jwks", "applicationType"] as const;
   return Object.fromEntries(fields.flatMap((field) => (given[field] ? [[field, given[field]]] : [])));
 }
 

@@ -10,8 +10,9 @@ import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { lockApp } from "./apps.js";
 import { revokeGrantsOfSecret } from "./grants.js";
-import { newSecret } from "./secrets.js";
+import { newSecret, parseSecret } from "./secrets.js";
 import { clientHint } from "../tokens/credentials.js";
+import { isSecretOf } from "../tokens/text.js";
 
 const columns = columnsOf(OAuth2ClientSecret, "s", [
   "id",
@@ -85,6 +86,17 @@ export async function issueSecret(
   const { id: key, text, secretHash } = newSecret("clientSecret");
   const secret = await ctx.row(insertSecret, newId(), clientId, key, secretHash, text.slice(-6), expiresAt);
   return secret && { secret, text };
+}
+
+const liveSecret = statement<{ secretHash: Buffer }>(`
+  select secret_hash as "secretHash" from oauth2_client_secrets
+  where client_id = $1 and key = $2 and (expires_at is null or expires_at > now())`);
+
+/** Whether a text is a secret of an application that has not expired. */
+export async function hasSecret(ctx: Context, clientId: string, text: string): Promise<boolean> {
+  const parsed = parseSecret("clientSecret", text);
+  const found = parsed && (await ctx.row(liveSecret, clientId, parsed.id));
+  return found !== undefined && isSecretOf(found.secretHash, parsed!.secret);
 }
 
 // Waits for redemptions with the secret, so that their grants are among those that end with it.

@@ -126,6 +126,7 @@ const members: Record<string, [field: keyof ClientMetadata, hasForm: (value: unk
   policy_uri: ["policyUri", isText],
   jwks_uri: ["jwksUri", isText],
   scope: ["scope", isText],
+  application_type: ["applicationType", isText],
   contacts: ["contacts", isTexts],
   jwks: ["jwks", isObject],
   software_id: ["softwareId", isText],

@@ -1,11 +1,12 @@
 import type { Context } from "../kernel/context.js";
 import { auditedAs, diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
+import type { Validation } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { hashSecret, isSecretOf } from "../tokens/text.js";
 import { type ClientConfiguration, configurationOf } from "./client-configuration.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
-import { issueSecret } from "./client-secrets.js";
+import { hasSecret, issueSecret } from "./client-secrets.js";
 import { clientColumns, type ClientRow } from "./client-rows.js";
 import { removeClient } from "./clients.js";
 import { oauthFailure } from "./failures.js";
@@ -24,6 +25,9 @@ export interface RegistrationReference {
   clientId: string;
   registrationAccessToken?: string | null;
 }
+
+/** New metadata of an application. A secret that is sent must be its own: it does not change (RFC 7592 §2.2). */
+export type UpdateOAuth2Client = RegistrationReference & ClientMetadata & { clientSecret?: string | null };
 
 const columnsOfProfile = (profile: ClientProfile) => [
   profile.type,
@@ -117,10 +121,13 @@ const updateClient = statement<ClientRow>(`
  */
 export async function updateOAuth2Client(
   ctx: Context,
-  { clientId, registrationAccessToken, ...given }: RegistrationReference & ClientMetadata,
+  { clientId, registrationAccessToken, clientSecret, ...given }: UpdateOAuth2Client,
 ): Promise<ClientConfiguration> {
   const { client, token, usesNext } = await authenticate(ctx, { clientId, registrationAccessToken }, lockHeld);
-  const profile = profileOf(given, ctx.config, client.authMethod ?? undefined);
+  const faults: Validation[] = [];
+  if (clientSecret && !(await hasSecret(ctx, client.id, clientSecret)))
+    faults.push({ field: "clientSecret", detail: "Must be the secret of the client." });
+  const profile = profileOf(given, ctx.config, client.authMethod ?? undefined, faults);
   if (profile.type !== client.type)
     throw oauthFailure("invalid_client_metadata", "A client with secrets stays one, and a public client stays public.");
 

@@ -9,6 +9,7 @@ import {
   registerOAuth2Client,
   type RegistrationReference,
   updateOAuth2Client,
+  type UpdateOAuth2Client,
 } from "../../domain/oauth2/registration.js";
 import { Arg } from "../engine/arguments.js";
 import { LimitTries, Open } from "../engine/access.js";
@@ -17,7 +18,7 @@ import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";
 const texts = {
   clientId: "ID of the client.",
   registrationAccessToken: "The registration access token of the client.",
-  redirectUris: "Redirect URIs, at most 32: https, a private scheme, or http with a loopback host.",
+  redirectUris: "Redirect URIs, at most 32: https, a private scheme with a dot, or http with a loopback host.",
   tokenEndpointAuthMethod:
     "How the client authenticates: `client_secret_basic`, `client_secret_post`, or `none` for public clients.",
   grantTypes: "Grant types: `authorization_code`, `refresh_token`, or `urn:ietf:params:oauth:grant-type:device_code`.",
@@ -33,6 +34,8 @@ const texts = {
   jwks: "Public keys as a JWK Set of 16 KiB or less. They are stored but not used.",
   softwareId: "ID of the software, at most 255 characters.",
   softwareVersion: "Version of the software, at most 255 characters.",
+  applicationType:
+    "`web`, with redirect URIs of https only, or `native`, with private schemes and http with a loopback host only.",
 };
 
 const optional = { nullable: true } as const;
@@ -65,6 +68,8 @@ export class RegisterOAuth2ClientInput implements ClientMetadata {
   @Field(() => JSONObject, { ...optional, description: texts.jwks }) jwks?: Record<string, unknown> | null;
   @Field(() => String, { ...optional, description: texts.softwareId }) softwareId?: string | null;
   @Field(() => String, { ...optional, description: texts.softwareVersion }) softwareVersion?: string | null;
+  @Field(() => String, { ...optional, description: `${texts.applicationType} Default: both are possible.` })
+  applicationType?: string | null;
   @Field(() => String, { ...optional, description: "A signed statement about the software. It is ignored." })
   softwareStatement?: string | null;
 }
@@ -73,10 +78,12 @@ export class RegisterOAuth2ClientInput implements ClientMetadata {
   description:
     "Input of `updateOAuth2Client`. It replaces all metadata: fields that are omitted, null, or empty take their defaults.",
 })
-export class UpdateOAuth2ClientInput extends RegisterOAuth2ClientInput implements RegistrationReference {
+export class UpdateOAuth2ClientInput extends RegisterOAuth2ClientInput implements UpdateOAuth2Client {
   @Field(() => UUID, { description: texts.clientId }) clientId!: string;
   @Field(() => String, { ...optional, description: texts.registrationAccessToken })
   registrationAccessToken?: string | null;
+  @Field(() => String, { ...optional, description: "The secret of the client. May be omitted, but must not be wrong." })
+  clientSecret?: string | null;
 }
 
 @InputType({ description: "Input of `deleteOAuth2Client`." })
@@ -116,6 +123,7 @@ export class OAuth2ClientConfigurationType implements ClientConfiguration {
   @Field(() => JSONObject, { ...optional, description: texts.jwks }) jwks?: Record<string, unknown> | null;
   @Field(() => String, { ...optional, description: texts.softwareId }) softwareId?: string | null;
   @Field(() => String, { ...optional, description: texts.softwareVersion }) softwareVersion?: string | null;
+  @Field(() => String, { ...optional, description: texts.applicationType }) applicationType?: string | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `registerOAuth2Client`." })
