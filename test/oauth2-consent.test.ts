@@ -383,8 +383,6 @@ describe("OAuth2 consent", () => {
       [app.id, { client_id: "https://unknown.example.com/client.json" }],
       [app.id, { client_id: [app.id, app.id] }],
       [off.id, {}],
-      [app.id, { state: ["a", "b"] }],
-      [app.id, { scope: ["user:read", "all"] }],
     ];
     for (const [id, changes] of requests) {
       const path = authorizePath({ id }, changes);

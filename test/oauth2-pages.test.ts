@@ -113,8 +113,20 @@ describe("OAuth2 consent pages", () => {
     await page.waitForURL((url) => url.href.startsWith(`${callback}?code=`));
   });
 
-  it("lead to the program for a fault of its request, also directly after the sign-in", async () => {
+  it("lead to no application that the user does not know, but name it", async () => {
     const app = await helper();
+    const path = authorizePath(app, { ...pkce, redirect_uri: callback, response_type: "token" });
+    await page.goto(home + path);
+    expect(page.url()).to.equal(home + path);
+    const shown = await page.getByRole("alert").innerText();
+    expect(shown).to.contain("Code Helper").and.contain(new URL(callback).host);
+    await picture("fault");
+    expect(conduct.strangers).to.deep.equal([]);
+  });
+
+  it("lead to a known program for a fault of its request, also directly after the sign-in", async () => {
+    const app = await helper();
+    await w.as(ada).post(authorizePath(app, { ...pkce, redirect_uri: callback }));
     const path = authorizePath(app, { ...pkce, redirect_uri: callback, response_type: "token" });
     for (const isSignedIn of [true, false]) {
       if (!isSignedIn) {

@@ -1,6 +1,7 @@
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { DomainError } from "../kernel/errors.js";
+import { statement } from "../kernel/database.js";
+import { DomainError, quote } from "../kernel/errors.js";
 import { requestedAudiences } from "./audiences.js";
 import type { ClientRow } from "./client-rows.js";
 import { issueCode } from "./codes.js";
@@ -14,7 +15,8 @@ import {
   unknownApp,
 } from "./consent.js";
 import { oauthFailure } from "./failures.js";
-import { isRegistered } from "./redirect-uris.js";
+import { isLive } from "./grants.js";
+import { isRegistered, redirectUriProblem } from "./redirect-uris.js";
 import { redirectTarget, type RedirectTarget, withParameters } from "./redirects.js";
 import { requestedScopes } from "./scopes.js";
 import { requireOAuth2 } from "./settings.js";
@@ -37,6 +39,8 @@ export interface AuthorizationParameters {
   // RFC 9101 §5
   request?: string | null;
   requestUri?: string | null;
+  /** The names of parameters that are given more than once and thus have no value (RFC 6749 §3.1). */
+  repeatedParameters?: string[] | null;
 }
 
 /** An authorization request as it is presented to the user. */
@@ -64,9 +68,10 @@ const longestState = 4096;
 
 /**
  * The rules of authorization requests, in the order of their failures. The redirect URI is known to be the application's
- * by then, so the failures are sent there.
+ * by then.
  */
 const rules: ReadonlyArray<(request: Identified) => void> = [
+  rejectRepeated, // RFC 6749 §3.1
   rejectRequestObjects, // RFC 9101 §6.3
   requireCodeResponse, // RFC 6749 §3.1.1
   requireQueryResponse, // OAuth 2.0 Multiple Response Type Encoding Practices §2.1
@@ -75,6 +80,11 @@ const rules: ReadonlyArray<(request: Identified) => void> = [
   requireProtection, // RFC 6749 §10.12, RFC 9700 §2.1.1
   checkCodeChallenge, // RFC 7636 §4.3, RFC 9700 §4.8.2
 ];
+
+function rejectRepeated({ given: { repeatedParameters = [] } }: Identified): void {
+  if (repeatedParameters.length > 0)
+    throw oauthFailure("invalid_request", `These parameters must be given once: ${repeatedParameters.join(", ")}.`);
+}
 
 function rejectRequestObjects({ given }: Identified): void {
   if (given.request !== undefined) throw oauthFailure("request_not_supported", "Request objects are not supported.");
@@ -118,7 +128,8 @@ function checkCodeChallenge({ given: { codeChallenge, codeChallengeMethod } }: I
 
 /**
  * Reads an authorization request for the user who decides on it. Failures are protocol failures; `redirectUri` in their
- * details is set if the application gets to know them, and never leads to an unregistered URI.
+ * details is set if the application gets to know them. It never leads to an unregistered URI, nor to an application that
+ * nobody has vouched for.
  */
 export async function readAuthorizationRequest(
   ctx: Context,
@@ -157,7 +168,7 @@ async function check(ctx: Context, parameters: AuthorizationParameters): Promise
     const audiences = await requestedAudiences(ctx, given.resource ?? []);
     return { ...request, scopes, audiences };
   } catch (error) {
-    throw sentTo(ctx, request, error);
+    throw await reported(ctx, request, error);
   }
 }
 
@@ -166,6 +177,8 @@ const withoutEmpty = (parameters: AuthorizationParameters): Given =>
 
 /** Finds the application and where to send the result. Its failures are for the user alone (RFC 6749 §4.1.2.1). */
 async function identify(ctx: Context, given: Given): Promise<Identified> {
+  const repeated = given.repeatedParameters?.find((name) => name === "client_id" || name === "redirect_uri");
+  if (repeated !== undefined) throw oauthFailure("invalid_request", `${repeated} must be given once.`);
   if (given.clientId === undefined) throw oauthFailure("invalid_request", "client_id is required.");
   const client = await findClient(ctx, given.clientId);
   if (!client || client.isDisabled) throw unknownApp();
@@ -176,15 +189,36 @@ async function identify(ctx: Context, given: Given): Promise<Identified> {
   // RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
   if (!isRegistered(redirectUris, redirectUri))
     throw oauthFailure("invalid_request", "The redirect_uri is not registered for this application.");
+  // It may have been registered before the rules were tightened.
+  if (client.kind !== "admin" && redirectUriProblem(redirectUri, "anybody") !== undefined)
+    throw oauthFailure("invalid_request", "The redirect_uri is not permitted.");
   return { given, client, redirectUri };
 }
 
-/** Adds to a protocol failure the URI that reports it to the application. Returns other errors unchanged. */
-function sentTo(ctx: Context, request: Identified, error: unknown): unknown {
+const hasLiveGrant = statement<{ isConsented: boolean }>(`
+  select exists (
+    select from oauth2_grants g where g.user_id = $1 and g.client_id = $2 and ${isLive}
+  ) as "isConsented"`);
+
+/** Whether an administrator or the user vouched for an application: everybody can register one, to redirect anywhere. */
+async function isTrusted(ctx: Context, { id, kind }: ClientRow): Promise<boolean> {
+  return kind === "admin" || (await ctx.row(hasLiveGrant, requireUser(ctx.actor).userId, id))!.isConsented;
+}
+
+/**
+ * The report of a protocol failure: to a trusted application, by the URI to redirect to, otherwise to the user alone
+ * (RFC 9700 §4.11.2). Returns other errors unchanged.
+ */
+async function reported(ctx: Context, request: Identified, error: unknown): Promise<unknown> {
   if (!(error instanceof DomainError) || error.details.oauthError === undefined) return error;
   const { code, message, details } = error;
-  const redirectUri = responseUri(ctx, request, { error: details.oauthError, error_description: message });
-  return new DomainError(code, message, { ...details, redirectUri });
+  const { client, redirectUri } = request;
+  if (await isTrusted(ctx, client)) {
+    const response = { error: details.oauthError, error_description: message };
+    return new DomainError(code, message, { ...details, redirectUri: responseUri(ctx, request, response) });
+  }
+  const detail = `The application ${quote(client.name)} sent a faulty request. You were not redirected to ${redirectTarget(redirectUri).name}, because you have not given the application access.`;
+  return new DomainError("BAD_USER_INPUT", message, { ...details, detail });
 }
 
 /** The redirect URI with a response, the state of the request, and the issuer (RFC 9207 §2). */

@@ -2,20 +2,11 @@
 const mostUris = 32;
 const longestUri = 2048;
 
-/** Schemes that browsers run, open locally, or hand to other programs than the application. */
-const refusedSchemes = new Set([
-  "javascript",
-  "data",
-  "file",
-  "ftp",
-  "blob",
-  "about",
-  "vbscript",
-  "mailto",
-  "tel",
-  "sms",
-  "urn",
-]);
+/**
+ * Schemes that belong to an application: reversed domain names (RFC 8252 §7.1). Schemes without a dot may be those of any
+ * program that the system opens links with.
+ */
+const privateScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+$/;
 
 const loopbackHosts = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
@@ -31,10 +22,12 @@ export function redirectUriProblem(text: string, registrant: Registrant): string
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (!url || scheme === undefined) return "Must be an absolute URI.";
   if (text.includes("#")) return "Must not have a fragment.";
-  if (refusedSchemes.has(scheme)) return `Must not have the scheme ${scheme}.`;
-  if (scheme !== "http" && scheme !== "https") return undefined;
+  if (/^[^/?]*\/\/[^/?]*@/.test(text)) return "Must not have user information.";
+  if (scheme !== "http" && scheme !== "https")
+    return privateScheme.test(scheme)
+      ? undefined
+      : "Must have the scheme https, http, or that of an application, with a dot such as in com.example.app.";
   if (!/^https?:\/\/[^/]/i.test(text)) return "Must be an absolute URI.";
-  if (/^https?:\/\/[^/?]*@/i.test(text)) return "Must not have user information.";
   if (scheme === "http" && registrant === "anybody" && !loopbackHosts.has(url.hostname))
     return "Must have the scheme https, or http with 127.0.0.1, [::1] or localhost.";
   return undefined;

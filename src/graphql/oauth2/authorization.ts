@@ -59,6 +59,12 @@ function parametersOf(name: string, description: string): ClassType<Authorizatio
     request?: string;
     @Field(() => String, { nullable: true, description: "References to request objects are not supported." })
     requestUri?: string;
+    @Field(() => [String], {
+      nullable: true,
+      description:
+        "Names of parameters in the protocol that the request has more than once, other than `resource`: it fails. The server sets it for REST.",
+    })
+    repeatedParameters?: string[];
   }
   return Parameters;
 }
@@ -109,7 +115,7 @@ export class DenyOAuth2AuthorizationPayload extends DecisionPayload {}
 const clientId = ({ input }: { input: AuthorizationParameters }) => input.clientId;
 
 const failures =
-  "Failures have the extension `oauthError`, and `redirectUri` if the application is to be notified by a redirect. Takes a session or an API token with all scopes.";
+  "Failures have the extension `oauthError`. If the application is to be notified by a redirect, they have `redirectUri`: for an application of an administrator, or one with a grant of the caller. Takes a session or an API token with all scopes.";
 
 @Resolver()
 export class OAuth2AuthorizationResolver {

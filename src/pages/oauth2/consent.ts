@@ -65,5 +65,6 @@ export function decision(visit: Visit, action: string, fields?: Part): Html {
   </form>`;
 }
 
-/** Whether the user denied the request. Requests of other clients need not say how they decide. */
-export const isDenial = ({ form }: Visit): boolean => (form.get("decision") ?? "allow") !== "allow";
+/** Whether the request is denied, in the form or in the query. Requests of other clients need not say how they decide. */
+export const isDenial = ({ form, query }: Visit): boolean =>
+  [...form.getAll("decision"), ...query.getAll("decision")].some((each) => each !== "" && each !== "allow");

@@ -187,18 +187,24 @@ function fromAll(
   return { parameters, take };
 }
 
+/** The field of the input object of a page that has the names of the parameters that are given more than once. */
+const repeatedParameters = "repeated_parameters";
+
 /** The input object of a page: each field is a query parameter. Lists are given by repetition. */
 function fromWholeQuery({ type }: Variable, read: Reader): Source {
-  const parameters = fieldsOf(type).map((field): Parameter => ({ ...fieldOnTheWire(field), in: "query" }));
+  const parameters = fieldsOf(type)
+    .map((field): Parameter => ({ ...fieldOnTheWire(field), in: "query" }))
+    .filter(({ name }) => name !== repeatedParameters);
   const take: Take = ({ query }, { query: problems }) => {
     const content: Record<string, unknown> = {};
+    const repeated: string[] = [];
     for (const { name, type: declared } of parameters) {
       const given = query.getAll(name).filter(Boolean);
       if (isListType(getNullableType(declared))) content[name] = given;
-      else if (given.length > 1) problems.add(name, "Must be given once.");
+      else if (given.length > 1) repeated.push(name);
       else content[name] = given[0];
     }
-    return read(content, "", problems);
+    return read({ ...content, ...(repeated.length > 0 && { [repeatedParameters]: repeated }) }, "", problems);
   };
   return { parameters, take };
 }
