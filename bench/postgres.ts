@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
 import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
-import { createOrm } from "../src/entities/orm.js";
+import { openDatabase as openSteward } from "../src/infrastructure/database/database.js";
 import { ClusterCpu } from "./cpu.js";
 import { seed } from "./data.js";
 
@@ -90,7 +90,7 @@ export async function withClient<Result>(
 }
 
 async function migrate(url: string): Promise<void> {
-  const { orm } = createOrm({ url, pool: 2, statementTimeout: 60_000 });
+  const { orm } = openSteward({ url, pool: 2, statementTimeout: 60_000 });
   try {
     await orm.migrator.up();
   } finally {

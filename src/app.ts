@@ -10,7 +10,7 @@ import { Seals } from "./domain/deployment/seals.js";
 import { Context, type Services } from "./domain/kernel/context.js";
 import { type Administrator, firstBoot } from "./domain/deployment/boot.js";
 import { runInBackground } from "./domain/jobs.js";
-import { Database } from "./domain/kernel/database.js";
+import { openDatabase } from "./infrastructure/database/database.js";
 import { Dispatcher } from "./domain/notifications/dispatch.js";
 import { InputQueue } from "./domain/tasks/queue.js";
 import { AgentApi } from "./domain/outside/agent-api.js";
@@ -35,7 +35,6 @@ import { SignInAttempts } from "./domain/sign-in/attempts.js";
 import { Credentials } from "./domain/tokens/credentials.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
-import { createOrm } from "./entities/orm.js";
 import { Documents } from "./graphql/engine/documents.js";
 import { getInnerSchema, getSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
@@ -146,15 +145,10 @@ export async function openServices(
   if (cluster) closers.push(() => cluster.stop());
   const url = config.databaseUrl ?? cluster!.url;
 
-  const { orm, pool } = createOrm({ url, pool: config.databasePool, statementTimeout: config.requestTimeout / 2 });
+  const statementTimeout = config.requestTimeout / 2;
+  const database = openDatabase({ url, pool: config.databasePool, statementTimeout, log });
   // Statements that still run after the timeout have no caller left.
-  const disconnect = async () => {
-    await orm.close();
-    // The ORM leaves a pool open that it has not used itself.
-    if (!pool.ending) await pool.end();
-  };
-  closers.push(() => Promise.race([disconnect(), delay(farewell, undefined, { ref: false })]));
-  const database = new Database(orm, pool, log);
+  closers.push(() => Promise.race([database.close(), delay(farewell, undefined, { ref: false })]));
   // The built-in database serves this process only; an external one may serve other replicas.
   const events = cluster ? new InProcessEvents({ log }) : new PostgresEvents({ connectionString: url, log });
   closers.push(() => events.close());

@@ -1,3 +1,4 @@
+import type { Pool } from "pg";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import { queueLengths } from "./domain/deployment/queue-lengths.js";
 import type { Services } from "./domain/kernel/context.js";
@@ -92,20 +93,32 @@ const sqlStatements = (database: Services["database"]) =>
     registers: [],
     collect() {
       this.reset();
-      this.inc(database.executed);
+      this.inc(database.counts.executed);
     },
   });
 
-const connections = ({ pool }: Services["database"]) =>
+const sumOf = (pools: readonly Pool[], count: (pool: Pool) => number) =>
+  pools.reduce((total, pool) => total + count(pool), 0);
+
+const connections = ({ pools }: Services["database"]) =>
   new Gauge({
     name: "steward_database_connections",
     help: "Connections to Postgres by state.",
     labelNames: ["state"],
     registers: [],
     collect() {
-      this.set({ state: "busy" }, pool.totalCount - pool.idleCount);
-      this.set({ state: "idle" }, pool.idleCount);
-      this.set({ state: "awaited" }, pool.waitingCount);
+      this.set(
+        { state: "busy" },
+        sumOf(pools, (pool) => pool.totalCount - pool.idleCount),
+      );
+      this.set(
+        { state: "idle" },
+        sumOf(pools, (pool) => pool.idleCount),
+      );
+      this.set(
+        { state: "awaited" },
+        sumOf(pools, (pool) => pool.waitingCount),
+      );
     },
   });
 

@@ -237,7 +237,7 @@ describe("an audit log of many events", () => {
     await repeat(() => read(w.as(organizationAdmins[1]!), { first: 1000 }));
     for (const [client, variables] of queries) {
       const label = JSON.stringify(variables);
-      const { scans, fetched } = await readsOf(w, connections, ["audit_events"], () =>
+      const { scans, fetched } = await readsOf(w, ["audit_events"], () =>
         repeat(() => client.graphql(page, variables)),
       );
       expect(scans, `sequential scans for ${label}`).to.equal(0);

@@ -1,7 +1,7 @@
 // What the log says when the database is lost and when it returns.
 import { mock } from "node:test";
 import { expect } from "chai";
-import { Availability } from "../src/domain/kernel/availability.js";
+import { Availability } from "../src/infrastructure/database/availability.js";
 
 describe("the availability of the database", () => {
   afterEach(() => mock.restoreAll());

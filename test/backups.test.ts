@@ -13,8 +13,7 @@ import { readContents, tableNames } from "../src/domain/backup/contents.js";
 import { openBackup, restore } from "../src/domain/backup/restore.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
 import { type BackupRecord, writeBackup } from "../src/domain/outside/backup-file.js";
-import { Database } from "../src/domain/kernel/database.js";
-import { createOrm } from "../src/entities/orm.js";
+import { openDatabase } from "../src/infrastructure/database/database.js";
 import { encryptionKeys, startServer } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { deliver } from "./support/inbox.js";
@@ -34,14 +33,14 @@ async function onDatabase<Result>(
   work: (services: Parameters<typeof restore>[0]) => Promise<Result>,
   settings: NodeJS.ProcessEnv = { STEWARD_ENCRYPTION_KEYS: encryptionKeys },
 ): Promise<Result> {
-  const { orm, pool } = createOrm({ url, pool: 4, statementTimeout: 15_000 });
+  const database = openDatabase({ url, pool: 4, statementTimeout: 15_000 });
   const config = readConfig({ STEWARD_DATABASE_URL: url, ...settings });
   try {
-    const services = { config, database: new Database(orm, pool, log), log };
+    const services = { config, database, log };
     return await work(services as unknown as Parameters<typeof restore>[0]);
   } finally {
     // The pool does not notice the end of a connection that an interruption closed.
-    await Promise.race([orm.close(), delay(1_000, undefined, { ref: false })]);
+    await Promise.race([database.close(), delay(1_000, undefined, { ref: false })]);
   }
 }
 

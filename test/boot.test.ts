@@ -6,11 +6,10 @@ import { createAdministrator, recoverAccess } from "../src/domain/deployment/adm
 import { systemActor } from "../src/domain/kernel/actor.js";
 import { type BootServices, firstBoot } from "../src/domain/deployment/boot.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { Database } from "../src/domain/kernel/database.js";
 import { createPasswords } from "../src/domain/outside/passwords.js";
 import { Vault } from "../src/domain/outside/vault.js";
 import { migrations } from "../src/entities/migrations/index.js";
-import { createOrm } from "../src/entities/orm.js";
+import { openDatabase } from "../src/infrastructure/database/database.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
 import { encryptionKeys } from "./support/app.js";
 import { world } from "./support/world.js";
@@ -26,19 +25,19 @@ async function booting<Result>(
     STEWARD_ENCRYPTION_KEYS: encryptionKeys,
     ...settings,
   });
-  const { orm, pool } = createOrm({ url: database.url, pool: 3, statementTimeout: 15_000 });
+  const opened = openDatabase({ url: database.url, pool: 3, statementTimeout: 15_000 });
   try {
     const log = pino({ enabled: false });
     const services = {
       config,
-      database: new Database(orm, pool, log),
+      database: opened,
       passwords: createPasswords(1),
       vault: new Vault(),
       log,
     };
     return await run(services);
   } finally {
-    await orm.close();
+    await opened.close();
   }
 }
 

@@ -47,7 +47,7 @@ describe(`a connection log of ${rows} rows`, () => {
   /** Returns how often the table was scanned so far, and how many rows were fetched through an index. */
   async function reads(): Promise<{ scans: number; fetched: number }> {
     const { pool } = the().app.services.database;
-    const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()));
+    const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
     for (const client of clients) {
       await client.query("select pg_stat_force_next_flush()");
       client.release();

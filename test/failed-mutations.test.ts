@@ -30,7 +30,7 @@ const stored = `
     union all select s::text from site_settings s
   ) everything (part)`;
 
-describe("a mutation that loses its connection", () => {
+describe("a mutation", () => {
   const the = world();
   let way: CutOff;
   let app: App;
@@ -104,14 +104,22 @@ describe("a mutation that loses its connection", () => {
     ),
   };
 
-  for (const [name, mutate] of Object.entries(mutations)) {
-    it(`stores everything with a success and nothing with a failure: ${name}`, async () => {
+  const ways = {
+    "loses its connection": (statement: number) => way.cutBefore(statement),
+    "loses a response of Postgres": (statement: number) => way.loseResponseTo(statement),
+  };
+  const cases = Object.entries(ways).flatMap(([what, lose]) =>
+    Object.entries(mutations).map(([name, mutate]) => ({ what, lose, name, mutate })),
+  );
+
+  for (const { what, lose, name, mutate } of cases) {
+    it(`that ${what} stores everything with a success and nothing with a failure: ${name}`, async () => {
       const outcomes = new Set<string>();
       for (let statement = 1; ; statement++) {
         expect(statement, "statements of a mutation").to.be.at.most(mostStatements);
         await eventually(async () => (await owner().get("/api/v2/groups")).status === 200, "the server responds");
         const before = await everything();
-        way.cutBefore(statement);
+        lose(statement);
         const answer = await mutate();
         const wasCut = way.disarm();
         const isStored = (await everything()) !== before;
@@ -123,4 +131,28 @@ describe("a mutation that loses its connection", () => {
       expect([...outcomes]).to.have.members(["failed, nothing stored", "succeeded, stored"]);
     });
   }
+
+  it("that loses the response to its commit in a longer outage says that its outcome is unknown", async () => {
+    const send = (name: string) => owner().post("/api/v2/organizations/default/groups", { name });
+    const isWell = async () => (await send(fresh("well"))).status === 201;
+    // The last statement is the commit.
+    let commit = 0;
+    for (let wasCut = true; wasCut; commit++) {
+      await eventually(isWell, "the server responds");
+      way.loseResponseTo(commit + 1);
+      await send(fresh("searched"));
+      wasCut = way.disarm();
+    }
+    commit--;
+
+    way.loseResponseTo(commit, 7_000);
+    const name = fresh("lost");
+    const { status, body }: Answer = await send(name);
+    expect(way.disarm()).to.equal(true);
+    expect(status).to.equal(503);
+    expect(body.detail).to.match(/^It is not known whether the request was carried out/);
+    await eventually(isWell, "the server recovers", 20_000);
+    const groups = (await owner().get("/api/v2/groups")).body as Array<{ name: string }>;
+    expect(groups.map((each) => each.name)).to.include(name);
+  });
 });

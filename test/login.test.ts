@@ -230,14 +230,14 @@ describe("login", () => {
       // More sign-ins than connections to the database, queued behind many other passwords.
       const count = 24;
       const others = Array.from({ length: 64 - count }, () => passwords.hash("another user's"));
-      const before = database.executed;
+      const before = database.counts.executed;
       let answered = 0;
       const logins = Array.from({ length: count }, async () => {
         const { status } = await client.post(path, { email: w.owner.email, password: ownerPassword });
         answered++;
         expect(status).to.equal(201);
       });
-      await eventually(() => database.executed >= before + count, "all accounts have been read");
+      await eventually(() => database.counts.executed >= before + count, "all accounts have been read");
       for (let read = 0; read < 5; read++) expect((await client.get("/api/v2/groups")).status).to.equal(200);
       expect(answered).to.equal(0);
       await Promise.all([...others, ...logins]);

@@ -176,16 +176,16 @@ describe("links that unsubscribe from mails", () => {
 
   it("fail once the address that they were mailed to is no longer that of the user", async () => {
     const [bob] = await w.users("bob");
-    const custom = (title: string) => w.as(bob!).post("/api/v2/notifications/custom", { content: { title } });
+    const toBob = (title: string) => w.as(bob!).post("/api/v2/notifications/custom", { content: { title } });
     const move = (email: string) =>
       w
         .as(w.owner)
         .graphql(`mutation { updateUser(input: { user: "${bob!.id}", email: "${email}" }) { user { id } } }`);
-    await custom("before");
+    await toBob("before");
     const path = pathIn(await mailbox.letter(bob!.email));
     await move("bob@new.example.com");
     expect([(await page(path)).status, (await oneClick(path)).status]).to.deep.equal([404, 404]);
-    await custom("after");
+    await toBob("after");
     const next = pathIn(await mailbox.letter("bob@new.example.com"));
     await move("Bob@new.example.com");
     expect((await page(next)).status, "another spelling of the same address").to.equal(200);

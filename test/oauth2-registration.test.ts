@@ -106,7 +106,7 @@ describe("registration of OAuth2 clients", () => {
 
   it("honors the type of an application, on both surfaces and in updates", async () => {
     const w = the();
-    const register = `mutation($input: RegisterOAuth2ClientInput!) {
+    const registering = `mutation($input: RegisterOAuth2ClientInput!) {
       registerOAuth2Client(input: $input) { client { applicationType redirectUris } } }`;
     for (const [applicationType, redirectUris] of [
       ["native", ["com.example.watch:/cb", "http://localhost:7777/cb", "http://[::1]/cb"]],
@@ -117,7 +117,9 @@ describe("registration of OAuth2 clients", () => {
       const { body } = await registered(w, metadata);
       expect(body.redirect_uris).to.deep.equal(redirectUris);
       expect(body.application_type).to.equal(applicationType || undefined);
-      const { registerOAuth2Client } = await w.nobody.graphql(register, { input: { applicationType, redirectUris } });
+      const { registerOAuth2Client } = await w.nobody.graphql(registering, {
+        input: { applicationType, redirectUris },
+      });
       expect(registerOAuth2Client.client).to.deep.equal({ applicationType: applicationType || null, redirectUris });
     }
     const made = await registered(w, { redirect_uris: [redirectUri], application_type: "web" });

@@ -179,12 +179,12 @@ describe("what stays open", () => {
         return { end: end!, lose: () => suspend(bob) };
       },
     },
-    { of: "taskMessages", when: "the share is revoked", end: "NOT_FOUND", open: messages.byShare },
+    { of: "taskMessages", when: "the share is revoked", end: "NOT_FOUND", open: () => messages.byShare() },
     {
       of: "taskMessages",
       when: "its user leaves the group that it is shared with",
       end: "NOT_FOUND",
-      open: messages.byGroup,
+      open: () => messages.byGroup(),
     },
     {
       of: "taskMessages",
@@ -204,7 +204,7 @@ describe("what stays open", () => {
         return { end, lose: () => expel(bob) };
       },
     },
-    { of: "taskChanged", when: "the share is revoked", end: "complete", open: task.byShare },
+    { of: "taskChanged", when: "the share is revoked", end: "complete", open: () => task.byShare() },
     {
       of: "taskChanged",
       when: "its user may not see the other user any more",
@@ -218,12 +218,12 @@ describe("what stays open", () => {
         return { end: end!, lose: () => demote(eve) };
       },
     },
-    { of: "workspaceBuildUpdated", when: "the share is revoked", end: "complete", open: builds.byShare },
+    { of: "workspaceBuildUpdated", when: "the share is revoked", end: "complete", open: () => builds.byShare() },
     {
       of: "workspaceBuildUpdated",
       when: "its user leaves the group that it is shared with",
       end: "complete",
-      open: builds.byGroup,
+      open: () => builds.byGroup(),
     },
     {
       of: "workspaceAgentLogAppended",

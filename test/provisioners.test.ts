@@ -242,9 +242,9 @@ describe("provisioner jobs", () => {
     const count = async (work: () => Promise<unknown>) => {
       const counts: number[] = [];
       for (let n = 0; n < 3; n++) {
-        const before = database.executed;
+        const before = database.counts.executed;
         await work();
-        counts.push(database.executed - before);
+        counts.push(database.counts.executed - before);
       }
       return Math.min(...counts);
     };

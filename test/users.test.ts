@@ -317,12 +317,12 @@ describe("users", () => {
     const owner = new Client(replica.url, w.owner.token);
     try {
       const others = Array.from({ length: 30 }, () => passwords.hash("another user's"));
-      const before = database.executed;
+      const before = database.counts.executed;
       let isDone = false;
       const reset = owner.graphql(resetUserPassword, { input: { user: ada!.id, password: goodPassword } }).then(() => {
         isDone = true;
       });
-      await eventually(() => database.executed >= before + 2, "the session and the user have been read");
+      await eventually(() => database.counts.executed >= before + 2, "the session and the user have been read");
       await owner.graphql(updateUser, { input: { user: ada!.id, name: "Ada" } });
       expect(isDone).to.equal(false);
       await Promise.all([...others, reset]);

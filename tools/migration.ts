@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../src/embedded-postgres/index.js";
-import { createOrm } from "../src/entities/orm.js";
+import { openDatabase } from "../src/infrastructure/database/database.js";
 
 const directory = await mkdtemp(join(tmpdir(), "steward-migration-"));
 const cluster = await startCluster({
@@ -11,7 +11,7 @@ const cluster = await startCluster({
   fsync: false,
   log: { info() {}, warn: console.error, error: console.error },
 });
-const { orm } = createOrm({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
+const { orm } = openDatabase({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
 try {
   await orm.migrator.up();
   console.log((await orm.schema.getUpdateSchemaSQL({ wrap: false })).trim() || "The migrations are complete.");

@@ -2,7 +2,7 @@
 import "reflect-metadata";
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";
-import type { EntityManager } from "@mikro-orm/postgresql";
+import { type EntityManager, MikroORM, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import {
   Arg,
   buildSchema,
@@ -18,7 +18,7 @@ import {
   Root,
 } from "type-graphql";
 import { Group, GroupMember } from "../../src/entities/groups.js";
-import { createOrm } from "../../src/entities/orm.js";
+import { entities } from "../../src/entities/index.js";
 import { Organization } from "../../src/entities/organizations.js";
 import { ApiKey } from "../../src/entities/tokens.js";
 import { checkSecret, sessionId } from "../floors/sessions.js";
@@ -70,7 +70,14 @@ class GroupResolver {
   }
 }
 
-const { orm } = createOrm({ url: process.env.BENCH_DATABASE_URL!, pool: 20, statementTimeout: 30_000 });
+const orm = new MikroORM({
+  clientUrl: process.env.BENCH_DATABASE_URL!,
+  entities,
+  namingStrategy: UnderscoreNamingStrategy,
+  forceUtcTimezone: true,
+  ensureDatabase: false,
+  pool: { max: 20 },
+});
 const server = new ApolloServer<StockContext>({ schema: await buildSchema({ resolvers: [GroupResolver] }) });
 const { url } = await startStandaloneServer(server, {
   listen: { host: "127.0.0.1", port: 0 },

@@ -16,7 +16,7 @@ export interface AgentUsage {
 }
 
 /** Agents of started workspaces. Each start creates new agents. */
-const WorkspaceAgentSchema = defineEntity({
+export const WorkspaceAgentSchema = defineEntity({
   name: "WorkspaceAgent",
   tableName: "workspace_agents",
   extends: BaseSchema,
@@ -100,7 +100,7 @@ export class WorkspaceAgent extends WorkspaceAgentSchema.class {}
 WorkspaceAgentSchema.setClass(WorkspaceAgent);
 
 /** Applications that agents serve, and links to others. */
-const WorkspaceAppSchema = defineEntity({
+export const WorkspaceAppSchema = defineEntity({
   name: "WorkspaceApp",
   tableName: "workspace_apps",
   extends: BaseSchema,
@@ -137,7 +137,7 @@ export class WorkspaceApp extends WorkspaceAppSchema.class {}
 WorkspaceAppSchema.setClass(WorkspaceApp);
 
 /** What programs report about their work in an app: the newest 100 per app. */
-const WorkspaceAppStatusSchema = defineEntity({
+export const WorkspaceAppStatusSchema = defineEntity({
   name: "WorkspaceAppStatus",
   tableName: "workspace_app_statuses",
   indexes: [
@@ -159,7 +159,7 @@ export class WorkspaceAppStatus extends WorkspaceAppStatusSchema.class {}
 WorkspaceAppStatusSchema.setClass(WorkspaceAppStatus);
 
 /** Scripts that agents run. Each is a source of logs. */
-const WorkspaceScriptSchema = defineEntity({
+export const WorkspaceScriptSchema = defineEntity({
   name: "WorkspaceScript",
   tableName: "workspace_scripts",
   indexes: [{ name: "workspace_scripts_agent_index", properties: ["agent", "position"] }],
@@ -188,7 +188,7 @@ const WorkspaceScriptSchema = defineEntity({
 export class WorkspaceScript extends WorkspaceScriptSchema.class {}
 WorkspaceScriptSchema.setClass(WorkspaceScript);
 
-const WorkspaceAgentLogSchema = defineEntity({
+export const WorkspaceAgentLogSchema = defineEntity({
   name: "WorkspaceAgentLog",
   tableName: "workspace_agent_logs",
   properties: {

@@ -3,7 +3,7 @@ import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 
 /** Secrets from which the keys are derived that encrypt application keys on the way to application hosts. */
-const AppConnectKeySchema = defineEntity({
+export const AppConnectKeySchema = defineEntity({
   name: "AppConnectKey",
   tableName: "app_connect_keys",
   indexes: [{ name: "app_connect_keys_key_index", properties: ["key", "id"] }],
@@ -22,7 +22,7 @@ export class AppConnectKey extends AppConnectKeySchema.class {}
 AppConnectKeySchema.setClass(AppConnectKey);
 
 /** Messages redeemed at the deployment's own application hosts. Each message can be used once. */
-const SpentAppConnectSchema = defineEntity({
+export const SpentAppConnectSchema = defineEntity({
   name: "SpentAppConnect",
   tableName: "spent_app_connects",
   properties: {

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
 /** Audit log. Append-only: only the retention job deletes rows. */
-const AuditEventSchema = defineEntity({
+export const AuditEventSchema = defineEntity({
   name: "AuditEvent",
   tableName: "audit_events",
   indexes: [

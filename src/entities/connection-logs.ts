@@ -13,7 +13,7 @@ const ongoing = " where disconnect_time is null and connection_id is not null";
  * Connections to workspaces. Names are copied at the time of the connection, since rows outlive the objects they refer
  * to. Sessions have a `connection_id`; visits do not.
  */
-const ConnectionLogSchema = defineEntity({
+export const ConnectionLogSchema = defineEntity({
   name: "ConnectionLog",
   tableName: "connection_logs",
   uniques: [

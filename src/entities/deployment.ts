@@ -3,7 +3,7 @@ import { moment } from "./base.js";
 import { EncryptionKey } from "./encryption.js";
 
 /** The single row that identifies this deployment, created on the first start. */
-const DeploymentSchema = defineEntity({
+export const DeploymentSchema = defineEntity({
   name: "Deployment",
   tableName: "deployment",
   properties: {

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
 /** IDs of the encryption keys; every encrypted value refers to one. The keys themselves are not stored. */
-const EncryptionKeySchema = defineEntity({
+export const EncryptionKeySchema = defineEntity({
   name: "EncryptionKey",
   tableName: "encryption_keys",
   properties: {

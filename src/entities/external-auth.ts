@@ -7,7 +7,7 @@ const bytes = () => p.type("bytea").$type<Buffer>();
 const encryptionKey = () => p.manyToOne(EncryptionKey).ref().index(false);
 
 /** Accounts of users at outside services, with their tokens. At most one per user and provider. */
-const ExternalAuthLinkSchema = defineEntity({
+export const ExternalAuthLinkSchema = defineEntity({
   name: "ExternalAuthLink",
   tableName: "external_auth_links",
   extends: BaseSchema,
@@ -60,7 +60,7 @@ export class ExternalAuthLink extends ExternalAuthLinkSchema.class {}
 ExternalAuthLinkSchema.setClass(ExternalAuthLink);
 
 /** Pending links by redirect. A state can be used once, by the browser that it was created for. */
-const ExternalAuthStateSchema = defineEntity({
+export const ExternalAuthStateSchema = defineEntity({
   name: "ExternalAuthState",
   tableName: "external_auth_states",
   uniques: [{ name: "external_auth_states_state_unique", properties: ["stateHash"] }],
@@ -89,7 +89,7 @@ export class ExternalAuthState extends ExternalAuthStateSchema.class {}
 ExternalAuthStateSchema.setClass(ExternalAuthState);
 
 /** Device codes (RFC 8628), pending or redeemed. */
-const ExternalAuthDeviceSchema = defineEntity({
+export const ExternalAuthDeviceSchema = defineEntity({
   name: "ExternalAuthDevice",
   tableName: "external_auth_devices",
   uniques: [{ name: "external_auth_devices_code_unique", properties: ["user", "providerId", "codeHash"] }],

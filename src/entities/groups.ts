@@ -4,7 +4,7 @@ import { Organization, OrganizationMember } from "./organizations.js";
 import { User } from "./users.js";
 
 /** Groups of organizations. `Everyone` has the ID of its organization and no member rows. */
-const GroupSchema = defineEntity({
+export const GroupSchema = defineEntity({
   name: "Group",
   tableName: "groups",
   extends: BaseSchema,
@@ -46,7 +46,7 @@ export class Group extends GroupSchema.class {}
 GroupSchema.setClass(Group);
 
 /** Members of groups. References the organization membership, so that no race can leave a member without one. */
-const GroupMemberSchema = defineEntity({
+export const GroupMemberSchema = defineEntity({
   name: "GroupMember",
   tableName: "group_members",
   properties: {
@@ -66,7 +66,7 @@ export class GroupMember extends GroupMemberSchema.class {}
 GroupMemberSchema.setClass(GroupMember);
 
 /** Amount that each member of the group may spend on AI per calendar month. */
-const GroupAiBudgetSchema = defineEntity({
+export const GroupAiBudgetSchema = defineEntity({
   name: "GroupAiBudget",
   tableName: "group_ai_budgets",
   properties: {
@@ -81,7 +81,7 @@ export class GroupAiBudget extends GroupAiBudgetSchema.class {}
 GroupAiBudgetSchema.setClass(GroupAiBudget);
 
 /** AI spending reported by the gateway. The reporter chooses the ID, so that reports can be retried. */
-const AiUsageSchema = defineEntity({
+export const AiUsageSchema = defineEntity({
   name: "AiUsage",
   tableName: "ai_usage",
   indexes: [{ name: "ai_usage_user_index", properties: ["user", "organization", "at"] }],

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { moment } from "./base.js";
 
 /** Uploaded licenses. */
-const LicenseSchema = defineEntity({
+export const LicenseSchema = defineEntity({
   name: "License",
   tableName: "licenses",
   properties: {

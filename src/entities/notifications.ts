@@ -4,7 +4,7 @@ import { EncryptionKey } from "./encryption.js";
 import { User } from "./users.js";
 
 /** One row per user: the `seq` of the latest notification, which follows the order of commits, and the unread count. */
-const InboxCursorSchema = defineEntity({
+export const InboxCursorSchema = defineEntity({
   name: "InboxCursor",
   tableName: "inbox_cursors",
   properties: {
@@ -21,7 +21,7 @@ export class InboxCursor extends InboxCursorSchema.class {}
 InboxCursorSchema.setClass(InboxCursor);
 
 /** The ends of an inbox's epochs: when everything was marked as read, once for each time. */
-const InboxEpochSchema = defineEntity({
+export const InboxEpochSchema = defineEntity({
   name: "InboxEpoch",
   tableName: "inbox_epochs",
   properties: {
@@ -33,7 +33,7 @@ const InboxEpochSchema = defineEntity({
 export class InboxEpoch extends InboxEpochSchema.class {}
 InboxEpochSchema.setClass(InboxEpoch);
 
-const InboxNotificationSchema = defineEntity({
+export const InboxNotificationSchema = defineEntity({
   name: "InboxNotification",
   tableName: "inbox_notifications",
   uniques: [{ name: "inbox_notifications_seq_unique", properties: ["user", "seq"] }],
@@ -79,7 +79,7 @@ export class InboxNotification extends InboxNotificationSchema.class {}
 InboxNotificationSchema.setClass(InboxNotification);
 
 /** Requests that carried an `Idempotency-Key`, kept for 24 hours. */
-const IdempotencyKeySchema = defineEntity({
+export const IdempotencyKeySchema = defineEntity({
   name: "IdempotencyKey",
   tableName: "idempotency_keys",
   properties: {
@@ -94,7 +94,7 @@ export class IdempotencyKey extends IdempotencyKeySchema.class {}
 IdempotencyKeySchema.setClass(IdempotencyKey);
 
 /** Messages to users, one for each event, recipient and method. A queue (`kernel/queue`) while they are open. */
-const NotificationMessageSchema = defineEntity({
+export const NotificationMessageSchema = defineEntity({
   name: "NotificationMessage",
   tableName: "notification_messages",
   uniques: [
@@ -158,7 +158,7 @@ export class NotificationMessage extends NotificationMessageSchema.class {}
 NotificationMessageSchema.setClass(NotificationMessage);
 
 /** Attempts to deliver a message, by number. */
-const NotificationAttemptSchema = defineEntity({
+export const NotificationAttemptSchema = defineEntity({
   name: "NotificationAttempt",
   tableName: "notification_attempts",
   properties: {
@@ -177,7 +177,7 @@ export class NotificationAttempt extends NotificationAttemptSchema.class {}
 NotificationAttemptSchema.setClass(NotificationAttempt);
 
 /** What users decided about a template and method. */
-const NotificationPreferenceSchema = defineEntity({
+export const NotificationPreferenceSchema = defineEntity({
   name: "NotificationPreference",
   tableName: "notification_preferences",
   properties: {
@@ -192,7 +192,7 @@ export class NotificationPreference extends NotificationPreferenceSchema.class {
 NotificationPreferenceSchema.setClass(NotificationPreference);
 
 /** The methods that owners chose for templates instead of the default. */
-const NotificationTemplateMethodSchema = defineEntity({
+export const NotificationTemplateMethodSchema = defineEntity({
   name: "NotificationTemplateMethod",
   tableName: "notification_template_methods",
   properties: {
@@ -206,7 +206,7 @@ export class NotificationTemplateMethod extends NotificationTemplateMethodSchema
 NotificationTemplateMethodSchema.setClass(NotificationTemplateMethod);
 
 /** How owners configured what delivers messages, in place of environment variables. */
-const NotificationTransportSchema = defineEntity({
+export const NotificationTransportSchema = defineEntity({
   name: "NotificationTransport",
   tableName: "notification_transports",
   properties: {

@@ -3,7 +3,7 @@ import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
 
 /** OAuth2 applications: made by an administrator, self-registered (RFC 7591), or described by a metadata document. */
-const OAuth2ClientSchema = defineEntity({
+export const OAuth2ClientSchema = defineEntity({
   name: "OAuth2Client",
   tableName: "oauth2_clients",
   extends: BaseSchema,
@@ -57,7 +57,7 @@ export class OAuth2Client extends OAuth2ClientSchema.class {}
 OAuth2ClientSchema.setClass(OAuth2Client);
 
 /** URIs for which an application is the resource server (RFC 8707), in canonical form. */
-const OAuth2ResourceSchema = defineEntity({
+export const OAuth2ResourceSchema = defineEntity({
   name: "OAuth2Resource",
   tableName: "oauth2_resources",
   properties: {
@@ -69,7 +69,7 @@ export class OAuth2Resource extends OAuth2ResourceSchema.class {}
 OAuth2ResourceSchema.setClass(OAuth2Resource);
 
 /** Secrets of confidential applications: `stws_<key>_<secret>`; of the secret, only the SHA-256 is stored. */
-const OAuth2ClientSecretSchema = defineEntity({
+export const OAuth2ClientSecretSchema = defineEntity({
   name: "OAuth2ClientSecret",
   tableName: "oauth2_client_secrets",
   extends: BaseSchema,
@@ -90,7 +90,7 @@ export class OAuth2ClientSecret extends OAuth2ClientSecretSchema.class {}
 OAuth2ClientSecretSchema.setClass(OAuth2ClientSecret);
 
 /** What users granted to applications. Codes and tokens belong to a grant and end with it. */
-const OAuth2GrantSchema = defineEntity({
+export const OAuth2GrantSchema = defineEntity({
   name: "OAuth2Grant",
   tableName: "oauth2_grants",
   indexes: [
@@ -121,7 +121,7 @@ export class OAuth2Grant extends OAuth2GrantSchema.class {}
 OAuth2GrantSchema.setClass(OAuth2Grant);
 
 /** Authorization codes: `stwc_<id>_<secret>`. Used ones are kept for a day after they expired, to detect replays. */
-const OAuth2CodeSchema = defineEntity({
+export const OAuth2CodeSchema = defineEntity({
   name: "OAuth2Code",
   tableName: "oauth2_codes",
   properties: {
@@ -140,7 +140,7 @@ export class OAuth2Code extends OAuth2CodeSchema.class {}
 OAuth2CodeSchema.setClass(OAuth2Code);
 
 /** Refresh tokens: `stwr_<id>_<secret>`. Spent ones are kept as long as their grant, to detect reuse. */
-const OAuth2RefreshTokenSchema = defineEntity({
+export const OAuth2RefreshTokenSchema = defineEntity({
   name: "OAuth2RefreshToken",
   tableName: "oauth2_refresh_tokens",
   properties: {
@@ -158,7 +158,7 @@ export class OAuth2RefreshToken extends OAuth2RefreshTokenSchema.class {}
 OAuth2RefreshTokenSchema.setClass(OAuth2RefreshToken);
 
 /** Device codes: `stwd_<id>_<secret>` (RFC 8628). */
-const OAuth2DeviceCodeSchema = defineEntity({
+export const OAuth2DeviceCodeSchema = defineEntity({
   name: "OAuth2DeviceCode",
   tableName: "oauth2_device_codes",
   uniques: [{ name: "oauth2_device_codes_user_code_unique", properties: ["userCode"] }],

@@ -3,7 +3,7 @@ import { databaseTime } from "../clock.js";
 import { BaseSchema, moment } from "./base.js";
 import { User } from "./users.js";
 
-const OrganizationSchema = defineEntity({
+export const OrganizationSchema = defineEntity({
   name: "Organization",
   tableName: "organizations",
   extends: BaseSchema,
@@ -31,7 +31,7 @@ export class Organization extends OrganizationSchema.class {}
 OrganizationSchema.setClass(Organization);
 
 /** Members of organizations, with their roles except the implicit member role. */
-const OrganizationMemberSchema = defineEntity({
+export const OrganizationMemberSchema = defineEntity({
   name: "OrganizationMember",
   tableName: "organization_members",
   indexes: [

@@ -1,35 +1,14 @@
 import { Migrator } from "@mikro-orm/migrations";
 import { MikroORM, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
-import type { Pool } from "pg";
-import { SessionClient, sessionConfig } from "../infrastructure/database/session.js";
+import type { Dialect } from "kysely";
 import { entities } from "./index.js";
 import { migrations } from "./migrations/index.js";
 
-export interface OrmOptions {
-  url: string;
-  /** Maximum number of connections. */
-  pool: number;
-  /** Milliseconds after which Postgres cancels a statement. A third of it is the timeout for locks. */
-  statementTimeout: number;
-}
-
-/** Creates the ORM, and the pool that all statements share. Opens no connection yet. */
-export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { orm: MikroORM; pool: Pool } {
-  const session = sessionConfig(url, {
-    applicationName: "steward",
-    // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they
-    // save. Statements are prepared, one for each combination of filters, and planned once.
-    settings: {
-      jit: "off",
-      max_parallel_workers_per_gather: "0",
-      plan_cache_mode: "force_generic_plan",
-      statement_timeout: String(statementTimeout),
-      lock_timeout: String(Math.round(statementTimeout / 3)),
-    },
-  });
-  let created: Pool | undefined;
-  const orm = new MikroORM({
-    dbName: session.database,
+/** Creates the ORM for a database of this name, whose statements go to the connections of a dialect. Opens no connection yet. */
+export const createOrm = (dialect: Dialect, database: string): MikroORM =>
+  new MikroORM({
+    dbName: database,
+    driverOptions: dialect,
     entities,
     extensions: [Migrator],
     namingStrategy: UnderscoreNamingStrategy,
@@ -39,18 +18,4 @@ export function createOrm({ url, pool: max, statementTimeout }: OrmOptions): { o
     // Only migrations make triggers and functions; entities do not describe them.
     schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },
     migrations: { migrationsList: migrations, snapshot: false, tableName: "migrations", silent: true },
-    // A function, whose result the ORM does not copy.
-    driverOptions: () => ({
-      ...session,
-      Client: SessionClient,
-      max,
-      pipeline: true,
-      onPoolCreated: (pool: Pool) => {
-        created = pool;
-      },
-    }),
   });
-  orm.em.getConnection().getClient();
-  if (!created) throw new Error("The ORM made no pool.");
-  return { orm, pool: created };
-}

@@ -7,7 +7,7 @@ import { User } from "./users.js";
 const bytes = () => p.type("bytea").$type<Buffer>();
 
 /** Keys of provisioner daemons. The reserved ones, `built-in` and `user-auth`, are not stored. */
-const ProvisionerKeySchema = defineEntity({
+export const ProvisionerKeySchema = defineEntity({
   name: "ProvisionerKey",
   tableName: "provisioner_keys",
   uniques: [
@@ -32,7 +32,7 @@ export class ProvisionerKey extends ProvisionerKeySchema.class {}
 ProvisionerKeySchema.setClass(ProvisionerKey);
 
 /** Programs that work on jobs. A daemon that reconnects with the same name keeps its row. */
-const ProvisionerDaemonSchema = defineEntity({
+export const ProvisionerDaemonSchema = defineEntity({
   name: "ProvisionerDaemon",
   tableName: "provisioner_daemons",
   uniques: [
@@ -70,7 +70,7 @@ ProvisionerDaemonSchema.setClass(ProvisionerDaemon);
  * Jobs. No index has the columns that change while a daemon works on a job, `status` and `lease_expires_at`, so that
  * these changes write no index.
  */
-const ProvisionerJobSchema = defineEntity({
+export const ProvisionerJobSchema = defineEntity({
   name: "ProvisionerJob",
   tableName: "provisioner_jobs",
   indexes: [
@@ -149,7 +149,7 @@ const ProvisionerJobSchema = defineEntity({
 export class ProvisionerJob extends ProvisionerJobSchema.class {}
 ProvisionerJobSchema.setClass(ProvisionerJob);
 
-const ProvisionerJobLogSchema = defineEntity({
+export const ProvisionerJobLogSchema = defineEntity({
   name: "ProvisionerJobLog",
   tableName: "provisioner_job_logs",
   properties: {

@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { User } from "./users.js";
 
 /** Quiet hours of users who set their own. */
-const QuietHoursSchema = defineEntity({
+export const QuietHoursSchema = defineEntity({
   name: "QuietHours",
   tableName: "user_quiet_hours",
   properties: {

@@ -3,7 +3,7 @@ import { moment } from "./base.js";
 import { User } from "./users.js";
 
 /** Counters of the rate limits that all replicas share. Unlogged: a crash may reset them. */
-const RateCounterSchema = defineEntity({
+export const RateCounterSchema = defineEntity({
   name: "RateCounter",
   tableName: "rate_counters",
   properties: {
@@ -24,7 +24,7 @@ export class RateCounter extends RateCounterSchema.class {}
 RateCounterSchema.setClass(RateCounter);
 
 /** IPv4 addresses and IPv6 networks from which users have signed in. */
-const LoginAddressSchema = defineEntity({
+export const LoginAddressSchema = defineEntity({
   name: "LoginAddress",
   tableName: "login_addresses",
   properties: {

@@ -5,7 +5,7 @@ import { Organization } from "./organizations.js";
 import { User } from "./users.js";
 
 /** Keys with which identity providers manage users and groups. A token is `stwi_<id>_<secret>`. */
-const ScimKeySchema = defineEntity({
+export const ScimKeySchema = defineEntity({
   name: "ScimKey",
   tableName: "scim_keys",
   uniques: [{ name: "scim_keys_token_unique", properties: ["tokenHash"] }],
@@ -30,7 +30,7 @@ export class ScimKey extends ScimKeySchema.class {}
 ScimKeySchema.setClass(ScimKey);
 
 /** What a source knows about a user. Triggers copy changes of the account to `attributes`. */
-const ScimUserLinkSchema = defineEntity({
+export const ScimUserLinkSchema = defineEntity({
   name: "ScimUserLink",
   tableName: "scim_user_links",
   uniques: [
@@ -90,7 +90,7 @@ export class ScimUserLink extends ScimUserLinkSchema.class {}
 ScimUserLinkSchema.setClass(ScimUserLink);
 
 /** What a source knows about a group. */
-const ScimGroupLinkSchema = defineEntity({
+export const ScimGroupLinkSchema = defineEntity({
   name: "ScimGroupLink",
   tableName: "scim_group_links",
   uniques: [

@@ -3,7 +3,7 @@ import { moment } from "./base.js";
 import { User } from "./users.js";
 
 /** Identities of users at identity providers, at most one per user. */
-const UserLinkSchema = defineEntity({
+export const UserLinkSchema = defineEntity({
   name: "UserLink",
   tableName: "user_links",
   uniques: [{ name: "user_links_user_unique", properties: ["user"] }],
@@ -21,7 +21,7 @@ export class UserLink extends UserLinkSchema.class {}
 UserLinkSchema.setClass(UserLink);
 
 /** The one-time passcode of a user, and when the last ones were created. */
-const OneTimePasscodeSchema = defineEntity({
+export const OneTimePasscodeSchema = defineEntity({
   name: "OneTimePasscode",
   tableName: "one_time_passcodes",
   properties: {
@@ -39,7 +39,7 @@ export class OneTimePasscode extends OneTimePasscodeSchema.class {}
 OneTimePasscodeSchema.setClass(OneTimePasscode);
 
 /** Pending conversions of users to sign-in with a provider, which has yet to confirm them. One per user. */
-const LoginConversionSchema = defineEntity({
+export const LoginConversionSchema = defineEntity({
   name: "LoginConversion",
   tableName: "login_conversions",
   uniques: [{ name: "login_conversions_state_unique", properties: ["stateHash"] }],
@@ -55,7 +55,7 @@ export class LoginConversion extends LoginConversionSchema.class {}
 LoginConversionSchema.setClass(LoginConversion);
 
 /** States of completed sign-ins with a provider. Each state can be used once. */
-const SpentSignInSchema = defineEntity({
+export const SpentSignInSchema = defineEntity({
   name: "SpentSignIn",
   tableName: "spent_sign_ins",
   properties: {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
 /** Settings of the deployment that can change at run time. One row for each setting that was ever set. */
-const SiteSettingSchema = defineEntity({
+export const SiteSettingSchema = defineEntity({
   name: "SiteSetting",
   tableName: "site_settings",
   properties: {

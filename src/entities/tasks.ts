@@ -7,7 +7,7 @@ import { User } from "./users.js";
 import { Workspace } from "./workspaces.js";
 
 /** AI tasks. Each has a workspace of its own, with the same name, owner and organization. */
-const TaskSchema = defineEntity({
+export const TaskSchema = defineEntity({
   name: "Task",
   tableName: "tasks",
   extends: BaseSchema,
@@ -77,7 +77,7 @@ export class Task extends TaskSchema.class {}
 TaskSchema.setClass(Task);
 
 /** One row per start of the workspace of a task. */
-const TaskBuildSchema = defineEntity({
+export const TaskBuildSchema = defineEntity({
   name: "TaskBuild",
   tableName: "task_builds",
   properties: {
@@ -92,7 +92,7 @@ export class TaskBuild extends TaskBuildSchema.class {}
 TaskBuildSchema.setClass(TaskBuild);
 
 /** Inputs for the program of a task, delivered one after the other. */
-const TaskMessageSchema = defineEntity({
+export const TaskMessageSchema = defineEntity({
   name: "TaskMessage",
   tableName: "task_messages",
   uniques: [{ name: "task_messages_seq_unique", properties: ["task", "seq"] }],
@@ -129,7 +129,7 @@ export class TaskMessage extends TaskMessageSchema.class {}
 TaskMessageSchema.setClass(TaskMessage);
 
 /** The last messages of the program of a task, as its agent uploaded them. */
-const TaskLogSnapshotSchema = defineEntity({
+export const TaskLogSnapshotSchema = defineEntity({
   name: "TaskLogSnapshot",
   tableName: "task_log_snapshots",
   properties: {

@@ -8,7 +8,7 @@ import { User } from "./users.js";
 const bytes = () => p.type("bytea").$type<Buffer>();
 
 /** The contents of template versions. Immutable; an organization stores equal documents once. */
-const TemplateDocumentSchema = defineEntity({
+export const TemplateDocumentSchema = defineEntity({
   name: "TemplateDocument",
   tableName: "template_documents",
   uniques: [{ name: "template_documents_hash_unique", properties: ["organization", "sha256"] }],
@@ -26,7 +26,7 @@ const TemplateDocumentSchema = defineEntity({
 export class TemplateDocument extends TemplateDocumentSchema.class {}
 TemplateDocumentSchema.setClass(TemplateDocument);
 
-const TemplateSchema = defineEntity({
+export const TemplateSchema = defineEntity({
   name: "Template",
   tableName: "templates",
   extends: BaseSchema,
@@ -84,7 +84,7 @@ const TemplateSchema = defineEntity({
 export class Template extends TemplateSchema.class {}
 TemplateSchema.setClass(Template);
 
-const TemplateVersionSchema = defineEntity({
+export const TemplateVersionSchema = defineEntity({
   name: "TemplateVersion",
   tableName: "template_versions",
   extends: BaseSchema,
@@ -123,7 +123,7 @@ export class TemplateVersion extends TemplateVersionSchema.class {}
 TemplateVersionSchema.setClass(TemplateVersion);
 
 /** Named parameter values of template versions. */
-const TemplatePresetSchema = defineEntity({
+export const TemplatePresetSchema = defineEntity({
   name: "TemplatePreset",
   tableName: "template_presets",
   uniques: [{ name: "template_presets_name_unique", properties: ["version", "name"] }],
@@ -152,7 +152,7 @@ export class TemplatePreset extends TemplatePresetSchema.class {}
 TemplatePresetSchema.setClass(TemplatePreset);
 
 /** Entries of the access lists of templates, each for a user or a group. Everyone has the ID of its organization. */
-const TemplateAclEntrySchema = defineEntity({
+export const TemplateAclEntrySchema = defineEntity({
   name: "TemplateAclEntry",
   tableName: "template_acl_entries",
   uniques: [

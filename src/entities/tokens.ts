@@ -4,7 +4,7 @@ import { OAuth2Grant } from "./oauth2.js";
 import { User } from "./users.js";
 
 /** Sessions and API keys of users. A token is `stw_<kind>_<id>-<secret>`; only the SHA-256 of the secret is stored. */
-const ApiKeySchema = defineEntity({
+export const ApiKeySchema = defineEntity({
   name: "ApiKey",
   tableName: "api_keys",
   uniques: [

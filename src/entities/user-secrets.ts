@@ -4,7 +4,7 @@ import { EncryptionKey } from "./encryption.js";
 import { User } from "./users.js";
 
 /** Named values that users store for their workspaces. */
-const UserSecretSchema = defineEntity({
+export const UserSecretSchema = defineEntity({
   name: "UserSecret",
   tableName: "user_secrets",
   extends: BaseSchema,

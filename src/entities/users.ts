@@ -11,7 +11,7 @@ const listedBy = (column: string, name: string) => ({
 });
 
 /** People, service accounts, and system identities. Rows of deleted users are kept; their names are available again. */
-const UserSchema = defineEntity({
+export const UserSchema = defineEntity({
   name: "User",
   tableName: "users",
   extends: BaseSchema,
@@ -87,7 +87,7 @@ export class User extends UserSchema.class {}
 UserSchema.setClass(User);
 
 /** Changes of the number of users that lists show. A trigger inserts them, and a job replaces them with their sum. */
-const UserCountSchema = defineEntity({
+export const UserCountSchema = defineEntity({
   name: "UserCount",
   tableName: "user_counts",
   properties: {

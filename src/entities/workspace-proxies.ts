@@ -2,7 +2,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import { BaseSchema, moment } from "./base.js";
 
 /** Servers that carry the traffic of workspace applications, with their last health check. */
-const WorkspaceProxySchema = defineEntity({
+export const WorkspaceProxySchema = defineEntity({
   name: "WorkspaceProxy",
   tableName: "workspace_proxies",
   extends: BaseSchema,
@@ -41,7 +41,7 @@ export class WorkspaceProxy extends WorkspaceProxySchema.class {}
 WorkspaceProxySchema.setClass(WorkspaceProxy);
 
 /** Replicas of workspace proxies. */
-const WorkspaceProxyReplicaSchema = defineEntity({
+export const WorkspaceProxyReplicaSchema = defineEntity({
   name: "WorkspaceProxyReplica",
   tableName: "workspace_proxy_replicas",
   properties: {

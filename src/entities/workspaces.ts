@@ -19,7 +19,7 @@ const buildStatuses = [
   "deleted",
 ] as const;
 
-const WorkspaceSchema = defineEntity({
+export const WorkspaceSchema = defineEntity({
   name: "Workspace",
   tableName: "workspaces",
   extends: BaseSchema,
@@ -108,7 +108,7 @@ export class Workspace extends WorkspaceSchema.class {}
 WorkspaceSchema.setClass(Workspace);
 
 /** Starts, stops and deletions of workspaces. */
-const WorkspaceBuildSchema = defineEntity({
+export const WorkspaceBuildSchema = defineEntity({
   name: "WorkspaceBuild",
   tableName: "workspace_builds",
   extends: BaseSchema,
@@ -153,7 +153,7 @@ export class WorkspaceBuild extends WorkspaceBuildSchema.class {}
 WorkspaceBuildSchema.setClass(WorkspaceBuild);
 
 /** What a job created or keeps. */
-const WorkspaceResourceSchema = defineEntity({
+export const WorkspaceResourceSchema = defineEntity({
   name: "WorkspaceResource",
   tableName: "workspace_resources",
   uniques: [{ name: "workspace_resources_name_unique", properties: ["job", "name"] }],
@@ -176,7 +176,7 @@ export class WorkspaceResource extends WorkspaceResourceSchema.class {}
 WorkspaceResourceSchema.setClass(WorkspaceResource);
 
 /** Entries of the access lists of workspaces, each for a user or a group. */
-const WorkspaceAclEntrySchema = defineEntity({
+export const WorkspaceAclEntrySchema = defineEntity({
   name: "WorkspaceAclEntry",
   tableName: "workspace_acl_entries",
   uniques: [

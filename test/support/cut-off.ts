@@ -6,6 +6,11 @@ export interface CutOff {
   url: string;
   /** Cuts the connection that sends the n-th statement from now on, counted from 1, before the statement arrives. */
   cutBefore(statement: number): void;
+  /**
+   * Cuts the connection that sends the n-th statement from now on, once Postgres has responded: the response is lost.
+   * `outage` is for how many milliseconds new connections then fail.
+   */
+  loseResponseTo(statement: number, outage?: number): void;
   /** Lets all statements pass again. Returns whether a connection was cut since `cutBefore`. */
   disarm(): boolean;
   close(): Promise<void>;
@@ -14,6 +19,9 @@ export interface CutOff {
 /** Bytes before a message's body: the type, and the length, which includes its own four bytes. */
 const header = 5;
 
+/** The type of the message ReadyForQuery, which has six bytes and ends each response. */
+const readyForQuery = "Z".charCodeAt(0);
+
 /** Client messages that run a statement: Query and Execute (PostgreSQL manual, 54.7 Message Formats). */
 const runs = new Set(["Q", "E"]);
 
@@ -21,9 +29,12 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let left: number | undefined;
+  let isResponseLost = false;
+  let outage = 0;
+  let failUntil = 0;
   let wasCut = false;
 
-  /** Whether to cut the connection before this message. */
+  /** Whether this message is the one to cut at. */
   const cuts = (type: string) => {
     if (left === undefined || !runs.has(type) || --left > 0) return false;
     left = undefined;
@@ -31,6 +42,10 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   };
 
   const server = createServer((client) => {
+    if (performance.now() < failUntil) {
+      client.destroy();
+      return;
+    }
     const postgres = connect(Number(target.port), target.hostname);
     const end = () => [client, postgres].forEach((socket) => socket.destroy());
     for (const socket of [client, postgres]) {
@@ -40,7 +55,12 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
         end();
       });
     }
-    postgres.pipe(client);
+    let losesResponse = false;
+    postgres.on("data", (bytes) => {
+      if (!losesResponse) client.write(bytes);
+      // The response is complete once Postgres is ready for the next statement.
+      else if (bytes.at(-6) === readyForQuery) end();
+    });
     let waiting: Buffer = Buffer.alloc(0);
     let isStarted = false;
     client.on("data", (bytes: Buffer) => {
@@ -51,7 +71,11 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
         if (waiting.length < header) return;
         const length = start + waiting.readUInt32BE(start);
         if (waiting.length < length) return;
-        if (isStarted && cuts(String.fromCharCode(waiting[0]!))) return end();
+        if (isStarted && cuts(String.fromCharCode(waiting[0]!))) {
+          failUntil = performance.now() + outage;
+          if (!isResponseLost) return end();
+          losesResponse = true;
+        }
         isStarted = true;
         postgres.write(waiting.subarray(0, length));
         waiting = waiting.subarray(length);
@@ -65,8 +89,10 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   return {
     url: url.href,
     cutBefore(statement) {
-      left = statement;
-      wasCut = false;
+      [left, isResponseLost, outage, wasCut] = [statement, false, 0, false];
+    },
+    loseResponseTo(statement, forMilliseconds = 0) {
+      [left, isResponseLost, outage, wasCut] = [statement, true, forMilliseconds, false];
     },
     disarm() {
       left = undefined;

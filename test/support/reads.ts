@@ -13,21 +13,16 @@ export const onEveryConnection = (connections: number, work: () => Promise<unkno
   Promise.all(Array.from({ length: connections }, work));
 
 /** Counts the reads of tables by `work`, over all connections of the server. */
-export async function readsOf(
-  w: World,
-  connections: number,
-  tables: readonly string[],
-  work: () => Promise<unknown>,
-): Promise<Reads> {
-  const before = await readsSoFar(w, connections, tables);
+export async function readsOf(w: World, tables: readonly string[], work: () => Promise<unknown>): Promise<Reads> {
+  const before = await readsSoFar(w, tables);
   await work();
-  const after = await readsSoFar(w, connections, tables);
+  const after = await readsSoFar(w, tables);
   return { scans: after.scans - before.scans, fetched: after.fetched - before.fetched };
 }
 
-async function readsSoFar(w: World, connections: number, tables: readonly string[]): Promise<Reads> {
+async function readsSoFar(w: World, tables: readonly string[]): Promise<Reads> {
   const { pool } = w.app.services.database;
-  const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()));
+  const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
   for (const client of clients) {
     await client.query("select pg_stat_force_next_flush()");
     client.release();

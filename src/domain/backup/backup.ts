@@ -45,9 +45,9 @@ export async function backUp(
   if (withKeys && !keys) throw new BackupRefused("There are no encryption keys to include.");
   const names = tableNames(database.orm);
   await waitForDatabase(services);
-  const client = await database.pool.connect();
-  try {
-    return await interruptible(client, signal, async () => {
+  return database.withoutTimeouts(async ({ pool }) => {
+    const client = await pool.connect();
+    const work = interruptible(client, signal, async () => {
       const migration = await beginSnapshot(client, names);
       const contents = await readContents(client, names);
       const summary: BackupSummary = { tables: names.length, rows: 0, size: 0 };
@@ -56,10 +56,11 @@ export async function backUp(
       summary.size = await writeBackup(path, { header, records }, signal);
       return summary;
     });
-  } finally {
-    closeNow(client);
-    client.release(true);
-  }
+    return work.finally(() => {
+      closeNow(client);
+      client.release(true);
+    });
+  });
 }
 
 const latest = migrations.at(-1)!.name;

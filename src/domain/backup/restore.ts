@@ -4,9 +4,10 @@ import { once } from "node:events";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import type { PoolClient } from "pg";
 import { migrations } from "../../entities/migrations/index.js";
-import { waitForDatabase, waitIndefinitely } from "../deployment/boot.js";
+import { waitForDatabase } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/keys.js";
 import type { Services } from "../kernel/context.js";
+import type { Database } from "../kernel/database.js";
 import { numberOf } from "../kernel/locks.js";
 import { BackupFile, type BackupHeader, BackupRefused } from "../outside/backup-file.js";
 import { makeKeyFile } from "../outside/key-file.js";
@@ -66,16 +67,18 @@ export async function restore(
   const { header } = file;
   await waitForDatabase(services);
   const records = file.records(progress.restored);
-  const loaded = await inTransaction(services, signal, async (client, migrateTo) => {
-    await rejectUsed(client, header, services.database.orm);
-    const contents = await nextContents(records);
-    const saveKeys = await keysOf(services, await nextValue(records));
-    await migrateTo(header.migration);
-    const rows = await loadAll(client, contents, records, progress.indexed);
-    await migrateTo(latest);
-    if (revokeTokens) await client.query(revokeAll);
-    return { tables: contents.tables.length, rows, keyFile: await saveKeys?.() };
-  });
+  const restoring = (database: Database) =>
+    inTransaction(database, signal, async (client, migrateTo) => {
+      await rejectUsed(client, header, services.database.orm);
+      const contents = await nextContents(records);
+      const saveKeys = await keysOf(services, await nextValue(records));
+      await migrateTo(header.migration);
+      const rows = await loadAll(client, contents, records, progress.indexed);
+      await migrateTo(latest);
+      if (revokeTokens) await client.query(revokeAll);
+      return { tables: contents.tables.length, rows, keyFile: await saveKeys?.() };
+    });
+  const loaded = await services.database.withoutTimeouts(restoring);
   return { ...loaded, missingKeys: await missingKeys(services) };
 }
 
@@ -86,18 +89,19 @@ const latest = migrations.at(-1)!.name;
  * migrations, since COPY needs one of its own.
  */
 async function inTransaction<Result>(
-  { database: { orm, pool } }: RestoreServices,
+  { orm, pools }: Database,
   signal: AbortSignal,
   work: (client: PoolClient, migrateTo: (name: string) => Promise<unknown>) => Promise<Result>,
 ): Promise<Result> {
   // Creates the table of migrations, on another connection.
   await orm.migrator.getExecuted();
-  const acquired = once(pool, "acquire") as Promise<[PoolClient]>;
+  const acquired = Promise.race(pools.map((pool) => once(pool, "acquire") as Promise<[PoolClient]>));
   return orm.em.fork().transactional(async (em) => {
+    // The first statement takes the connection.
+    await em.execute("select 1");
     const [client] = await acquired;
     const transaction = em.getTransactionContext();
     return interruptible(client, signal, async () => {
-      await client.query(waitIndefinitely.text);
       await client.query(`select pg_advisory_xact_lock(${numberOf("boot")})`);
       return work(client, (name) => orm.migrator.up({ to: name, transaction }));
     });

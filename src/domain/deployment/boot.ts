@@ -25,8 +25,11 @@ export type BootServices = Pick<Services, "config" | "database" | "passwords" | 
  * Prepares the database: waits for it, migrates it, checks the encryption keys, and initializes an empty one. Servers
  * that start concurrently take turns. Returns the first administrator if this start created one. Aborting the signal ends the wait.
  */
-export async function firstBoot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
-  await migrate(services, signal);
+export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> =>
+  services.database.withoutTimeouts((database) => boot({ ...services, database }, signal));
+
+async function boot(services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> {
+  await migrateOn(services, signal);
   // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
@@ -42,7 +45,10 @@ export async function firstBoot(services: BootServices, signal?: AbortSignal): P
 }
 
 /** Migrates the database to the version of this program. Throws `StartRefused` if it is newer. */
-export async function migrate(services: BootServices, signal?: AbortSignal): Promise<void> {
+export const migrate = (services: BootServices, signal?: AbortSignal): Promise<void> =>
+  services.database.withoutTimeouts((database) => migrateOn({ ...services, database }, signal));
+
+async function migrateOn(services: BootServices, signal?: AbortSignal): Promise<void> {
   await waitForDatabase(services, signal);
   const { orm } = services.database;
   await orm.em.fork().transactional(async (em) => {

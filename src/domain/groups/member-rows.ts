@@ -2,7 +2,7 @@ import { User } from "../../entities/users.js";
 import { columnsOf } from "../kernel/columns.js";
 import { jsonOf, type JsonRows, rowsOf } from "../kernel/json.js";
 import { given, raw, type Sql, sql } from "../kernel/sql.js";
-import { rfc3339 } from "../kernel/text.js";
+import { rfc3339 } from "../../infrastructure/database/parsers.js";
 import { userColumns, type UserRow } from "../users/users.js";
 
 type Profile = Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;

@@ -3,9 +3,12 @@ import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
 import { type Actor, idOf } from "./actor.js";
-import { type Database, shaped, type Statement, type Transaction } from "./database.js";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { type Db, kyselyOf, run } from "../../infrastructure/database/database.js";
+import { throwLostRace } from "../../infrastructure/database/availability.js";
+import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
+import { type Database, shaped, type Statement } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
-import { throwLostRace } from "./availability.js";
 import { type Ending, endingOf, tablesOf } from "./endings.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
@@ -84,7 +87,7 @@ function collect<Row>(endings: Map<Ending<unknown>, unknown[]>, ending: Ending<R
  * field onto the same prototype: getters work, `#private` fields would be lost.
  */
 export class Context {
-  private transaction: Transaction | undefined;
+  private transaction: { em: EntityManager; db: Db } | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
   private readonly endings = new Map<Ending<unknown>, unknown[]>();
@@ -114,10 +117,22 @@ export class Context {
     return this.services.log;
   }
 
-  /** Returns the rows of a prepared statement. Inside a mutation, runs it in the transaction. */
-  rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
-    if (this.unwritten.size > 0) return this.writeNow().then(() => this.rows(prepared, ...values));
-    return (this.transaction ?? this.services.database).query(prepared, values);
+  /** The entities, in the transaction of the mutation: for changes of one object that a user makes. */
+  get em(): EntityManager {
+    if (!this.transaction) throw new Error("This requires a transaction.");
+    return this.transaction.em;
+  }
+
+  /** The tables: for reads, lists, and changes of many rows. Inside a mutation, in its transaction. */
+  get db(): Db {
+    return this.transaction?.db ?? this.services.database.db;
+  }
+
+  /** Returns the rows of a statement that is text. Inside a mutation, runs it in the transaction. */
+  async rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
+    if (this.unwritten.size > 0) await this.writeNow();
+    if (!this.transaction) return this.services.database.query(prepared, values);
+    return run(this.transaction.em.getKysely(), prepared, values);
   }
 
   /** Returns the first row of a prepared statement. */
@@ -133,25 +148,6 @@ export class Context {
   /** Returns the count that SQL of the form `select count(*) from …` selects. */
   count(counting: Sql): Promise<number> {
     return this.select<{ count: number }>(counting).then(([row]) => row!.count);
-  }
-
-  /**
-   * Returns the rows of SQL, like `select`, but in no transaction, and in one batch with the lookups of other requests: for
-   * what decides what a mutation writes. It must be fast and must not wait for locks, and does not see what was written.
-   */
-  look<Row>({ text, values }: Sql): Promise<Row[]> {
-    return this.services.database.query({ ...shaped<Row>(text), isLookup: true }, values);
-  }
-
-  /**
-   * Runs a statement that stores all that the mutation stores, without a transaction around it: one message instead of
-   * three. It stores nothing if it returns no row. What follows in the mutation may not fail.
-   */
-  async store<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
-    this.beginCommit();
-    const [row] = await this.services.database.commit(prepared, values);
-    if (!row) this.request.fate = undefined;
-    return row;
   }
 
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
@@ -188,7 +184,7 @@ export class Context {
   private async writeNow(): Promise<void> {
     const written = endingOf(this.unwritten);
     this.unwritten.clear();
-    await this.transaction!.query(...written).catch(throwLostRace);
+    await this.rows(written[0], ...written[1]).catch(throwLostRace);
   }
 
   /**
@@ -239,10 +235,12 @@ export class Context {
 
   /** Runs `work` in a transaction, commits it, and runs the actions of `afterCommit`. */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
-    const transaction = (this.transaction = this.services.database.transaction());
+    const em = this.services.database.orm.em.fork();
+    await em.begin();
+    this.transaction = { em, db: kyselyOf(em) };
     this.endings.clear();
     this.unwritten.clear();
-    const result = await this.committing(transaction, work);
+    const result = await this.committing(em, work);
     this.transaction = undefined;
     this.forgetLoaded();
     this.failed.length = 0;
@@ -251,20 +249,21 @@ export class Context {
   }
 
   /** After a failure, the context keeps the transaction, which rejects late statements. */
-  private async committing<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
+  private async committing<Result>(em: EntityManager, work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
       this.beginCommit();
-      const isChecked = this.unwritten.size > 0;
-      const committed = transaction.commit(new Map([...this.unwritten, ...this.endings]));
-      await (isChecked ? committed.catch(throwLostRace) : committed);
+      if (this.unwritten.size > 0) await this.writeNow();
+      if (this.endings.size > 0) await run(em.getKysely(), ...endingOf(this.endings));
+      await em.commit();
       return result;
     } catch (error) {
       if (this.request.fate === "commits") this.request.fate = undefined;
       this.forgetLoaded();
       this.committed.length = 0;
-      await transaction.rollback();
-      await Promise.all(this.failed.splice(0).map((action) => this.afterwards(action)));
+      await em.rollback();
+      const failed = this.failed.splice(0);
+      if (!(error instanceof UnknownOutcome)) await Promise.all(failed.map((action) => this.afterwards(action)));
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { shaped, type Statement } from "./statements.js";
+import { shaped, type Statement } from "./database.js";
 import { joined, type Sql, sql } from "./sql.js";
 
 /**
@@ -14,28 +14,8 @@ export type Endings = ReadonlyMap<Ending<unknown>, readonly unknown[]>;
 export const tablesOf = (endings: Endings): Sql =>
   joined([...endings].map(([ending, rows]) => ending(JSON.stringify(rows))));
 
-const statements = new Map<string, Statement<never>>();
-const numbers = new Map<Ending<unknown>, number>();
-
-function numberOf(ending: Ending<unknown>): number {
-  const number = numbers.get(ending) ?? numbers.size;
-  numbers.set(ending, number);
-  return number;
-}
-
-/** Returns the last statement of a transaction, which is composed once for the same parts. */
-export function statementOf(endings: Endings): Statement<never> {
-  const key = [...endings.keys()].map(numberOf).join();
-  const known = statements.get(key);
-  if (known) return known;
-  const { text } = sql`with ${tablesOf(endings)} select`;
-  const composed = shaped<never>(text);
-  statements.set(key, composed);
-  return composed;
-}
-
 /** Returns the last statement of a transaction, with its values. */
-export const endingOf = (endings: Endings): [Statement<never>, unknown[]] => [
-  statementOf(endings),
-  [...endings.values()].map((rows) => JSON.stringify(rows)),
-];
+export function endingOf(endings: Endings): [Statement<never>, unknown[]] {
+  const { text, values } = sql`with ${tablesOf(endings)} select`;
+  return [shaped(text), values];
+}

@@ -1,4 +1,4 @@
-import { rfc3339 } from "./text.js";
+import { rfc3339 } from "../../infrastructure/database/parsers.js";
 
 /** Rows as JSON: the values of each column by its name, null if there are no rows. */
 export type JsonRows = Readonly<Record<string, readonly unknown[] | null>>;

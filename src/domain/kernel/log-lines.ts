@@ -98,12 +98,12 @@ export function logReader<Line extends LogLine>(table: string, log: string, colu
         position = { sequence: known!.sequence, lineId: null };
       };
       // What the condition found is older than the lines: none is added to a complete log.
-      const read = async (fresh: Context, log: Log): Promise<Batch<Line>> => {
-        const [lines = []] = await linesOf(fresh, [{ logId: log.id, ...position, limit: watchedAtOnce }]);
-        const last = lines.at(-1);
+      const read = async (fresh: Context, subject: Log): Promise<Batch<Line>> => {
+        const [appended = []] = await linesOf(fresh, [{ logId: subject.id, ...position, limit: watchedAtOnce }]);
+        const last = appended.at(-1);
         if (last) position = { sequence: last.sequence, lineId: null };
-        const isMore = lines.length === watchedAtOnce;
-        return { events: lines, isMore, isLast: !isMore && isComplete?.(log) };
+        const isMore = appended.length === watchedAtOnce;
+        return { events: appended, isMore, isLast: !isMore && isComplete?.(subject) };
       };
       return watching(ctx, { ...condition, onBegin, read });
     },

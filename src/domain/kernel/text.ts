@@ -18,16 +18,6 @@ export function utcMoment(text: string): string | undefined {
   return utc.length === 24 && !utc.startsWith("0000") ? utc : undefined;
 }
 
-/**
- * Converts a time of Postgres to RFC 3339 in UTC with milliseconds: `2026-11-21 08:15:30.12+00`, or in JSON
- * `2026-11-21T08:15:30.12+00:00` → `2026-11-21T08:15:30.120Z`. Every connection runs in UTC; columns keep milliseconds.
- */
-export const rfc3339 = (text: string): string =>
-  // The usual time in JSON, with all three digits: fewer texts to put together.
-  text.length === 29 && text[10] === "T"
-    ? `${text.slice(0, 23)}Z`
-    : `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, text.indexOf("+", 19)).padEnd(3, "0")}Z`;
-
 const truths = new Map([
   ["true", true],
   ["1", true],

@@ -200,7 +200,10 @@ class Reading<Subject, Event> extends Watch<Event> {
       if (subject === undefined) this.#due.end();
       if (subject === undefined || this.#due.isOver) return;
       const { events, isMore = false, isLast = false } = await read(this.ctx, subject);
-      if (this.#due.isOver) return void onUnsent?.(events);
+      if (this.#due.isOver) {
+        onUnsent?.(events);
+        return;
+      }
       this.#ready = [...events];
       this.#isMore = isMore;
       this.#isLast = isLast;

@@ -1,5 +1,5 @@
 import { type Database, statement } from "../kernel/database.js";
-import { keyedReads } from "../kernel/keyed-reads.js";
+import { batchedReads } from "../kernel/batches.js";
 import { isSecretOf, parseToken } from "../tokens/text.js";
 import { parseSecret } from "./secrets.js";
 
@@ -54,7 +54,7 @@ const statements = {
 
 /** Reads tokens by their id and the application that asks, or an empty text. */
 const reads = (database: Database, kind: keyof typeof statements) =>
-  keyedReads<Stored>(async (keys) => {
+  batchedReads<Stored>(async (keys) => {
     const asked = keys.map((key) => key.split(" "));
     const values = [asked.map(([id]) => id), asked.map(([, readerId]) => readerId || null)];
     const rows = await database.query(statements[kind], values);

@@ -135,7 +135,7 @@ async function issue(
   const accessValues = [access.id, access.secretHash, scopes, audiences, oauth2AccessTtl / 1000, ip, userAgent];
   const refreshValues = [refresh?.id ?? null, refresh?.secretHash ?? null, oauth2RefreshTtl / 1000];
   const values = [spent.grantId, spent.id, client.secretId, ...accessValues, ...refreshValues, ...more];
-  const expiry = await ctx.store(which, ...values).catch(onDeletion);
+  const expiry = await ctx.row(which, ...values).catch(onDeletion);
   if (expiry)
     exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { reasonOf } from "../kernel/availability.js";
+import { reasonOf } from "../../infrastructure/database/availability.js";
 import type { Hint, Topic } from "../kernel/events.js";
 import { InProcessEvents } from "./in-process-events.js";
 import { PostgresChannel } from "./postgres-channel.js";

@@ -124,7 +124,7 @@ export async function assignWork(ctx: Context, daemon: ProvisionerActor, slots: 
   const leases = Array.from({ length: Math.min(slots, batchSize) }, () => randomText(43));
   const { id, organizationId, name, provisioners, tags } = daemon;
   const values = [id, organizationId, name, provisioners, tags, slots, leases.map(hashSecret)];
-  const found = await ctx.services.database.commit(assignJobs, values);
+  const found = await ctx.services.database.query(assignJobs, values);
   return {
     assigned: found.filter(({ jobId }) => jobId !== null).map((row) => assignedJob(ctx, row, leases[row.place]!)),
     cancelRequested: found[0]!.cancelRequested,

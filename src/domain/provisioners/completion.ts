@@ -82,7 +82,7 @@ async function endDryRun(ctx: Context, leased: Leased, outcome: JobOutcome, { er
       returning j.id, case when j.canceled_at is null then 'running' else 'canceling' end as former
     ), ${auditingMore(ctx, entry, diff)}
     select id from ended`;
-  return (await ctx.store(shaped(text), ...all)) !== undefined;
+  return (await ctx.row(shaped(text), ...all)) !== undefined;
 }
 
 const statusOfLease = statement<Pick<JobRow, "status"> & { isAlive: boolean }>(`

@@ -73,7 +73,7 @@ const acceptJob = statement<Accepted>(`
  * Repeated calls have the same result. Throws CONFLICT with the reason `LEASE_LOST`.
  */
 export async function acceptProvisionerJob(ctx: Context, leased: Leased): Promise<{ id: string; expiresAt: string }> {
-  const accepted = await ctx.store(acceptJob, ...held(ctx, leased), leaseSeconds(ctx));
+  const accepted = await ctx.row(acceptJob, ...held(ctx, leased), leaseSeconds(ctx));
   if (!accepted) throw leaseLost();
   const { id, expiresAt, former, workspaceId } = accepted;
   if (former === "pending") ctx.publish(jobHint(id), ...(workspaceId === null ? [] : [workspaceHint(workspaceId)]));

@@ -61,7 +61,7 @@ export async function reportProvisionerResources(
   { resources: given, ...leased }: ReportProvisionerResources,
 ): Promise<StoredResources> {
   const values = held(ctx, leased);
-  const [reporting] = await ctx.look<Reporting>(sql`
+  const [reporting] = await ctx.select<Reporting>(sql`
     select d.content as document, ${reportedBuild} as build, j.resources_hash as hash
     from provisioner_jobs j join template_documents d on d.id = j.document_id
     where ${isHeldWith(values)} and ${isRunning}`);
@@ -77,7 +77,7 @@ export async function reportProvisionerResources(
   const rows = resourceRows(leased.jobId, build, resources);
   const { text, values: all } = recording(ctx, values, hash, rows);
   const record = shaped<{ isFirst: boolean }>(text);
-  const recorded = await (build ? ctx.row(record, ...all) : ctx.store(record, ...all));
+  const recorded = await (build ? ctx.row(record, ...all) : ctx.row(record, ...all));
   if (!recorded) throw leaseLost();
   const dailyCost = costOf(resources);
   if (!build) return { dailyCost, agents: [] };

@@ -52,8 +52,9 @@ export async function receiveWork(ctx: Context, { slots }: { slots: number }): P
       ctx.log.warn({ err: error, daemonId: daemon.id }, "Work could not be assigned. It is tried again."),
     onEnd() {
       receiving.delete(daemon);
-      if (ctx.signal.reason === "restart")
-        return [{ __typename: "ProvisionerDrainRequested", reason: "The server restarts." }];
+      return ctx.signal.reason === "restart"
+        ? [{ __typename: "ProvisionerDrainRequested", reason: "The server restarts." }]
+        : [];
     },
   });
 }

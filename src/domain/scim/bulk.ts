@@ -1,4 +1,4 @@
-import { isLostRace } from "../kernel/availability.js";
+import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, quote } from "../kernel/errors.js";
 import { checkDocument, isObject, type Json, member } from "./documents.js";

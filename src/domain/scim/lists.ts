@@ -1,3 +1,4 @@
+import { run } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
 import type { Place, Range } from "../kernel/paging.js";
@@ -135,18 +136,15 @@ const shortTime = { text: `set local statement_timeout = ${mostTime}` };
 /** Reads rows. Unusual statements are planned for each use, and end after five seconds with `tooMany`. */
 async function read<Row>(ctx: Context, isUsual: boolean, statement: Sql): Promise<Row[]> {
   if (isUsual) return ctx.select<Row>(statement);
-  const transaction = ctx.services.database.transaction();
+  const { text, values } = statement;
   try {
-    const [, rows] = await Promise.all([
-      transaction.query(shortTime, []),
-      transaction.query<Row>({ text: statement.text }, statement.values),
-    ]);
-    return rows;
+    return await ctx.services.database.db.transaction().execute(async (transaction) => {
+      await run(transaction, shortTime, []);
+      return run<Row>(transaction, { text, isPlannedForValues: true }, values);
+    });
   } catch (error) {
     if ((error as { code?: string }).code !== "57014") throw error;
     throw fault("tooMany", "The filter takes too long. Add a comparison of userName, externalId or an email address.");
-  } finally {
-    await transaction.rollback();
   }
 }
 

@@ -57,7 +57,7 @@ export async function matchUser(
   more: NewUser["columns"],
 ): Promise<{ existing?: Existing; found: Found & Surroundings }> {
   const base = isText("username", baseOf(wanted));
-  const [found] = await ctx.look<Found & Surroundings>(sql`
+  const [found] = await ctx.select<Found & Surroundings>(sql`
     select not exists(select from users where deleted_at is null and ${base}) as "isFree",
       ${matching(provisioner, wanted)}, ${more}`);
   const rivals = found!.matches.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);

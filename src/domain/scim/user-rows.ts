@@ -51,7 +51,7 @@ export async function readUserRow(
 ): Promise<ScimUserRow | undefined> {
   if (!isUuid(id)) return undefined;
   const isIt = sql`u.id = ${id}`;
-  const [row] = await ctx.look<ScimUserRow>(sql`select ${userColumns(ctx)} ${visibleUsers(provisioner, isIt)}`);
+  const [row] = await ctx.select<ScimUserRow>(sql`select ${userColumns(ctx)} ${visibleUsers(provisioner, isIt)}`);
   return row;
 }
 

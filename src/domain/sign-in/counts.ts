@@ -1,4 +1,4 @@
-import { isLostRace } from "../kernel/availability.js";
+import { isLostRace } from "../../infrastructure/database/availability.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError } from "../kernel/errors.js";
 import type { LoginType } from "../users/users.js";

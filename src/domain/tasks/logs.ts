@@ -2,7 +2,7 @@ import { may } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { conflict, DomainError } from "../kernel/errors.js";
-import { rfc3339 } from "../kernel/text.js";
+import { rfc3339 } from "../../infrastructure/database/parsers.js";
 import { type AgentMessage, AgentUnreachable } from "../outside/agent-api.js";
 import { appBase } from "./app.js";
 import { type TaskRow, taskTarget } from "./tasks.js";

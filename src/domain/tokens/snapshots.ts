@@ -1,7 +1,7 @@
 import type { OAuthAccess, UserActor } from "../kernel/actor.js";
 import type { OrganizationRole, SiteRole } from "../authorization/authorization.js";
+import { batchedReads } from "../kernel/batches.js";
 import { type Database, statement } from "../kernel/database.js";
-import { keyedReads } from "../kernel/keyed-reads.js";
 import { Recent } from "./recent.js";
 import type { TokenKind } from "./text.js";
 
@@ -66,7 +66,7 @@ export const livingKeys = statement<{ id: string }>(`
 /** The keys in use, by id. */
 export const snapshots = (database: Database, entersWorkspaces: boolean): Recent<Snapshot> =>
   new Recent(
-    keyedReads(async (ids) => {
+    batchedReads(async (ids) => {
       const rows = await database.query(keysWithUsers, [ids]);
       return new Map(rows.map((row) => [row.id, describe(row, entersWorkspaces)]));
     }),

@@ -149,7 +149,7 @@ export async function newUser(
 export async function createUser(ctx: Context, input: CreateUser): Promise<string> {
   const { id, columns, add } = await newUser(ctx, input);
   const { email = null, username = null } = input;
-  const [found] = await ctx.look<Taken & Surroundings>(
+  const [found] = await ctx.select<Taken & Surroundings>(
     sql`with ${claiming({ id, email, username })} select taken.*, ${columns} from taken`,
   );
   requireFree(found!);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
+import { run } from "../../infrastructure/database/database.js";
 import { type Database, statement } from "../kernel/database.js";
 import { numberOf } from "../kernel/locks.js";
 import { type Fetch, outsideFetch } from "../outside/http.js";
@@ -115,14 +116,11 @@ export class ProxyHealth {
 
   /** Runs `work` under the lock. Returns false if another replica holds it. A replica that dies loses it. */
   async #inTurn(work: () => Promise<void>): Promise<boolean> {
-    const turn = this.#database.transaction();
-    try {
-      const [taken] = await turn.query(takeTurn, []);
+    return this.#database.db.transaction().execute(async (transaction) => {
+      const [taken] = await run(transaction, takeTurn, []);
       if (taken?.isOurs) await work();
       return taken?.isOurs === true;
-    } finally {
-      await turn.rollback();
-    }
+    });
   }
 
   async #checkAll(): Promise<void> {

@@ -1,6 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError, Kind } from "graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { isConnectionFault } from "../../domain/kernel/availability.js";
+import { isConnectionFault } from "../../infrastructure/database/availability.js";
+import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { badInput, DomainError, unavailable } from "../../domain/kernel/errors.js";
 import { noteError } from "../../domain/kernel/request.js";
 
@@ -17,6 +18,10 @@ export function translate(error: unknown): DomainError {
   if (cause instanceof GraphQLError && !isMisfit(error))
     return new DomainError("BAD_USER_INPUT", withoutLiterals(cause.message));
   const { code = "" } = (cause ?? {}) as { code?: string };
+  if (cause instanceof UnknownOutcome)
+    return unavailable(
+      "It is not known whether the request was carried out: the database was lost while it was stored.",
+    );
   if (passing.test(code) || isConnectionFault(cause)) return unavailable();
   if (unstorable.test(code)) return badInput([], "Text must be valid Unicode without NUL characters.");
   return new DomainError("INTERNAL_SERVER_ERROR", "An internal error occurred.", { cause });

@@ -1,5 +1,5 @@
 import type { Context } from "../../domain/kernel/context.js";
-import { isLostRace } from "../../domain/kernel/availability.js";
+import { isLostRace } from "../../infrastructure/database/availability.js";
 import { asGraphqlError } from "./errors.js";
 import type { Result } from "./result.js";
 

@@ -1,0 +1,132 @@
+import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
+import { CamelCasePlugin, CompiledQuery, type Kysely } from "kysely";
+import { Pool, type PoolConfig } from "pg";
+import type { Logger } from "pino";
+import { createOrm } from "../../entities/orm.js";
+import type { Schema } from "../../entities/schema.js";
+import { Availability } from "./availability.js";
+import { plannedForValues, StewardDialect } from "./dialect.js";
+import { types } from "./parsers.js";
+import { SessionClient, sessionConfig } from "./session.js";
+
+/** Kysely with the tables and columns of the entities, in camel case. */
+export type Db = Kysely<Schema>;
+
+const camelCase = new CamelCasePlugin({ maintainNestedObjectKeys: true });
+
+/** SQL as text, with parameters `$1…`, in areas that do not use Kysely yet. `Row` is the type of its rows. */
+export interface Statement<Row> {
+  readonly text: string;
+  /** Whether it is planned for the values of each use. */
+  readonly isPlannedForValues?: boolean;
+  /** Never set: carries the type. */
+  readonly row?: Row;
+}
+
+/** The database: entities by MikroORM, tables by Kysely, both on the same connections. */
+export class Database {
+  /** Kysely outside of transactions. */
+  readonly db: Db;
+
+  constructor(
+    readonly orm: MikroORM,
+    /** For statements outside of transactions. */
+    readonly pool: Pool,
+    /** All pools. */
+    readonly pools: readonly Pool[],
+    readonly counts: { executed: number },
+    private readonly options: DatabaseOptions,
+  ) {
+    this.db = kyselyOf(orm.em);
+  }
+
+  /** Runs a statement outside of transactions. */
+  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    return run(this.orm.em.getKysely(), statement, values);
+  }
+
+  /** Runs `work` on two connections without time limits: for migrations, backups, and other work of an operator. */
+  async withoutTimeouts<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+    const unlimited = openDatabase({ ...this.options, pool: 2, statementTimeout: 0 });
+    try {
+      return await work(unlimited);
+    } finally {
+      await unlimited.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.orm.close();
+    // The ORM does not close what it has not used itself.
+    await Promise.all(this.pools.filter(({ ending }) => !ending).map((pool) => pool.end()));
+  }
+}
+
+/** Kysely in the transaction of an entity manager, or outside of transactions if it has none. */
+export const kyselyOf = (em: EntityManager): Db => em.getKysely<Schema>().withPlugin(camelCase);
+
+/** Runs a statement that is text. */
+export async function run<Row>(
+  kysely: Pick<Kysely<unknown>, "executeQuery">,
+  { text, isPlannedForValues }: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const sent = isPlannedForValues ? `${text} ${plannedForValues}` : text;
+  const { rows } = await kysely.executeQuery<Row>(CompiledQuery.raw(sent, [...values]));
+  return rows;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  /** Maximum number of connections. */
+  pool: number;
+  /** Milliseconds after which Postgres cancels a statement. A third of it is the timeout for locks. */
+  statementTimeout: number;
+  /** Where outages of the database are logged. Default: nowhere. */
+  log?: Pick<Logger, "error" | "info">;
+}
+
+const noLog = { error() {}, info() {} };
+
+/** Opens no connection yet. */
+export function openDatabase({ url, pool: most, statementTimeout, log = noLog }: DatabaseOptions): Database {
+  const availability = new Availability(log);
+  const counts = { executed: 0 };
+  const observer = {
+    sent: () => void counts.executed++,
+    succeeded: () => availability.succeeded(),
+    failed: (error: unknown) => availability.failed(error),
+  };
+  const session = sessionConfig(url, {
+    applicationName: "steward",
+    // For statements that run for milliseconds, JIT compilation and the start of parallel workers cost more than they save.
+    settings: {
+      jit: "off",
+      max_parallel_workers_per_gather: "0",
+      plan_cache_mode: "force_generic_plan",
+      statement_timeout: String(statementTimeout),
+      lock_timeout: String(Math.round(statementTimeout / 3)),
+    },
+  });
+  const options: PoolConfig = {
+    ...session,
+    Client: SessionClient as never,
+    types,
+    pipeline: true,
+    // Ends connections that do not respond: Postgres itself ends statements earlier.
+    ...(statementTimeout > 0 && { query_timeout: statementTimeout + 5_000 }),
+  };
+  // Transactions may wait for locks; reads and probes never wait for them.
+  const reads = openPool({ ...options, max: Math.max(1, Math.floor(most / 2)) });
+  const transactions = openPool({ ...options, max: Math.ceil(most / 2) });
+  const orm = createOrm(new StewardDialect({ reads, transactions, observer }), session.database!);
+  return new Database(orm, reads, [reads, transactions], counts, { url, pool: most, statementTimeout, log });
+}
+
+function openPool(options: PoolConfig): Pool {
+  const pool = new Pool(options);
+  // A lost connection fails the statement that it runs, and the pool replaces it. Without listeners, it would end the process.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}

@@ -1,0 +1,250 @@
+import { tracingChannel } from "node:diagnostics_channel";
+import { hash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  PostgresDriver,
+  type QueryResult,
+  type TransactionSettings,
+} from "kysely";
+import type { Pool, PoolClient, QueryResult as PgResult } from "pg";
+import { isConnectionFault } from "./availability.js";
+import { UnknownOutcome } from "./unknown-outcome.js";
+
+/** Publishes statements without their values: `start` when one is sent, `asyncEnd` with its rows as `result`. */
+const channel = tracingChannel<unknown, { text: string; result?: unknown[] }>("steward.statement");
+
+/** Is told how statements end. */
+export interface StatementObserver {
+  /** A statement was sent. */
+  sent(): void;
+  succeeded(): void;
+  failed(error: unknown): void;
+}
+
+export interface DialectOptions {
+  /** For statements outside of transactions, which wait for no lock. */
+  reads: Pool;
+  /** For transactions, which may wait for locks: so reads and probes always find a connection. */
+  transactions: Pool;
+  observer: StatementObserver;
+}
+
+/**
+ * Kysely's dialect for Postgres, with three differences that users notice. A transaction takes its connection with its
+ * first statement, so that none is held while a password is hashed. If the response to COMMIT is lost, the server is asked
+ * what became of the transaction. And statements with parameters are prepared under a name.
+ */
+export class StewardDialect extends PostgresDialect {
+  readonly #options: DialectOptions;
+
+  constructor(options: DialectOptions) {
+    super({ pool: options.reads });
+    this.#options = options;
+  }
+
+  override createDriver(): Driver {
+    return new PoolDriver(this.#options);
+  }
+}
+
+class PoolDriver extends PostgresDriver {
+  readonly #options: DialectOptions;
+
+  constructor(options: DialectOptions) {
+    super({ pool: options.reads });
+    this.#options = options;
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return new LazyConnection(this.#options);
+  }
+
+  override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    (connection as LazyConnection).begin(settings);
+  }
+
+  override commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as LazyConnection).commit();
+  }
+
+  override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as LazyConnection).rollback();
+  }
+
+  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    (connection as LazyConnection).release();
+  }
+
+  override async destroy(): Promise<void> {
+    const { reads, transactions } = this.#options;
+    await Promise.all([reads.end(), transactions.end()]);
+  }
+}
+
+/** A connection of a pool, taken with the first statement. */
+class LazyConnection implements DatabaseConnection {
+  #client: Promise<PoolClient> | undefined;
+  /** The statement that begins the transaction. */
+  #begin: string | undefined;
+  /** The ID of the transaction, by which its outcome can be asked; a rejection means that nothing was stored. */
+  #transactionId: Promise<string> | undefined;
+
+  constructor(private readonly options: DialectOptions) {}
+
+  begin({ isolationLevel, accessMode }: TransactionSettings): void {
+    const isolation = isolationLevel ? ` isolation level ${isolationLevel}` : "";
+    this.#begin = `begin${isolation}${accessMode ? ` ${accessMode}` : ""}`;
+  }
+
+  async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const { rows, command, rowCount } = await this.#send(text, parameters);
+    const isWrite = command === "INSERT" || command === "UPDATE" || command === "DELETE" || command === "MERGE";
+    return { rows: rows as Row[], ...(isWrite && { numAffectedRows: BigInt(rowCount ?? 0) }) };
+  }
+
+  // oxlint-disable-next-line require-yield -- part of the interface; responses of Steward are bounded and never streamed
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error("Streams are not supported.");
+  }
+
+  async #send(text: string, parameters: readonly unknown[]): Promise<PgResult<object>> {
+    const { observer } = this.options;
+    const run = async () => {
+      observer.sent();
+      try {
+        const client = await (this.#client ??= this.#connect());
+        const name = parameters.length > 0 ? nameOf(text) : undefined;
+        const result = await client.query<object>({ name, text, values: parameters as unknown[] });
+        observer.succeeded();
+        return result;
+      } catch (error) {
+        observer.failed(error);
+        throw error;
+      }
+    };
+    if (!channel.hasSubscribers) return run();
+    // The subscribers expect rows, which the promise that is traced resolves to.
+    let result: PgResult<object>;
+    await channel.tracePromise(async () => (result = await run()).rows, { text });
+    return result!;
+  }
+
+  async #connect(): Promise<PoolClient> {
+    const { reads, transactions } = this.options;
+    if (!this.#begin) return reads.connect();
+    const client = await transactions.connect();
+    // Sent together with the first statement, which fails if one of these does.
+    client.query(this.#begin).catch(() => {});
+    this.#transactionId = client
+      .query<{ id: string }>({ name: "transaction_id", text: "select pg_current_xact_id()::text as id" })
+      .then(({ rows }) => rows[0]!.id);
+    this.#transactionId.catch(() => {});
+    return client;
+  }
+
+  /** Commits; has nothing to do if no statement was sent. Throws `UnknownOutcome` if the outcome cannot be found out. */
+  async commit(): Promise<void> {
+    if (!this.#client) return;
+    const client = await this.#client;
+    try {
+      // The response is ROLLBACK if a statement failed before, even if the failure was caught.
+      const { command } = await client.query("commit");
+      if (command !== "COMMIT") throw new Error("The transaction was rolled back, since a statement in it failed.");
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      this.options.observer.failed(error);
+      await this.#findOutcome(error);
+    }
+    this.release();
+  }
+
+  /** Returns if the transaction was committed, throws otherwise. */
+  async #findOutcome(lost: unknown): Promise<void> {
+    // Without an ID, not even the first statement has a response, and so the commit did not reach a living server.
+    const id = await this.#transactionId?.catch(() => undefined);
+    this.release(lost as Error);
+    if (id === undefined) throw lost;
+    const outcome = await outcomeOf(this.options.transactions, id);
+    if (outcome === "committed") return;
+    throw outcome === "aborted" ? lost : new UnknownOutcome(lost);
+  }
+
+  async rollback(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    if (!client) return;
+    try {
+      await client.query("rollback");
+      this.release();
+    } catch (error) {
+      this.release(error as Error);
+    }
+  }
+
+  /** Returns the connection to its pool, which drops it after an `error`. */
+  release(error?: Error): void {
+    void giveBack(this.#client, error);
+    this.#client = undefined;
+  }
+}
+
+async function giveBack(client: Promise<PoolClient> | undefined, error?: Error): Promise<void> {
+  try {
+    (await client)?.release(error);
+  } catch {
+    // There is no connection to release.
+  }
+}
+
+/** Milliseconds for which the outcome of a transaction is asked, and between two attempts. */
+const askedFor = 5_000;
+const askedEvery = 100;
+
+/**
+ * Asks what became of a transaction whose connection was lost. Undefined if no server responds in time, or if the
+ * transaction is still running, as one is that waits for a standby.
+ */
+async function outcomeOf(pool: Pool, id: string): Promise<"committed" | "aborted" | undefined> {
+  const deadline = performance.now() + askedFor;
+  while (performance.now() < deadline) {
+    try {
+      const { rows } = await pool.query<{ status: string | null }>("select pg_xact_status($1::text::xid8) as status", [
+        id,
+      ]);
+      const status = rows[0]!.status;
+      if (status === "committed" || status === "aborted") return status;
+      if (status === null) return undefined; // so old that Postgres no longer knows
+    } catch (error) {
+      // A server that has not seen the transaction took over from one that had not passed it on.
+      if ((error as { code?: string }).code === invalidParameter) return "aborted";
+      if (!isConnectionFault(error)) throw error;
+    }
+    await delay(askedEvery);
+  }
+  return undefined;
+}
+
+const invalidParameter = "22023";
+
+/** Maximum number of statements that are prepared, each about 50 kB per connection. Further ones are planned per use. */
+const mostNames = 1000;
+const names = new Map<string, string>();
+
+/**
+ * The end of statements that are not prepared, so that Postgres plans them for their values: searches, whose best index
+ * depends on how frequent the word is.
+ */
+export const plannedForValues = "/* planned for its values */";
+
+/** The name of a prepared statement, by its text: the same on all connections. */
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (names.size >= mostNames || text.endsWith(plannedForValues)) return undefined;
+  const name = hash("sha256", text, "base64url");
+  names.set(text, name);
+  return name;
+}
