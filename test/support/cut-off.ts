@@ -7,10 +7,10 @@ export interface CutOff {
   /** Cuts the connection that sends the n-th statement from now on, counted from 1, before the statement arrives. */
   cutBefore(statement: number): void;
   /**
-   * Cuts the connection that sends the n-th statement from now on, once Postgres has responded: the response is lost.
-   * `outage` is for how many milliseconds new connections then fail.
+   * Cuts the connection that sends the n-th statement from now on, or the next commit, once Postgres has responded: the
+   * response is lost. `outage` is for how many milliseconds new connections then fail.
    */
-  loseResponseTo(statement: number, outage?: number): void;
+  loseResponseTo(statement: number | "commit", outage?: number): void;
   /** Lets all statements pass again. Returns whether a connection was cut since `cutBefore`. */
   disarm(): boolean;
   close(): Promise<void>;
@@ -28,15 +28,17 @@ const runs = new Set(["Q", "E"]);
 export async function cutOff(databaseUrl: string): Promise<CutOff> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let left: number | undefined;
+  let left: number | "commit" | undefined;
   let isResponseLost = false;
   let outage = 0;
   let failUntil = 0;
   let wasCut = false;
 
   /** Whether this message is the one to cut at. */
-  const cuts = (type: string) => {
-    if (left === undefined || !runs.has(type) || --left > 0) return false;
+  const cuts = (message: Buffer) => {
+    const type = String.fromCharCode(message[0]!);
+    if (left === undefined || !runs.has(type)) return false;
+    if (left === "commit" ? !message.includes("commit") : --left > 0) return false;
     left = undefined;
     return (wasCut = true);
   };
@@ -71,7 +73,7 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
         if (waiting.length < header) return;
         const length = start + waiting.readUInt32BE(start);
         if (waiting.length < length) return;
-        if (isStarted && cuts(String.fromCharCode(waiting[0]!))) {
+        if (isStarted && cuts(waiting.subarray(0, length))) {
           failUntil = performance.now() + outage;
           if (!isResponseLost) return end();
           losesResponse = true;
