@@ -243,7 +243,7 @@ export const plannedForValues = "/* planned for its values */";
 function nameOf(text: string): string | undefined {
   const known = names.get(text);
   if (known !== undefined) return known;
-  if (names.size >= mostNames || text.endsWith(plannedForValues)) return undefined;
+  if (names.size >= mostNames || text.includes(plannedForValues)) return undefined;
   const name = hash("sha256", text, "base64url");
   names.set(text, name);
   return name;
