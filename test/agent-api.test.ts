@@ -88,6 +88,45 @@ describe("AgentAPI", () => {
       expect(program.requests).to.deep.equal(["GET /status"]);
     });
 
+  it("reads conversations of at most 1 MiB and 64 levels", async () => {
+    const conversation = (text: string, levels = 0) =>
+      `{"messages":[{"id":7,"role":"agent","content":"${text}","time":"2026-01-01T00:00:00Z"}],"more":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    let body: string;
+    program.handlers["GET /messages"] = (response) => {
+      response.end(body);
+      return true;
+    };
+    const room = 1024 * 1024 - conversation("", 1).length;
+    body = conversation("x".repeat(room), 1);
+    expect(await api.messages(program.url)).to.have.length(1);
+    body = conversation("[{".repeat(100), 63);
+    expect(await api.messages(program.url)).to.have.length(1);
+    for (const bad of [
+      conversation("x".repeat(room + 1), 1),
+      conversation("", 64),
+      `\ufeff\n\t ${conversation("", 64)}`,
+    ]) {
+      body = bad;
+      expect(await unreachable(api.messages(program.url))).to.include({ wasSent: true, isTooLong: true });
+    }
+  });
+
+  it("skips events of more than 64 levels", async () => {
+    const deep = { id: 1, role: "agent", message: "deep", time: new Date().toISOString() };
+    const text = JSON.stringify(deep).slice(0, -1) + `,"more":${"[".repeat(64)}${"]".repeat(64)}}`;
+    program.handlers["GET /events"] = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const data of [text, JSON.stringify({ ...deep, id: 2, message: "flat" })])
+        response.write(`event: message_update\ndata: ${data}\n\n`);
+      return true;
+    };
+    const life = new AbortController();
+    const events = await api.events(program.url, life.signal);
+    expect((await events.next()).value).to.include({ id: 2, content: "flat" });
+    life.abort();
+    await events.next().catch(() => {});
+  });
+
   it("calls no addresses that are not permitted", async () => {
     const strict = new AgentApi({ ...options, taskAppAllowLoopback: false });
     const port = new URL(program.url).port;

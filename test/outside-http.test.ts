@@ -316,6 +316,25 @@ describe("outgoing calls", () => {
     expect(await failure(small(`${url}/head`))).to.have.property("reason", "unreachable");
   });
 
+  it("limit the levels of JSON in responses, whatever their type is", async () => {
+    const texts: Record<string, string> = {
+      "/flat": `${"[".repeat(64)}${"]".repeat(64)}`,
+      "/text": `{"x":"${"[".repeat(100)}"}`,
+      "/html": `<p>${"[".repeat(100)}</p>`,
+      "/deep": `${"[".repeat(65)}${"]".repeat(65)}`,
+      "/open": "[".repeat(65),
+      "/mixed": `{"a":[`.repeat(33),
+      "/marked": `\ufeff \r\n\t${"[".repeat(65)}`,
+    };
+    const { url } = await receiver((request, response) =>
+      response.writeHead(200, { "Content-Type": "text/html" }).end(texts[request.url!]),
+    );
+    for (const path of ["/flat", "/text", "/html"])
+      expect(await (await within()(url + path)).text(), path).to.equal(texts[path]);
+    for (const path of ["/deep", "/open", "/mixed", "/marked"])
+      expect(await failure(within()(url + path)), path).to.have.property("reason", "too_large");
+  });
+
   it("report servers that cannot be reached", async () => {
     const { port } = await receiver(() => {});
     const closed = createTcpServer();

@@ -73,6 +73,18 @@ describe("inputs of tasks", () => {
   };
 
   describe("for a program that waits", () => {
+    it("are delivered to conversations that are too long to read, but cannot be confirmed by them", async () => {
+      const { task } = await stage.active(ada);
+      program.handlers["GET /messages"] = (response) => {
+        response.end(JSON.stringify({ messages: [], more: "x".repeat(1024 * 1024) }));
+        return true;
+      };
+      expect(await send(task.id, "Hi")).to.include({ status: 204 });
+      expect(program.inputs).to.deep.equal(["Hi"]);
+      const logs = await as.get(`${tasks}/me/${task.id}/logs`);
+      expect([logs.status, logs.body.message]).to.deep.equal([502, "Failed to reach the task app."]);
+    });
+
     it("are delivered immediately", async () => {
       const { task } = await stage.active(ada);
       expect(await send(task.id, "Hi")).to.include({ status: 204, body: "" });

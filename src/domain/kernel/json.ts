@@ -24,6 +24,32 @@ export function rowsOf<Row>(columns: JsonRows): Row[] {
   return rows as Row[];
 }
 
+/** Limits of JSON that others send, in requests and in responses. They hold before it is parsed. */
+export const foreignJson = { bytes: 1024 * 1024, levels: 64 } as const;
+
+const [quote, backslash] = [0x22, 0x5c];
+const opening = new Set([0x5b, 0x7b]);
+const closing = new Set([0x5d, 0x7d]);
+
+/** Whether a text that may be JSON has lists and objects at more levels than JSON of others may have. */
+export function isTooDeep(text: string): boolean {
+  let level = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (opening.has(code) && ++level > foreignJson.levels) return true;
+    else if (closing.has(code)) level--;
+  }
+  return false;
+}
+
+/** The position of the quotation mark that ends the string that begins at `start`; the end of the text without one. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+  return at;
+}
+
 /** Whether a parsed JSON value is an object, and not a list or null. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

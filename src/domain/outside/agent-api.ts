@@ -3,13 +3,13 @@ import { Readable } from "node:stream";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Config } from "../../config/config.js";
 import { type BoundedPool, boundedPool } from "../kernel/bounded-pool.js";
-import { isObject } from "../kernel/json.js";
+import { foreignJson, isObject, isTooDeep } from "../kernel/json.js";
 import { utcMoment } from "../kernel/text.js";
 import { type Fetch, type OpenStream, OutsideError, outsideFetch, outsideStreams } from "./http.js";
 import { mayCallInside } from "./inside-addresses.js";
 
 /** Maximum sizes of a list of messages, of other responses, and of an event of a stream, in bytes. */
-const limits = { messages: 8 * 1024 * 1024, other: 64 * 1024, event: 1024 * 1024 };
+const limits = { messages: foreignJson.bytes, other: 64 * 1024, event: foreignJson.bytes };
 
 /** Maximum number of concurrent calls, and of calls that wait for one to end. */
 const calls = { most: 64, waiting: 1_000 };
@@ -36,6 +36,11 @@ export class AgentUnreachable extends Error {
   ) {
     super(message, { cause });
     this.name = "AgentUnreachable";
+  }
+
+  /** Whether it has responded, with more than is read. */
+  get isTooLong(): boolean {
+    return this.cause instanceof OutsideError && this.cause.reason === "too_large";
   }
 }
 
@@ -173,7 +178,7 @@ async function* messagesIn(response: IncomingMessage): AsyncGenerator<AgentMessa
 /** The message of an event, which calls its content `message`. */
 function eventMessage(data: string): AgentMessage | undefined {
   try {
-    const value: unknown = JSON.parse(data);
+    const value: unknown = isTooDeep(data) ? undefined : JSON.parse(data);
     return isObject(value) ? messageOf({ ...value, content: value.message }) : undefined;
   } catch {
     return undefined;

@@ -5,6 +5,7 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Cidr } from "../../config/config.js";
+import { foreignJson, isTooDeep } from "../kernel/json.js";
 
 /** Calls other servers, with the signature of the Fetch Standard. Resolves after the whole body was received. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -22,7 +23,7 @@ export interface OutsideOptions {
   connectTimeout?: number;
   /** Rejects redirects to other origins. Default: false. */
   sameOrigin?: boolean;
-  /** Maximum size of a response body, in bytes. Default: 1 MiB. */
+  /** Maximum size of a response body, in bytes. Default: that of foreign JSON. */
   bodyLimit?: number;
   /** Resolves a host name to its addresses. */
   resolve?: (name: string) => Promise<string[]>;
@@ -57,7 +58,7 @@ export function outsideFetch({
   timeout = 10_000,
   connectTimeout = timeout,
   sameOrigin = false,
-  bodyLimit = 1024 * 1024,
+  bodyLimit = foreignJson.bytes,
   resolve = addressesOf,
 }: OutsideOptions = {}): Fetch {
   const addressesFor = guarded({ named, permits, resolve });
@@ -180,7 +181,10 @@ interface Exchange {
 /** Sends one request on a new connection and reads the whole response. */
 async function exchange(request: Request, context: Exchange): Promise<Response> {
   const message = await send(request, context);
-  return asResponse(message, await readAll(message, context.bodyLimit));
+  const body = await readAll(message, context.bodyLimit);
+  if (isTooDeepJson(body.toString("latin1")))
+    throw new OutsideError("too_large", `The response is nested deeper than ${foreignJson.levels} levels.`);
+  return asResponse(message, body);
 }
 
 /** Sends one request on a new connection. Resolves to the response as soon as its headers were received. */
@@ -247,6 +251,9 @@ async function readAll(message: IncomingMessage, limit: number): Promise<Buffer>
   }
   return Buffer.concat(chunks);
 }
+
+/** Whether a body is JSON with too many levels, whatever its type says. Decoders skip a byte order mark. */
+const isTooDeepJson = (bytes: string): boolean => /^(\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(bytes) && isTooDeep(bytes);
 
 /** Statuses of responses without a body (Fetch Standard §2.2.6). */
 const bodiless = new Set([204, 205, 304]);

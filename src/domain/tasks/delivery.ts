@@ -8,9 +8,18 @@ export const confirmation = { within: 10_000, every: 1_000 };
 /** How a delivery ended. `unsent` means that the program received nothing. */
 export type DeliveryOutcome = { state: "delivered" } | { state: "failed" | "unconfirmed" | "unsent"; detail: string };
 
-/** The newest message of a conversation; -1 if it is empty. Rejects with `AgentUnreachable`. */
-export const newestOf = async (agentApi: AgentApi, base: string): Promise<number> =>
-  (await agentApi.messages(base)).at(-1)?.id ?? -1;
+/**
+ * The newest message of a conversation; -1 if it is empty. One that is too long to read cannot confirm a delivery, but can
+ * go on: no message is later than its newest one. Rejects with `AgentUnreachable`.
+ */
+export async function newestOf(agentApi: AgentApi, base: string): Promise<number> {
+  try {
+    return (await agentApi.messages(base)).at(-1)?.id ?? -1;
+  } catch (error) {
+    if (error instanceof AgentUnreachable && error.isTooLong) return Number.MAX_SAFE_INTEGER;
+    throw error;
+  }
+}
 
 /**
  * Sends an input to the program of a task, once. If the response is lost, the conversation shows whether it has arrived:
