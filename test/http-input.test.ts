@@ -67,6 +67,38 @@ describe("REST input", () => {
       expect(chunked.statuses).to.deep.equal([413]);
     });
 
+    it("are limited to 64 KiB without a valid credential", async () => {
+      const padded = (bytes: number) => `{"query":"${" ".repeat(bytes - 12)}"}`;
+      const paths = [
+        "/api/v2/users/login",
+        "/api/v2/users/otp/request",
+        "/oauth2/tokens",
+        "/oauth2/register",
+        "/graphql",
+      ];
+      for (const path of paths) {
+        expect((await w().nobody.post(path, padded(64 * 1024))).status, path).to.equal(400);
+        const answer = await w().nobody.post(path, padded(64 * 1024 + 1));
+        expect(answer.status, path).to.equal(413);
+        expect(JSON.stringify(answer.body), path).to.include("At most 65536 bytes are read.");
+      }
+      // A credential does not count where none is taken.
+      expect(await owner().post("/api/v2/users/login", padded(64 * 1024 + 1))).to.include({ status: 413 });
+      expect(await owner().post("/graphql", padded(1024 * 1024))).to.include({ status: 400 });
+    });
+
+    it("are not looked at before the credential", async () => {
+      const wrong = w().as({ token: "stw_se_0123456789-0123456789012345678901234567890123456789012" });
+      for (const client of [w().nobody, wrong])
+        for (const body of [
+          "{broken",
+          `{"x":"${"x".repeat(1024 * 1024)}"}`,
+          `{"x":${"[".repeat(65)}${"]".repeat(65)}}`,
+        ])
+          expect(await client.patch(everyone(), body), body.slice(0, 8)).to.include({ status: 401 });
+      expect(await wrong.post("/graphql", "{broken")).to.include({ status: 401 });
+    });
+
     it("are drained when they are too large, so that the connection stays usable", async () => {
       const head = ["PATCH /api/v2/groups/default HTTP/1.1", "Host: localhost", "Content-Type: application/json"];
       const token = `Service-Session-Token: ${w().owner.token}`;
@@ -137,6 +169,38 @@ describe("REST input", () => {
         display_name: "changed",
       });
       expect((await owner().get(`/api/v2/groups/${other.id}`)).body).to.include({ display_name: "" });
+    });
+
+    it("have prototype keys ignored in whatever way they are spelled, at every level", async () => {
+      const { id } = await w().group();
+      const spellings = ["__proto__", "\\u005f_proto__", "constructor", "\\u0063onstructor", "c\\u006fnstructor"];
+      const object = `{"resource_type": "group", "organization_id": "default"}`;
+      for (const key of spellings) {
+        const checks = `{"checks": {"${key}": {"action": "read", "object": ${object}}, "x": {"action": "read", "object": ${object}}}}`;
+        expect((await owner().post("/api/v2/authcheck", checks)).body, key).to.deep.equal({ x: true });
+        const [first] = spellings;
+        const nested = `{"${key}": {"display_name": "polluted"}, "unknown": [{"${first}": 1}]}`;
+        expect((await owner().patch(`/api/v2/groups/${id}`, nested)).body, key).to.include({ display_name: "" });
+      }
+    });
+
+    it("may have brackets in text, however many", async () => {
+      const { id } = await w().group();
+      for (const text of [
+        "[".repeat(64),
+        "{[".repeat(30),
+        '"'.repeat(30) + "[".repeat(30),
+        "\\".repeat(31) + "[".repeat(30),
+        '\\"'.repeat(15) + "{".repeat(30),
+      ]) {
+        const answer = await owner().patch(`/api/v2/groups/${id}`, { display_name: text, unknown: "[".repeat(1_000) });
+        expect(answer.status, text).to.equal(200);
+        expect(answer.body.display_name).to.equal(text);
+      }
+      const hidden = `{"unknown": "\\\\", "x": ${"[".repeat(64)}${"]".repeat(64)}}`;
+      expect((await owner().patch(`/api/v2/groups/${id}`, hidden)).body.detail).to.equal(
+        "It is nested deeper than 64 levels.",
+      );
     });
 
     it("may use any text as map keys, which are returned unchanged", async () => {

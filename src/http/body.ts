@@ -1,14 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import { MIMEType } from "node:util";
 import { getRawBody } from "raw-body";
+import type { Actor } from "../domain/kernel/actor.js";
 import { quote } from "../domain/kernel/errors.js";
+import { foreignJson, isTooDeep } from "../domain/kernel/json.js";
 import { TransportError } from "./responses.js";
 import { faultIn } from "./json-fault.js";
 
-const deepest = 64;
+/** Maximum size of the body of a request without a valid credential, in bytes. */
+export const strangerBytes = 64 * 1024;
+
+/** The maximum size of the body of a request, for an operation that takes at most `limit` bytes. */
+export const bodyLimitOf = ({ kind }: Actor, limit: number): number =>
+  kind === "anonymous" ? Math.min(limit, strangerBytes) : limit;
 
 /** Keys that could reach the prototype of an object. */
 const dropped = ["__proto__", "constructor"];
+
+/** Whether a text can have these keys: in their letters, or in escapes. Most texts cannot, and need not be searched. */
+const mayHaveDropped = /__proto__|constructor|\\u/;
 
 const jsonTypes = /^(application\/json|[^/]+\/[^/]+\+json)$/;
 const utf8Names = new Set(["utf-8", "utf8"]);
@@ -18,29 +28,34 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 export const jsonType = "application/json or a type that ends in +json";
 
 /**
- * Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes; nothing where there is no body. Messages
- * name all types that the operation accepts, `accepted`.
+ * Reads the body of a request: one JSON object in UTF-8 of at most `limit` bytes, without keys that could reach a
+ * prototype; nothing where there is no body. Messages name all types that the operation accepts, `accepted`.
  */
 export async function readBody(
   request: IncomingMessage,
   limit: number,
   accepted = jsonType,
 ): Promise<Record<string, unknown> | undefined> {
-  const sent = await readWhole(request, limit, accepted);
-  return sent && cleaned(sent, 1);
+  const text = await readText(request, limit, accepted);
+  const sent = text === "" ? undefined : parseObject(text);
+  return sent && mayHaveDropped.test(text) ? cleaned(sent) : sent;
 }
 
-/** Reads a body like `readBody`, with all of its keys and levels, which the caller must check. */
+/** Reads a body like `readBody`, with all of its keys, which the caller must check. */
 export async function readWhole(
   request: IncomingMessage,
   limit: number,
   accepted = jsonType,
 ): Promise<Record<string, unknown> | undefined> {
+  const text = await readText(request, limit, accepted);
+  return text === "" ? undefined : parseObject(text);
+}
+
+async function readText(request: IncomingMessage, limit: number, accepted: string): Promise<string> {
   const { "content-type": type = "application/json", "content-encoding": encoding } = request.headers;
   if (encoding !== undefined || (type !== "application/json" && !isOfType(type, jsonTypes)))
     throw unsupportedType(request, accepted);
-  const bytes = await readBytes(request, limit, () => invalid("The body ended early."));
-  return bytes.length > 0 ? parseObject(bytes) : undefined;
+  return decode(await readBytes(request, limit, () => invalid("The body ended early.")));
 }
 
 /** Reads a body of at most `limit` bytes. Throws a 413 for a larger one, and what `incomplete` returns for one that ends early. */
@@ -73,8 +88,9 @@ export function isOfType(type: string, types: RegExp): boolean {
   }
 }
 
-function parseObject(bytes: Buffer): Record<string, unknown> {
-  const value = parse(decode(bytes));
+function parseObject(text: string): Record<string, unknown> {
+  if (isTooDeep(text)) throw invalid(`It is nested deeper than ${foreignJson.levels} levels.`);
+  const value = parse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid("It must be an object.");
   return value as Record<string, unknown>;
 }
@@ -98,12 +114,11 @@ function parse(text: string): unknown {
 
 const invalid = (detail: string) => new TransportError(400, "Request body must be valid JSON.", detail);
 
-/** Drops unwanted keys at every level. Throws a 400 for a value with too many levels. */
-function cleaned<Value extends Record<string, unknown>>(value: Value, level: number): Value {
-  if (level > deepest) throw invalid(`It is nested deeper than ${deepest} levels.`);
+/** Drops unwanted keys at every level. */
+function cleaned<Value extends Record<string, unknown>>(value: Value): Value {
   for (const key of dropped) if (Object.hasOwn(value, key)) delete value[key];
   for (const each of Object.values(value)) {
-    if (typeof each === "object" && each !== null) cleaned(each as Record<string, unknown>, level + 1);
+    if (typeof each === "object" && each !== null) cleaned(each as Record<string, unknown>);
   }
   return value;
 }

@@ -5,6 +5,9 @@ import { TransportError } from "./responses.js";
 /** Maximum size of the forms of our pages in bytes: they have a few short fields. */
 const pageLimit = 16 * 1024;
 
+/** The most fields of a form. */
+const mostFields = 1_000;
+
 export const formType = "application/x-www-form-urlencoded";
 const formTypes = new RegExp(`^${formType}$`);
 
@@ -14,7 +17,10 @@ export const isForm = ({ headers }: IncomingMessage): boolean => isOfType(header
 /** Reads the fields of a form of at most `limit` bytes. */
 export async function readForm(request: IncomingMessage, limit = pageLimit): Promise<URLSearchParams> {
   if (request.headers["content-encoding"] !== undefined || !isForm(request)) throw unsupportedType(request, formType);
-  return new URLSearchParams((await readBytes(request, limit, incomplete)).toString());
+  const text = (await readBytes(request, limit, incomplete)).toString();
+  if (text.split("&", mostFields + 1).length > mostFields)
+    throw new TransportError(400, "Validation failed.", `A form has at most ${mostFields} fields.`);
+  return new URLSearchParams(text);
 }
 
 /** Reads a body whose content does not matter, such as a form of any encoding. */

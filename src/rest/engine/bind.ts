@@ -179,10 +179,17 @@ function fromAll(
     .filter(({ name }) => name !== bearer && !derived.includes(name))
     .map((field): Parameter => ({ ...field, in: inPath.includes(field.name) ? "path" : "body" }));
   const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
+  const inBody = fieldsOf(type)
+    .map(({ name }) => snakeCase(name))
+    .filter((name) => !names.includes(name));
   const take: Take = ({ path: values, headers, body: content }, { body }) => {
-    const given = Object.fromEntries(names.map((name) => [name, values[name]]));
     if (repeatsPath) for (const name of names) checkRepeated(name, content[name], values[name]!, body);
-    return read({ ...content, ...given, ...(bearer !== undefined && { [bearer]: bearerOf(headers) }) }, "", body);
+    // Only what the operation knows: copying thousands of other fields would take longer than parsing them.
+    const given: Record<string, unknown> = {};
+    for (const name of inBody) if (Object.hasOwn(content, name)) given[name] = content[name];
+    for (const name of names) given[name] = values[name];
+    if (bearer !== undefined) given[bearer] = bearerOf(headers);
+    return read(given, "", body);
   };
   return { parameters, take };
 }

@@ -6,7 +6,7 @@ import type { DomainError } from "../../domain/kernel/errors.js";
 import { scopesOf } from "../../domain/authorization/authorization.js";
 import { type HttpResponse, TransportError } from "../../http/responses.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
-import { refuseEmpty } from "../../http/body.js";
+import { bodyLimitOf, refuseEmpty } from "../../http/body.js";
 import { joined } from "../../http/pieces.js";
 import type { Variables } from "../../graphql/engine/variables.js";
 import { report, translate } from "../../graphql/engine/errors.js";
@@ -55,7 +55,7 @@ export class Endpoint {
     const found = this.#callerOf(http);
     const ctx = found instanceof Promise ? await found : found;
     const admitted = operation.admit(ctx, operation.triesSecrets ? undefined : this.#countCaller);
-    const sent = binding.readsBody ? await this.#readBody(http) : {};
+    const sent = binding.readsBody ? await this.#readBody(http, ctx.actor) : {};
     if (!sent && !this.row[4]?.bodyNotShown) refuseEmpty();
     const query = new URLSearchParams(http.querystring);
     const { params: path } = http.state;
@@ -63,10 +63,11 @@ export class Endpoint {
     return { ctx, operation: admitted, variables };
   }
 
-  #readBody({ req }: Http): Promise<Record<string, unknown> | undefined> {
+  #readBody({ req }: Http, actor: Actor): Promise<Record<string, unknown> | undefined> {
     const { dialect, services } = this;
     const { config } = services;
-    return dialect.readBody(req, dialect.configuredLimit?.(config) ?? dialect.bodyLimit ?? config.bodyLimit);
+    const limit = dialect.configuredLimit?.(config) ?? dialect.bodyLimit ?? config.bodyLimit;
+    return dialect.readBody(req, bodyLimitOf(actor, limit));
   }
 
   #countCaller = (ctx: Context) => this.services.limits.countCaller(ctx);

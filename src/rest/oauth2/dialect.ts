@@ -82,7 +82,7 @@ function fromForm(form: URLSearchParams): Record<string, unknown> {
   const sent: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of form) {
     if (value === "") continue;
-    if (name === "resource") sent[name] = [...((sent[name] as string[] | undefined) ?? []), value];
+    if (name === "resource") ((sent[name] ??= []) as string[]).push(value);
     else if (name in sent) throw oauthFailure("invalid_request", `The parameter ${name.slice(0, 64)} is repeated.`);
     else sent[name] = value;
   }
@@ -91,8 +91,9 @@ function fromForm(form: URLSearchParams): Record<string, unknown> {
 
 /** Parameters without a value count as absent (RFC 6749 §3.2). */
 export function withoutEmpty(sent: Record<string, unknown>): Record<string, unknown> {
-  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== ""));
-  return typeof given.resource === "string" ? { ...given, resource: [given.resource] } : given;
+  for (const name in sent) if (sent[name] === "") delete sent[name];
+  if (typeof sent.resource === "string") sent.resource = [sent.resource];
+  return sent;
 }
 
 /** Adds the credentials of the application, and how they were sent, as `client_auth_method` (RFC 6749 §2.3.1). */
