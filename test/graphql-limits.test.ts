@@ -53,6 +53,50 @@ describe("the limits of callers' documents", () => {
     );
   });
 
+  it("allow callers without a credential only documents of at most 500 tokens, in POST and GET alike", async () => {
+    const document = (fields: number) => `{ serverInfo { ${"version ".repeat(fields)}} } # ${"comment ".repeat(600)}`;
+    const get = (query: string) =>
+      w().nobody.get(`/graphql?query=${encodeURIComponent(query)}`, { "Apollo-Require-Preflight": "true" });
+    for (const send of [(query: string) => w().nobody.post("/graphql", { query }), get]) {
+      expect(await send(document(495))).to.include({ status: 200 });
+      const refused = await send(document(496));
+      expect(refused.status).to.equal(401);
+      expect(refused.body.errors[0].extensions).to.include({
+        code: "UNAUTHENTICATED",
+        detail: "A document with more than 500 tokens requires a credential.",
+      });
+      expect(refused.headers.get("www-authenticate"))
+        .to.match(/^Bearer /)
+        .and.not.include("error=");
+      // The parser says what is wrong with the syntax.
+      expect((await send("{ serverInfo { version } } ]")).status).to.equal(400);
+    }
+    await accepted(document(496));
+    const introspection = getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true });
+    const full = await w().nobody.post("/graphql", { query: introspection });
+    expect(full.status).to.equal(200);
+    expect(JSON.stringify(full.body.data)).to.include('"name":"UpdateGroupInput"');
+  });
+
+  it("respond to introspection by its variables and its operation, in any order of requests", async () => {
+    const query = `query A($name: String!) { type: __type(name: $name) { name fields(includeDeprecated: true) { name } } }
+      query B($name: String!) { type: __type(name: $name) { kind } }`;
+    const ask = async (operationName: string, name: string, text = query) =>
+      (await w().nobody.post("/graphql", { query: text, operationName, variables: { name } })).body.data.type;
+    for (let time = 0; time < 3; time++) {
+      expect(await ask("A", "User")).to.have.property("name", "User");
+      expect(await ask("A", "Group")).to.have.property("name", "Group");
+      expect(await ask("B", "User")).to.deep.equal({ kind: "OBJECT" });
+      expect(await ask("A", "Nothing")).to.equal(null);
+      expect(await ask("A", "User", query.replace("{ name fields", "{ alias: name fields"))).to.have.property("alias");
+      const mixed = `query A($name: String!) { __type(name: $name) { name } me { id } }`;
+      const { body } = await w().nobody.post("/graphql", { query: mixed, variables: { name: "User" } });
+      expect(body.errors[0].extensions.code).to.equal("UNAUTHENTICATED");
+      const { me } = await w().as(w().owner).graphql(mixed, { name: "User" });
+      expect(me.id).to.equal(w().owner.id);
+    }
+  });
+
   it("count the items of list arguments, in variables, defaults and literals", async () => {
     const ids = (count: number) => Array.from({ length: count }, () => w().defaultOrganization);
     const groups = (value: string) => repeated(100, `groups(first: 1, filter: { ids: ${value} }) { totalCount }`);

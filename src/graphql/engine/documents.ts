@@ -1,4 +1,10 @@
-import { type DocumentNode, getOperationAST, type GraphQLSchema, OperationTypeNode } from "graphql";
+import {
+  type DocumentNode,
+  getOperationAST,
+  type GraphQLSchema,
+  OperationTypeNode,
+  stripIgnoredCharacters,
+} from "graphql";
 import { LRUCache } from "lru-cache";
 import { Problems } from "../../domain/kernel/errors.js";
 import { type Operation, prepare } from "./execute.js";
@@ -9,6 +15,8 @@ import { asDeclared, readerOf, type Variables } from "./variables.js";
 export interface ForeignOperation extends Operation {
   /** Throws BAD_USER_INPUT for a request over a limit, and with all faults of the variables together. */
   check(variables: Variables): void;
+  /** Where introspection keeps its results, by their variables: the document without white space and comments. */
+  readonly introspection: string | undefined;
 }
 
 /** Characters of the documents whose operations are cached. An operation takes several times its text in memory. */
@@ -35,7 +43,8 @@ export class Documents {
     const again = this.#seen.has(id);
     // Errors of compiled mutations would not tell which argument their fields belong to.
     const prepared = prepare(this.schema, document, name, again && isQuery, limits.responseBytes);
-    const operation = { ...prepared, check: checker(this.schema, prepared) };
+    const introspection = prepared.isIntrospection ? idOf(stripIgnoredCharacters(text), name) : undefined;
+    const operation = { ...prepared, check: checker(this.schema, prepared), introspection };
     const size = id.length;
     if (again || !isQuery) this.#operations.set(id, operation, { size });
     else this.#seen.set(id, true, { size });

@@ -31,6 +31,8 @@ export interface Operation extends Pick<Admission, "needs" | "open" | "triesSecr
   /** The definition with just the fragments it uses. */
   readonly document: DocumentNode;
   readonly variables: readonly Variable[];
+  /** Whether it reads only the schema, so that its result depends on nothing but its variables. */
+  readonly isIntrospection: boolean;
   /** Coerces the values of its variables and adds defaults; `undefined` where a value does not fit its type. */
   readonly coerce: Coerce;
   /** Checks the caller, once per request, as `Admission.check` does: the only way to run the operation. */
@@ -96,6 +98,7 @@ export function prepare(
     open,
     triesSecrets,
     variables,
+    isIntrospection: roots.length === 0 && kind === OperationTypeNode.QUERY,
     coerce,
     admit(ctx, count) {
       ctx.request.operation = details;

@@ -16,15 +16,19 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
+  Lexer,
   NoSchemaIntrospectionCustomRule,
   OperationTypeNode,
   SchemaMetaFieldDef,
+  Source,
+  TokenKind,
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValidationRule,
 } from "graphql";
 import type { Config } from "../../config/config.js";
-import { DomainError } from "../../domain/kernel/errors.js";
+import type { Actor } from "../../domain/kernel/actor.js";
+import { DomainError, unauthenticated } from "../../domain/kernel/errors.js";
 import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
 import { fragmentsOf } from "./fragments.js";
@@ -45,6 +49,12 @@ export const limits = {
 
 /** The most lexical tokens of a document; the parser stops there. */
 export const tokens = 10_000;
+
+/** The most faults of a document that validation looks for: it searches the schema for what each could have meant. */
+export const faults = 30;
+
+/** The most tokens of a document without a credential, whose validation takes a few milliseconds. */
+const strangerTokens = 500;
 
 const defaultPage = 100;
 const largestPage = 1000;
@@ -73,6 +83,20 @@ export const rulesFor = ({ graphqlIntrospection }: Pick<Config, "graphqlIntrospe
 export function checkSize(text: unknown): void {
   if (typeof text === "string" && Buffer.byteLength(text) > limits.bytes) {
     throw tooMuch(`The document is larger than ${limits.bytes} bytes.`);
+  }
+}
+
+/** Throws UNAUTHENTICATED if the document of an anonymous caller is too large to validate. */
+export function checkStranger({ kind }: Actor, text: unknown): void {
+  if (kind !== "anonymous" || typeof text !== "string") return;
+  const lexer = new Lexer(new Source(text));
+  try {
+    for (let count = 0; lexer.advance().kind !== TokenKind.EOF;)
+      if (++count > strangerTokens)
+        throw unauthenticated(`A document with more than ${strangerTokens} tokens requires a credential.`);
+  } catch (error) {
+    // The parser reports faults of syntax.
+    if (!(error instanceof GraphQLError)) throw error;
   }
 }
 

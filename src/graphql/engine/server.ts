@@ -10,13 +10,14 @@ import {
   type GraphQLSchema,
   OperationTypeNode,
 } from "graphql";
+import { LRUCache } from "lru-cache";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { noteError } from "../../domain/kernel/request.js";
 import { json, TransportError } from "../../http/responses.js";
-import { credentialHeaders } from "../../http/credentials.js";
+import { credentialHeaders, sentCredential } from "../../http/credentials.js";
 import { send, type ContextOf, type Http } from "../../http/exchange.js";
-import { readBody, refuseEmpty } from "../../http/body.js";
+import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
 import { joined, jsonPieces, type Pieces } from "../../http/pieces.js";
 import { failureHeaders } from "../../http/challenge.js";
 import { statusOf } from "../../http/statuses.js";
@@ -24,7 +25,7 @@ import type { Documents, ForeignOperation } from "./documents.js";
 import type { Admitted } from "./execute.js";
 import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";
 import type { Variables } from "./variables.js";
-import { checkSize, limits, rulesFor, tokens } from "./limits.js";
+import { checkSize, checkStranger, faults, limits, rulesFor, tokens } from "./limits.js";
 import { isLarge } from "./result.js";
 
 /** Where GraphQL is served, over HTTP and WebSocket. */
@@ -48,6 +49,7 @@ export class GraphqlOverHttp {
       introspection: true,
       validationRules: rulesFor(services.config),
       parseOptions: { maxTokens: tokens },
+      validationOptions: { maxErrors: faults },
       persistedQueries: false,
       // Required unless the Content-Type rules out a request that browsers send without a preflight.
       csrfPrevention: { requestHeaders: [...credentialHeaders, "apollo-require-preflight", "x-apollo-operation-name"] },
@@ -78,8 +80,10 @@ export class GraphqlOverHttp {
     try {
       context = await this.contextOf(http.req, http.state);
       this.services.limits.countCaller(context);
-      body = method === "POST" ? ((await readBody(http.req, limits.requestBytes)) ?? refuseEmpty()) : undefined;
+      const limit = bodyLimitOf(context.actor, limits.requestBytes);
+      body = method === "POST" ? ((await readBody(http.req, limit)) ?? refuseEmpty()) : undefined;
       checkSize(body?.query);
+      checkStranger(context.actor, body ? body.query : new URLSearchParams(http.search).get("query"));
     } catch (error) {
       if (error instanceof TransportError) throw error;
       return this.#refuse(http, error);
@@ -114,7 +118,8 @@ export class GraphqlOverHttp {
       { log, request: http.state.details },
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
-    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, challenged: true });
+    const challenged = sentCredential(http.req, config.accessUrl);
+    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, challenged });
     send(http, { status: statusOf(failure), headers, body: JSON.stringify({ errors: [error] }) });
   }
 }
@@ -147,15 +152,28 @@ interface Body {
   data?: Record<string, unknown> | null;
 }
 
+/**
+ * Results of introspection by document and variables. Building one takes as long as hundreds of other requests, and anyone
+ * may ask for it.
+ */
+const introspections = new LRUCache<string, Body>({ max: 20 });
+
+/** Characters of a key of these results. */
+const longestKey = 16 * 1024;
+
 async function run(
   operation: ForeignOperation,
   variables: Variables,
   context: Context,
 ): Promise<{ status: number; result: Body }> {
+  const { introspection } = operation;
+  const key = introspection && `${introspection} ${JSON.stringify(variables)}`;
+  const known = key && introspections.get(key);
   let admitted: Admitted;
   try {
     admitted = operation.admit(context);
     if (operation.kind === OperationTypeNode.SUBSCRIPTION) throw needsStream();
+    if (known) return { status: 200, result: known };
     operation.check(variables);
   } catch (error) {
     const errors = [formatError(context, asGraphqlError(error))];
@@ -164,13 +182,22 @@ async function run(
     return isInput ? { status: 400, result: { errors } } : { status: 200, result: { errors, data: null } };
   }
   const { data = null, errors } = await admitted.run(variables);
+  if (!errors && key && key.length < longestKey) introspections.set(key, { data });
   if (!errors) return { status: 200, result: { data } };
   return { status: 200, result: { errors: errors.map((error) => formatError(context, error)), data } };
 }
 
+/** Large results as JSON, as long as they are kept. */
+const written = new WeakMap<object, string | Promise<Buffer>>();
+
 /** Writes a result as JSON and a newline, as Apollo does by default: a large one in pieces, a small one by the faster way. */
-const jsonOf = (result: Body | FormattedExecutionResult): string | Promise<Buffer> =>
-  isLarge(result.data) ? joined(linePieces(result)) : `${JSON.stringify(result)}\n`;
+function jsonOf(result: Body | FormattedExecutionResult): string | Promise<Buffer> {
+  const { data } = result;
+  if (data == null || !isLarge(data)) return `${JSON.stringify(result)}\n`;
+  const text = written.get(data) ?? joined(linePieces(result));
+  written.set(data, text);
+  return text;
+}
 
 function* linePieces(result: object): Pieces {
   return (yield* jsonPieces(result)) + "\n";

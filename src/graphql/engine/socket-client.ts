@@ -18,7 +18,7 @@ import type { RequestObserver } from "../../http/request-log.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import { formatError, report, translate } from "./errors.js";
 import type { Admitted } from "./execute.js";
-import { checkSize, tokens } from "./limits.js";
+import { checkSize, faults, tokens } from "./limits.js";
 import type { Result } from "./result.js";
 import type { Identity } from "./socket-identity.js";
 import type { Connection } from "./socket-transport.js";
@@ -46,6 +46,7 @@ export class SocketClient {
   /** The subscriptions under way. */
   readonly #streams = new Set<SocketOperation>();
   #isDraining = false;
+  #isIntroduced = false;
   /** The number of operations so far. */
   #operationCount = 0;
 
@@ -63,6 +64,10 @@ export class SocketClient {
     });
   }
 
+  get isIntroduced(): boolean {
+    return this.#isIntroduced;
+  }
+
   /** Accepts a client that sends a credential, in its first message or with the upgrade. */
   async introduce(token: unknown): Promise<boolean> {
     try {
@@ -72,6 +77,7 @@ export class SocketClient {
       this.request.actorId = idOf(actor);
       const endSession = () => connection.end(CloseCode.Forbidden, "Session ended");
       connection.until(serving.services.credentials.watch(actor, endSession));
+      this.#isIntroduced = true;
       return true;
     } catch (error) {
       // Only a fault of the credential may end in 4403: clients sign people out for it.
@@ -117,8 +123,8 @@ export class SocketClient {
     const known = documents.known(query, operationName ?? undefined);
     if (known) return known;
     const document = parse(query, { maxTokens: tokens });
-    const faults = validate(schema, document, rules);
-    if (faults.length > 0) throw new AggregateError(faults);
+    const found = validate(schema, document, rules, { maxErrors: faults });
+    if (found.length > 0) throw new AggregateError(found);
     return documents.operation(query, document, operationName ?? undefined);
   }
 

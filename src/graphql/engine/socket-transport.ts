@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
-import type { Server } from "graphql-ws";
+import { CloseCode, type Server } from "graphql-ws";
 import type { WebSocket } from "ws";
+import { foreignJson, isTooDeep } from "../../domain/kernel/json.js";
+import { strangerBytes } from "../../http/body.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
 import type { Unread } from "../../http/unread.js";
 
@@ -13,8 +15,11 @@ export interface Connection {
   until(stop: (code: number) => void): void;
 }
 
-/** Handles errors that are thrown while a message is handled. */
-interface FailureHandler {
+/** The client of a socket. */
+interface Peer {
+  /** Whether it has sent a valid credential. */
+  readonly isIntroduced: boolean;
+  /** Handles errors that are thrown while a message is handled. */
   fail(error: unknown): void;
 }
 
@@ -34,10 +39,14 @@ export const pinging = (patience: number): Attendance<unknown> => ({
 /** The close code of a connection without a close frame (RFC 6455 §7.4.1). */
 const abnormal = 1006;
 
+const tooLarge = [1009, `Messages before the credential have at most ${strangerBytes} bytes`] as const;
+
+const tooDeep = `Messages have at most ${foreignJson.levels} levels`;
+
 const notReading = [1013, "The client does not read"] as const;
 
 /** Sends and receives messages of graphql-transport-ws. Bounds what waits for a client, and closes stalled connections. */
-export class Transport<Client extends FailureHandler> {
+export class Transport<Client extends Peer> {
   readonly #heartbeat: Heartbeat;
   readonly #open = new Set<Connection>();
 
@@ -69,7 +78,10 @@ export class Transport<Client extends FailureHandler> {
         close: (code, reason) => peer.close(code, reason),
         onMessage: (take) =>
           peer.on("message", (data) => {
-            take((data as Buffer).toString()).catch((error: unknown) => client.fail(error));
+            const text = (data as Buffer).toString();
+            if (!client.isIntroduced && text.length > strangerBytes) return connection.end(...tooLarge);
+            if (isTooDeep(text)) return connection.end(CloseCode.BadRequest, tooDeep);
+            take(text).catch((error: unknown) => client.fail(error));
           }),
       },
       client,
