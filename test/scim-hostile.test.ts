@@ -120,10 +120,10 @@ describe("keys of identity providers", () => {
     expect(await scim.get("/Users?count=1")).to.include({ status: 200 });
     await owner().graphql(`mutation { updateScimKey(input: { id: "${id}", name: "Okta 2" }) { scimKey { id } } }`);
     const { scimKeys } = await owner().graphql(
-      "{ scimKeys { id name source lastUsedIp createdBy { username } organizations { id } expiresAt } }",
+      "{ scimKeys { nodes { id name source lastUsedIp createdBy { username } organizations { id } expiresAt } } }",
     );
-    expect(scimKeys[0]).to.deep.include({ id, name: "Okta 2", source: "okta", expiresAt: null });
-    expect(scimKeys[0].organizations).to.deep.equal([{ id: w().defaultOrganization }]);
+    expect(scimKeys.nodes[0]).to.deep.include({ id, name: "Okta 2", source: "okta", expiresAt: null });
+    expect(scimKeys.nodes[0].organizations).to.deep.equal([{ id: w().defaultOrganization }]);
     const stored = await w().app.services.database.pool.query("select row_to_json(k)::text as row from scim_keys k");
     expect(stored.rows[0].row).to.not.include(secret.slice(-43));
     await owner().graphql(`mutation { revokeScimKey(input: { id: "${id}" }) { scimKey { name } } }`);
@@ -163,7 +163,7 @@ describe("keys of identity providers", () => {
       (await send('{ scimUsers(filter: "userName sw \\"gql\\"") { totalResults resources { id } } }')).body.data
         .scimUsers.totalResults,
     ).to.equal(1);
-    for (const query of ["{ me { id } }", "{ users { nodes { id } } }", "{ scimKeys { id } }"])
+    for (const query of ["{ me { id } }", "{ users { nodes { id } } }", "{ scimKeys { nodes { id } } }"])
       expect((await send(query)).body.errors[0].extensions.code, query).to.equal("UNAUTHENTICATED");
   });
 

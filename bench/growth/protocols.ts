@@ -59,7 +59,7 @@ const notifications = [
 
 const scim = [
   ...point("scimGroup", ["owner"], { "": `id: "${known.fiftyMembers}"` }),
-  ...point("scimKeys", ["owner"], { "": "" }),
+  ...list({ field: "scimKeys", nodes: "id name source createdAt", roles: ["owner"], filters: {} }),
   ...point("scimResourceType", ["owner"], { "": `name: "User"` }),
   ...point("scimResourceTypes", ["owner"], { "": "" }),
   ...point("scimSchema", ["owner"], { "": `urn: "urn:ietf:params:scim:schemas:core:2.0:User"` }),

@@ -25,7 +25,7 @@ interface Reader {
   /** The text of the credential; `undefined` if there is none. */
   read: (request: IncomingMessage, accessUrl: string) => string | undefined;
   /** The method of `Credentials` that authenticates it. */
-  by: "authenticate" | "authenticateUser" | "authenticateProxy";
+  by: "authenticate" | "authenticateAuthorization" | "authenticateUser" | "authenticateProxy";
   /** Whether OAuth2 access tokens for the URL of the request are accepted. */
   takesAccessTokens?: true;
   surfaces: readonly Surface[];
@@ -75,12 +75,12 @@ const all: readonly Surface[] = ["api", "page"];
 /** In order of precedence: the first credential decides. If it is not valid, no later one is tried. */
 const readers: readonly Reader[] = [
   { read: header(sessionHeader), by: "authenticate", surfaces: all },
-  { read: bearer, by: "authenticate", surfaces: all, takesAccessTokens: true },
+  { read: bearer, by: "authenticateAuthorization", surfaces: all, takesAccessTokens: true },
   { read: cookieFromOurPages, by: "authenticateUser", surfaces: all, needsCsrfToken: true },
   { read: cookieOfNavigation, by: "authenticateUser", surfaces: ["page"], needsCsrfToken: true },
   { read: header(proxyHeader), by: "authenticateProxy", surfaces: all },
-  { read: scimKey(scimHeader), by: "authenticate", surfaces: ["scim"] },
-  { read: scimKey("authorization"), by: "authenticate", surfaces: ["scim"] },
+  { read: scimKey(scimHeader), by: "authenticateAuthorization", surfaces: ["scim"] },
+  { read: scimKey("authorization"), by: "authenticateAuthorization", surfaces: ["scim"] },
 ];
 
 /** The caller behind a request, synchronously if its credential is cached. Throws UNAUTHENTICATED for an invalid one. */
@@ -93,7 +93,7 @@ export function actorOf(
     const text = surfaces.includes(surface) ? read(request, config.accessUrl) : undefined;
     if (text === undefined) continue;
     if (needsCsrfToken) checkCsrf(request, text, csrfToken ?? (request.headers["x-csrf-token"] as string | undefined));
-    if (takesAccessTokens) return credentials.authenticate(text, config.accessUrl + pathOf(request));
+    if (takesAccessTokens) return credentials.authenticateAuthorization(text, config.accessUrl + pathOf(request));
     return credentials[by](text);
   }
   return anonymous;

@@ -316,7 +316,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   operation("updateOAuth2Settings", "deployment_config:update", "deployment_config:update", change("updateOAuth2Settings", () => ""));
 
   const keys = { kinds: ["session", "token"] };
-  operation("scimKeys", "scim_key:read", "scim_key:read", "{ scimKeys { id source } }");
+  operation("scimKeys", "scim_key:read", "scim_key:read", "{ scimKeys { nodes { id source } } }");
   operation("createScimKey", "scim_key:create", "scim_key:create", change("createScimKey", () => `name: "${name()}", source: "not valid"`), undefined, { ...keys, outcome: "BAD_USER_INPUT" });
   operation("updateScimKey", "scim_key:create", "scim_key:create", change("updateScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });
   operation("revokeScimKey", "scim_key:delete", "scim_key:delete", change("revokeScimKey", () => `id: "unknown"`), undefined, { ...keys, outcome: "NOT_FOUND" });

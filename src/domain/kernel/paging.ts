@@ -56,13 +56,14 @@ export const offsetRule = wholeNumber(0, largestOffset);
 
 /**
  * Parses paging arguments and adds their faults to `problems`. Pages have up to 1000 rows, by default and for 0, 100.
- * `after` and `before` take a cursor with the keys of this order, or the id of a row.
+ * `after` and `before` take a cursor with the keys of this order, or the id of a row: a UUID, unless `isId` says
+ * otherwise.
  */
-export function readRange(args: PageArguments, order: OrderKeys, problems: Problems): Range {
+export function readRange(args: PageArguments, order: OrderKeys, problems: Problems, isId = isUuid): Range {
   const sized = (name: "first" | "last") =>
     problems.add(name, isWithin(args[name], largestSize) ? undefined : pageSizeRule);
   const placed = (name: "after" | "before"): Place | undefined => {
-    const place = args[name] ? readPlace(args[name], order) : undefined;
+    const place = args[name] ? readPlace(args[name], order, isId) : undefined;
     problems.add(name, args[name] && !place ? "Must be a cursor of this list or the id of a row." : undefined);
     return place;
   };
@@ -92,14 +93,14 @@ export const cursor = (id: string, keys: Readonly<Record<string, string>>): stri
 const longestCursor = 4096;
 
 /** Returns the position of an id or a cursor; `undefined` for any other text, such as a cursor with other keys. */
-function readPlace(text: string, order: OrderKeys): Place | undefined {
-  if (isUuid(text)) return { id: text.toLowerCase() };
+function readPlace(text: string, order: OrderKeys, isId: typeof isUuid): Place | undefined {
+  if (isId(text)) return { id: isUuid(text) ? text.toLowerCase() : text };
   const { id, ...keys } = decode(text);
   const [held, names] = [Object.entries(keys), Object.keys(order)];
   const isKey = ([name, key]: [string, string], n: number) =>
     name === names[n] && (order[name] === "text" || utcMoment(key) === key);
   const fits = held.length === names.length && held.every(isKey);
-  return id !== undefined && isUuid(id) && fits ? { id, keys: Object.values(keys) } : undefined;
+  return id !== undefined && isId(id) && fits ? { id, keys: Object.values(keys) } : undefined;
 }
 
 /** Decodes a cursor; returns an empty object for any other text. */

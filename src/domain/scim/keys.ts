@@ -8,7 +8,11 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
+import { type Order, rowsIn } from "../kernel/list.js";
 import { takeTurn } from "../kernel/locks.js";
+import type { Page } from "../kernel/page.js";
+import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
 import { organizationsById } from "../organizations/organizations.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
@@ -53,12 +57,25 @@ const mostKeys = 100;
 
 const mostOrganizations = 100;
 
-const keysByAge = statement<ScimKeyRow>(`select ${columns} from scim_keys k order by k.created_at, k.id`);
+const isKeyId = (text: string): boolean => /^[0-9A-Za-z]{10}$/.test(text);
+
+const byAge: Order = {
+  keys: [{ column: sql`k.created_at`, ofPlace: (id) => sql`(select created_at from scim_keys where id = ${id})` }],
+  id: sql`k.id`,
+};
+
+const selectKeys = (beyond?: Sql): Sql => sql`select ${raw(columns)} from scim_keys k where ${allOf(beyond)}`;
 
 /** Lists all keys, oldest first. */
-export function listScimKeys(ctx: Context): Promise<ScimKeyRow[]> {
+export async function listScimKeys(ctx: Context, page: PageArguments): Promise<Page<ScimKeyRow>> {
   authorize(ctx.actor, "scim_key:read");
-  return ctx.rows(keysByAge);
+  const problems = new Problems();
+  const range = readRange(page, { createdAt: "time" }, problems, isKeyId);
+  problems.throwIfAny(invalidQuery);
+  return pageOf(range, await ctx.select<ScimKeyRow>(rowsIn(range, byAge, selectKeys)), {
+    cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
+    count: () => ctx.count(sql`select count(*) from scim_keys`),
+  });
 }
 
 const keysByIds = statement<ScimKeyRow>(`select ${columns} from scim_keys k where k.id = any($1::text[])`);

@@ -61,13 +61,17 @@ export class Credentials {
   }
 
   /**
-   * Returns the holder of a token: a user, the agent of a workspace, or an identity provider. Synchronous if the token
-   * is cached, for up to a second. OAuth2 access tokens are only valid for a `resource`: the URL of the request. Throws
-   * or rejects with UNAUTHENTICATED.
+   * Returns the holder of a token: a user or the agent of a workspace. Synchronous if the token is cached, for up to a
+   * second. OAuth2 access tokens are only valid for a `resource`: the URL of the request. Throws or rejects with
+   * UNAUTHENTICATED.
    */
-  authenticate(text: string, resource?: string): Holder | Promise<Holder> {
-    if (text.startsWith("stwa_")) return this.#agents.authenticate(text);
-    return text.startsWith("stwi_") ? this.#scimKeys.authenticate(text) : this.authenticateUser(text, resource);
+  authenticate(text: string, resource?: string): UserActor | AgentActor | Promise<UserActor | AgentActor> {
+    return text.startsWith("stwa_") ? this.#agents.authenticate(text) : this.authenticateUser(text, resource);
+  }
+
+  /** Returns the holder of a token of an authorization header, where keys of identity providers count, too. */
+  authenticateAuthorization(text: string, resource?: string): Holder | Promise<Holder> {
+    return text.startsWith("stwi_") ? this.#scimKeys.authenticate(text) : this.authenticate(text, resource);
   }
 
   /** Authenticates a token of a user, as in cookies; rejects all others with UNAUTHENTICATED. */

@@ -1,5 +1,6 @@
-import { Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
+import { Args, Ctx, Field, FieldResolver, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
+import type { Page } from "../../domain/kernel/page.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import {
   type CreateScimKey,
@@ -15,6 +16,7 @@ import {
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
+import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { PublicUserType } from "../users/users.js";
@@ -101,15 +103,14 @@ class RevokeScimKeyPayload {
   scimKey!: ScimKeyRow;
 }
 
+const ScimKeyConnection = connectionOf("ScimKey", () => ScimKeyType);
+
 @Resolver(() => ScimKeyType)
 export class ScimKeysResolver {
   @Needs("scim_key:read")
-  @CountsAs(10)
-  @Query(() => [ScimKeyType], {
-    description: "Lists all SCIM keys, oldest first, at most 100. Requires the owner role.",
-  })
-  scimKeys(@Ctx() ctx: Context): Promise<ScimKeyRow[]> {
-    return listScimKeys(ctx);
+  @Query(() => ScimKeyConnection, { description: "Lists all SCIM keys, oldest first. Requires the owner role." })
+  scimKeys(@Args() page: PageArgs, @Ctx() ctx: Context): Promise<Page<ScimKeyRow>> {
+    return listScimKeys(ctx, page);
   }
 
   @CountsAs(2)
