@@ -188,7 +188,7 @@ describe("SCIM filters", () => {
       "userName[type pr]",
       "title gt null",
       'password eq "x"',
-      "schemas pr",
+      "schemas[value pr]",
       'x509Certificates.value gt "a"',
       'userName eq "a" and',
       "and",

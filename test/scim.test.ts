@@ -710,7 +710,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       member: 2,
       attribute: 3,
       replace: 3,
-      delete: 3,
+      delete: 4,
       "new member": 2,
       "no members": 2,
       "delete group": 3,
@@ -721,7 +721,7 @@ describe("SCIM in the dialect of RFC 7644", () => {
       "replace group with another name and an outsider": 3,
       "create group with an outsider": 3,
       rename: 3,
-      revive: 3,
+      revive: 4,
       upsert: 2,
       "upsert with another userName": 3,
     });

@@ -5,10 +5,14 @@ import { checkDocument, isObject, type Json, member } from "./documents.js";
 import { fault } from "./faults.js";
 import { createScimGroup, deleteScimGroup, patchScimGroup, replaceScimGroup } from "./groups.js";
 import { provisionerOf } from "./provisioner.js";
-import { locationOf, versionTag } from "./user-rows.js";
+import { locationOf } from "./user-rows.js";
 import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "./users.js";
+import { type Versioned, versionTag } from "./versions.js";
 
-/** The result of an operation (RFC 7644 §3.7). Failed operations have a failure instead of a status. */
+/**
+ * The result of an operation (RFC 7644 §3.7). Failed operations have a failure instead of a status, and the location of
+ * the resource that they name.
+ */
 export interface BulkResult {
   method: string;
   bulkId?: string;
@@ -28,7 +32,7 @@ interface BulkOperation {
 
 /** A resource after a change. */
 interface Changed {
-  row: { id: string; version: number };
+  row: { id: string } & Versioned;
 }
 
 interface Verbs {
@@ -121,23 +125,37 @@ async function attempt(ctx: Context, operation: BulkOperation, created: Map<stri
       const { id: _, ...result } = done;
       return { ...named, ...result };
     } catch (failure) {
-      if (tried === attempts || !isLostRace(failure)) return { ...named, failure };
+      if (tried === attempts || !isLostRace(failure))
+        return { ...named, ...targetLocation(ctx, operation, created), failure };
     }
   }
+}
+
+/** What a path names: an endpoint, and there a resource. */
+function targetOf(path: string): { endpoint: string; given?: string; verb?: Verbs } {
+  const [, endpoint = "", given] = /^(\/[^/]+)(?:\/([^/]+))?\/?$/.exec(path) ?? [];
+  const verb = Object.hasOwn(verbs, endpoint) ? verbs[endpoint] : undefined;
+  return { endpoint, ...(given !== undefined && { given }), ...(verb && { verb }) };
+}
+
+/** The location of the resource that an operation names; none for creations, and where nothing has the `bulkId`. */
+function targetLocation(ctx: Context, { path }: BulkOperation, created: ReadonlyMap<string, string>) {
+  const { endpoint, given, verb } = targetOf(path);
+  const id = given?.startsWith(reference) ? created.get(given.slice(reference.length)) : given;
+  return verb && id !== undefined ? { location: locationOf(ctx, endpoint, encodeURIComponent(id)) } : {};
 }
 
 type Done = Required<Pick<BulkResult, "location" | "status">> & { id: string; version?: string };
 
 async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<string, string>): Promise<Done> {
   const { method, bulkId, version: ifMatch } = operation;
-  const [, endpoint = "", given] = /^(\/[^/]+)(?:\/([^/]+))?\/?$/.exec(operation.path) ?? [];
-  const verb = Object.hasOwn(verbs, endpoint) ? verbs[endpoint] : undefined;
+  const { endpoint, given, verb } = targetOf(operation.path);
   if (!verb) throw fault("invalidPath", `There is no endpoint ${quote(operation.path)}.`, "path");
   const document = resolved(operation.data, created) as Json;
-  const done = ({ row: { id, version } }: Changed, status: number): Done => ({
-    id,
-    location: locationOf(ctx, endpoint, id),
-    version: versionTag(version),
+  const done = ({ row }: Changed, status: number): Done => ({
+    id: row.id,
+    location: locationOf(ctx, endpoint, row.id),
+    version: versionTag(row),
     status,
   });
   if (method === "POST" && given === undefined) {
@@ -154,10 +172,13 @@ async function run(ctx: Context, operation: BulkOperation, created: ReadonlyMap<
   return { id, location: locationOf(ctx, endpoint, id), status: 204 };
 }
 
+/** Begins a reference to the resource that an earlier operation created. */
+const reference = "bulkId:";
+
 /** Replaces `bulkId:x` by the id of the created resource. The document is not deep: `checkDocument` saw it. */
 function resolved(value: unknown, created: ReadonlyMap<string, string>): unknown {
-  if (typeof value === "string" && value.startsWith("bulkId:")) {
-    const id = created.get(value.slice("bulkId:".length));
+  if (typeof value === "string" && value.startsWith(reference)) {
+    const id = created.get(value.slice(reference.length));
     if (id === undefined) throw unresolved(value);
     return id;
   }
@@ -166,5 +187,5 @@ function resolved(value: unknown, created: ReadonlyMap<string, string>): unknown
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each, created)]));
 }
 
-const unresolved = (reference: string) =>
-  new DomainError("CONFLICT", `No earlier operation created the resource ${quote(reference)}.`);
+const unresolved = (text: string) =>
+  new DomainError("CONFLICT", `No earlier operation created the resource ${quote(text)}.`);

@@ -46,11 +46,18 @@ function single(before: unknown, { op, target: { attribute }, value }: Operation
 function several(entries: readonly Values[], { op, value }: Operation): Values[] {
   const given = (value ?? []) as Values[];
   if (op === "replace") return given;
-  if (op === "remove")
-    return value === undefined ? [] : entries.filter((entry) => !given.some((each) => each.value === entry.value));
+  if (op === "remove") return value === undefined ? [] : entries.filter((entry) => !given.some(naming(entry)));
   const fresh = given.filter((each) => !entries.some((entry) => isDeepStrictEqual({ ...entry }, { ...each })));
   return withPrimary([...entries, ...fresh], fresh);
 }
+
+/** Whether a client means an entry: by its `value`, or without one, by all that is given. */
+const naming =
+  (entry: Values) =>
+  ({ value, ...others }: Values): boolean =>
+    value === undefined
+      ? Object.entries(others).every(([name, each]) => isDeepStrictEqual(entry[name], each))
+      : value === entry.value;
 
 /** The values of a multi-valued attribute, after a change of those that a filter or a sub-attribute selects. */
 function chosen(entries: readonly Values[], { op, target, value }: Operation): Values[] {

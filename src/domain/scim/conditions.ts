@@ -11,7 +11,7 @@ export interface Columns {
   values: Readonly<Record<string, Sql>>;
   /**
    * The multi-valued attributes that are not in `json`: whether a value matches a condition on its sub-attributes, whose
-   * columns are `values`.
+   * columns are `values`. A value without sub-attributes is `self`.
    */
   lists: Readonly<Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Sql) => Sql }>>;
   /** The other attributes, as JSON; absent for types that have none. */
@@ -93,10 +93,19 @@ export function columnAt(columns: Columns, place: Place): Sql {
   return column ?? jsonColumn(columns, [...(extension ? [extension] : []), ...path], leafOf(place));
 }
 
+/** The column of a value of a multi-valued attribute in `json`: of the primary one, else of the first. */
+export function firstAt(columns: Columns, { attribute, sub, extension }: Required<Pick<Place, "sub">> & Place): Sql {
+  const path = [...(extension ? [extension] : []), attribute.name];
+  return sql`(
+    select ${entryColumn(sub)} from jsonb_array_elements(${at(columns, path)}) with ordinality as entries (e, n)
+    order by coalesce(e->'primary' = 'true'::jsonb, false) desc, n limit 1)`;
+}
+
 /** The condition on a value `e` of a multi-valued attribute. */
 function ofEntry({ sub, where }: Target, values: Readonly<Record<string, Sql>>, condition: (column: Sql) => Sql): Sql {
   const columns: Columns = { values, lists: {}, candidates: () => undefined };
-  return allOf(where && compiled(where, columns), sub && sql`(${condition(values[sub.name]!)} is true)`);
+  const column = values[sub?.name ?? "self"];
+  return allOf(where && compiled(where, columns), column && sql`(${condition(column)} is true)`);
 }
 
 const entryColumn = ({ name, type }: Attribute): Sql =>

@@ -95,6 +95,9 @@ function checkSchemas(type: ResourceType, document: Json): void {
     throw fault("invalidSyntax", `The schemas must contain ${type.core.id}.`, "schemas");
 }
 
+/** Whether clients can write an attribute that is kept: once, if it is immutable. */
+const isWritable = ({ mutability }: Attribute): boolean => mutability === "readWrite" || mutability === "immutable";
+
 function readAttributes(
   attributes: readonly Attribute[],
   source: Json,
@@ -104,7 +107,7 @@ function readAttributes(
 ): Values {
   for (const [key, given] of Object.entries(source)) {
     const attribute = attributeNamed(attributes, key);
-    if (!attribute || attribute.mutability !== "readWrite") continue;
+    if (!attribute || !isWritable(attribute)) continue;
     const value = readValue(attribute, given, prefix + attribute.name, problems);
     if (value === undefined) delete into[attribute.name];
     else into[attribute.name] = value;
@@ -121,9 +124,19 @@ export function readValue(attribute: Attribute, given: unknown, path: string, pr
     problems.add(path, `Must be at most ${limits.values} values.`);
   const isList = Array.isArray(given);
   const values = list
-    .map((each, index) => readSingle(attribute, each, isList ? `${path}[${index}]` : path, problems))
+    .map((each, index) => readEntry(attribute, each, isList ? `${path}[${index}]` : path, problems))
     .filter((each) => each !== undefined);
   return values.length > 0 ? withOnePrimary(values as Values[]) : undefined;
+}
+
+/** Reads one of several values, which has the required sub-attributes. */
+function readEntry(attribute: Attribute, given: unknown, path: string, problems: Problems): unknown {
+  const entry = readSingle(attribute, given, path, problems);
+  const isAsked = given == null || given === "" || isObject(given);
+  for (const { name, isRequired } of (isAsked && attribute.subAttributes) || [])
+    if (isRequired && (entry as Values | undefined)?.[name] === undefined)
+      problems.add(`${path}.${name}`, "Is required.");
+  return entry;
 }
 
 /** Keeps `primary` on the first value that has it. */

@@ -112,7 +112,7 @@ class Parser {
       throw fault(this.scimType, `A filter must have at most ${filterLimits.comparisons} comparisons.`);
     const target = this.target();
     const { attribute } = target;
-    if (attribute.returned === "never" || (attribute.isMultiValued && !attribute.subAttributes))
+    if (attribute.returned === "never")
       throw fault(this.scimType, `The attribute ${attribute.name} cannot be compared.`);
     const isOver = ["end", "mark"].includes(this.#peek().kind) || this.#isWord("and") || this.#isWord("or");
     if (target.where && !target.sub && isOver) return { kind: "present", target };

@@ -5,10 +5,10 @@ import { isUuid } from "../kernel/text.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
-import { type MemberRow, memberValues } from "./members.js";
+import { isSeen, type MemberRow, memberValues } from "./members.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
-import { groupUrn } from "./schema.js";
-import { groupDisplay, locationOf, metaColumns, metaOf } from "./user-rows.js";
+import { groupType, groupUrn } from "./schema.js";
+import { groupDisplay, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
 
 /** A group as SCIM clients of a source see it. */
 export interface ScimGroupRow {
@@ -50,11 +50,12 @@ export function groupResource(ctx: Context, row: ScimGroupRow, members?: readonl
 /** Where statements on `visibleGroups` find attributes. */
 export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
-    ...metaColumns(ctx, "g", "Group", "/Groups"),
+    ...metaColumns(ctx, "g", groupType),
     externalId: sql`l.external_id`,
     displayName: groupDisplay,
   },
   lists: {
+    schemas: urnColumns(sql`array[${groupUrn}]`),
     members: {
       values: {
         value: sql`m.user_id::text`,
@@ -62,7 +63,9 @@ export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Colu
         display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = m.user_id)`,
         type: sql`'User'`,
       },
-      exists: (condition) => sql`exists(select from group_members m where m.group_id = g.id and ${condition})`,
+      exists: (condition) => sql`exists(
+        select from group_members m
+        where m.group_id = g.id and ${isSeen(provisioner, raw("m.user_id"))} and ${condition})`,
     },
   },
   candidates: (comparison) => candidatesOf(provisioner, comparison),

@@ -15,13 +15,23 @@ import { asUniqueness, linkDiff, linking } from "./group-links.js";
 import { type Names, namesColumn, namesFor } from "./group-names.js";
 import { groupColumns, groupFilterColumns, groupId, type ScimGroupRow, visibleGroups } from "./group-rows.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
-import { asMembers, MemberChange, memberIds, type MemberRow, membersColumn, memberValues } from "./members.js";
-import { readOperations } from "./operations.js";
+import {
+  addedBy,
+  asMembers,
+  goneOf,
+  type LoadMembers,
+  MemberChange,
+  memberIds,
+  type MemberRow,
+  membersColumn,
+  memberValues,
+} from "./members.js";
+import { type Operation, readOperations } from "./operations.js";
 import { isVisibleGroup, type Provisioner, provisionerOf } from "./provisioner.js";
 import { groupType } from "./schema.js";
 import { requireLength } from "./user-mapping.js";
-import { requireVersion } from "./user-state.js";
 import type { ScimChange } from "./users.js";
+import { requireVersion } from "./versions.js";
 
 async function readRow(ctx: Context, provisioner: Provisioner, id: string): Promise<ScimGroupRow> {
   const isIt = sql`g.id = ${id}`;
@@ -38,7 +48,7 @@ export const readScimGroup = (ctx: Context, id: string): Promise<ScimGroupRow> =
 /** Batch read of the members of groups that the caller sees, for `ctx.load`. */
 export async function membersByGroup(ctx: Context, ids: readonly string[]): Promise<MemberRow[][]> {
   const rows = await ctx.select<{ id: string; members: MemberRow[] }>(
-    sql`select g.id, ${membersColumn} as members from groups g where g.id = any(${ids}::uuid[])`,
+    sql`select g.id, ${membersColumn(provisionerOf(ctx))} as members from groups g where g.id = any(${ids}::uuid[])`,
   );
   const members = new Map(rows.map((row) => [row.id, row.members]));
   return ids.map((id) => members.get(id) ?? []);
@@ -76,17 +86,17 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
   const more = sql`${namesColumn(sql`locked.id`, displayName, null)}, array(
     select m.user_id from organization_members m
     where m.organization_id = locked.id and m.user_id = any(${members}::uuid[]) order by m.user_id for key share
-  ) as eligible, ${asMembers(members)} as shown`;
+  ) as eligible, ${goneOf(provisioner, members)} as gone, ${asMembers(members)} as shown`;
   // Creations in an organization take turns, so that no two groups get the same displayName.
-  const organization = await lockOrganization<Names & { eligible: string[]; shown: MemberRow[] }>(
+  const organization = await lockOrganization<Names & Pick<Joining, "eligible" | "gone"> & { shown: MemberRow[] }>(
     ctx,
     ref,
     "group:create",
     more,
   );
-  const { id: organizationId, eligible, shown } = organization;
+  const { id: organizationId, eligible, gone, shown } = organization;
   const names = namesFor(displayName, organization.names);
-  await withOutsiders(ctx, { organizationId, eligible }, members);
+  await withOutsiders(ctx, { organizationId, eligible, gone }, members);
   const link = linking(provisioner, wanted, displayName, {});
   const { id, ...times } = await addGroup(ctx, organization, names, { members, link }).catch(asUniqueness);
   const columns = { organizationId, externalId, displayName, nameSource: provisioner.source };
@@ -121,16 +131,25 @@ export async function replaceScimGroup(ctx: Context, { id, document, ifMatch }: 
 export async function patchScimGroup(ctx: Context, { id, document, ifMatch }: ScimChange): Promise<ScimGroup> {
   const provisioner = provisionerOf(ctx);
   const operations = readOperations(groupType, document);
-  const change = new MemberChange();
-  const load = async () => memberValues(ctx, (await membersByGroup(ctx, [id]))[0]!);
-  for (const operation of operations)
-    if (operation.target.attribute.name === "members") await change.apply(operation, load);
-  const others = operations.filter(({ target }) => target.attribute.name !== "members");
+  const [onMembers, others] = [operations.filter(isOnMembers), operations.filter((each) => !isOnMembers(each))];
   const { displayName: named } = changed({}, others) as { displayName?: string };
-  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining: [...change.added], displayName: named });
+  const joining = [...new Set(onMembers.flatMap(addedBy))];
+  const locked = await lockedGroup(ctx, provisioner, { id, ifMatch, joining, displayName: named });
+  const change = new MemberChange();
+  for (const operation of onMembers) await change.apply(operation, (users) => loadMembers(ctx, id, users));
   const { externalId, displayName } = locked.row;
   const resource = changed({ displayName, ...(externalId !== null && { externalId }) }, others);
   return write(ctx, provisioner, locked, wantedGroup(resource), change);
+}
+
+/** Whether an operation is one on the members. */
+const isOnMembers = ({ target }: Operation): boolean => target.attribute.name === "members";
+
+/** Reads the members of a locked group, and users who are to join it. */
+async function loadMembers(ctx: Context, group: string, joining: readonly string[]): ReturnType<LoadMembers> {
+  const [stored] = await membersByGroup(ctx, [group]);
+  const [row] = await ctx.select<{ shown: MemberRow[] }>(sql`select ${asMembers(joining)} as shown`);
+  return { stored: memberValues(ctx, stored!), added: memberValues(ctx, row!.shown) };
 }
 
 /** Deletes a group with its memberships. Returns its id. */
@@ -161,8 +180,17 @@ function wantedGroup({ externalId = null, displayName = "", members }: Values): 
 
 interface Locked<More = object> {
   /** With the name for the displayName that the change will give the group, and further columns. */
-  group: LockedGroup & Partial<Names> & More;
+  group: LockedGroup & Joining & Partial<Names> & More;
   row: ScimGroupRow;
+}
+
+/** Users who are to be in a group, by what they are. */
+interface Joining {
+  organizationId: string;
+  /** Those in the organization of the group. */
+  eligible: string[];
+  /** Those that the source has deleted. */
+  gone: string[];
 }
 
 /** Who changes a group, and how. */
@@ -182,19 +210,20 @@ interface Now {
 }
 
 /**
- * Locks a visible group. Users outside of its organization join it. Throws `invalidValue` for unknown users, and if the
- * version of the group is none of `ifMatch`.
+ * Locks a visible group, and the memberships in its organization of users who may join it. Throws if the version of the
+ * group is none of `ifMatch`.
  */
 async function lockedGroup<More = object>(
   ctx: Context,
-  { source }: Provisioner,
+  provisioner: Provisioner,
   { id, ifMatch, joining = [], displayName, more = empty }: Wanting,
   permission: "group:update" | "group:delete" = "group:update",
 ): Promise<Locked<More>> {
   if (!isUuid(id)) throw notFound();
   const names = displayName ? sql`, ${namesColumn(sql`locked."organizationId"`, displayName, id)}` : empty;
-  const now = sql`scim_group_now(locked.id) as scim${names}${more}`;
-  const { scim, ...group } = await lockGroup<{ scim: Now } & Partial<Names> & More>(ctx, id, permission, joining, now);
+  const now = sql`scim_group_now(locked.id) as scim, ${goneOf(provisioner, joining)} as gone${names}${more}`;
+  type Found = { scim: Now; gone: string[] } & Partial<Names> & More;
+  const { scim, ...group } = await lockGroup<Found>(ctx, id, permission, joining, now);
   if (isEveryone(group)) throw notFound();
   const named = scim.links.find((link) => link.displayName !== null);
   const { createdAt, updatedAt, organizationId } = group;
@@ -204,28 +233,25 @@ async function lockedGroup<More = object>(
     updatedAt,
     organizationId,
     version: scim.version,
-    externalId: scim.links.find((link) => link.source === source)?.externalId ?? null,
+    externalId: scim.links.find((link) => link.source === provisioner.source)?.externalId ?? null,
     displayName: named?.displayName ?? (group.displayName || group.name),
     nameSource: named?.source ?? null,
   };
   requireVersion(row, ifMatch);
-  return { group: { ...group, eligible: await withOutsiders(ctx, group, joining) }, row } as Locked<More>;
+  return { group, row } as unknown as Locked<More>;
 }
 
-/** Users outside of the organization of a group join it. Returns the ids of all. */
+/** Lets users outside of the organization of a group join it. Throws `invalidValue` for users that are not known. */
 async function withOutsiders(
   ctx: Context,
-  group: Pick<LockedGroup, "organizationId" | "eligible">,
+  { organizationId, eligible, gone }: Joining,
   joining: readonly string[],
-): Promise<string[]> {
-  const members = new Set(group.eligible);
-  const outside = joining.filter((user) => !members.has(user));
-  if (outside.length === 0) return group.eligible;
-  const known = new Set(await joinOrganization(ctx, group.organizationId, outside));
-  const unknown = outside.findIndex((user) => !known.has(user));
-  if (unknown >= 0)
-    throw fault("invalidValue", "Must be the ID of a user.", `members[${joining.indexOf(outside[unknown]!)}].value`);
-  return [...group.eligible, ...outside];
+): Promise<void> {
+  const known = new Set(eligible);
+  const outside = joining.filter((user) => !known.has(user) && !gone.includes(user));
+  if (outside.length > 0) for (const user of await joinOrganization(ctx, organizationId, outside)) known.add(user);
+  const unknown = joining.findIndex((user) => !known.has(user) || gone.includes(user));
+  if (unknown >= 0) throw fault("invalidValue", "Must be the ID of a user.", `members[${unknown}].value`);
 }
 
 /** Writes the difference between a group and what it should be. Writes nothing if there is none. */
@@ -239,14 +265,16 @@ async function write(
   const isRenamed = wanted.displayName !== row.displayName;
   const isLinkChanged = isRenamed || wanted.externalId !== row.externalId;
   if (!isLinkChanged && !isReplaced && add.size + removed.size === 0) return { row };
+  const joining = [...add];
+  await withOutsiders(ctx, group, joining);
   const names = isRenamed ? namesFor(wanted.displayName, group.names!) : {};
   const isElsewhere = row.nameSource !== null && row.nameSource !== provisioner.source;
   const ownName = isElsewhere && !isRenamed ? null : wanted.displayName;
   const link = isLinkChanged ? linking(provisioner, wanted, ownName, linkDiff(row, wanted)) : undefined;
-  const change = { ...names, addUsers: [...add], removeUsers: [...removed] };
-  const done = await changeLockedGroup(ctx, group, change, undefined, { isReplaced, ...(link && { link }) }).catch(
-    asUniqueness,
-  );
+  const change = { ...names, addUsers: joining, removeUsers: [...removed] };
+  const provisioning = { isReplaced, ...(link && { link }) };
+  const target = { ...group, eligible: joining };
+  const done = await changeLockedGroup(ctx, target, change, undefined, provisioning).catch(asUniqueness);
   if (done.version == null) return { row };
   // Triggers count additions and removals of members after the statement, and raise the version for each.
   const version = done.version + (done.hasAdded ? 1 : 0) + (done.removed.length > 0 ? 1 : 0);

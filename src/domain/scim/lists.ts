@@ -1,14 +1,14 @@
 import { run } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
-import type { Place, Range } from "../kernel/paging.js";
+import type { Place as Position, Range } from "../kernel/paging.js";
 import { allOf, type Sql, sql } from "../kernel/sql.js";
 import { quote } from "../kernel/errors.js";
-import { columnAt, type Columns, conditionOf } from "./conditions.js";
+import { columnAt, type Columns, conditionOf, firstAt } from "./conditions.js";
 import { openCursor, sealCursor } from "./cursors.js";
 import { fault } from "./faults.js";
 import { parseFilter } from "./filter.js";
-import { leafOf, placeNamed } from "./paths.js";
+import { attributeNamed, leafOf, type Place, placeNamed } from "./paths.js";
 import type { ResourceType } from "./schema.js";
 
 /** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). Null is the same as absent. */
@@ -76,7 +76,7 @@ export async function listResources<Row extends { id: string }>(
   if (!opened) return { totalResults, rows: page, startIndex };
   const last = page.at(-1);
   if (!last || rows.length <= limit) return { totalResults, rows: page };
-  const place: Place = { id: last.id, keys: last.sortKey === undefined ? [] : [last.sortKey] };
+  const place: Position = { id: last.id, keys: last.sortKey === undefined ? [] : [last.sortKey] };
   return { totalResults, rows: page, nextCursor: await sealCursor(ctx, binding, { place, total: totalResults }) };
 }
 
@@ -157,12 +157,26 @@ function orderOf({ type, columns, id }: Source, { sortBy, sortOrder }: ListQuery
   const place = placeNamed(type, sortBy.trim());
   if (place?.attribute.name === "id") return { order: { keys: [], id, isDescending } };
   if (!place) throw fault("invalidPath", `There is no attribute ${quote(sortBy)}.`, "sortBy");
-  if (place.attribute.isMultiValued || leafOf(place).type === "complex" || leafOf(place).returned === "never")
-    throw fault("invalidPath", `Resources cannot be sorted by ${quote(sortBy)}.`, "sortBy");
-  const column = columnAt(columns, place);
-  const sortKey = sql`coalesce(${textOf(column, leafOf(place).type, leafOf(place).isCaseExact)}, ${lastOfAll}) collate "C"`;
+  const column = sortedAt(columns, place);
+  if (!column) throw fault("invalidPath", `Resources cannot be sorted by ${quote(sortBy)}.`, "sortBy");
+  const sortKey = sql`coalesce(${column}, ${lastOfAll}) collate "C"`;
   // Cursors carry the key, so that no row is read by its id.
   return { order: { keys: [{ column: sortKey, ofPlace: () => sql`null` }], id, isDescending }, sortKey };
+}
+
+/**
+ * The text by which resources are sorted; `undefined` for attributes without an order. A multi-valued attribute is sorted
+ * by its primary value, else by its first one (RFC 7644 §3.4.2.3).
+ */
+function sortedAt(columns: Columns, place: Place): Sql | undefined {
+  const { attribute } = place;
+  if (attribute.isMultiValued) {
+    const sub = place.sub ?? attributeNamed(attribute.subAttributes, "value");
+    if (!sub || columns.lists[attribute.name]) return undefined;
+    return textOf(firstAt(columns, { ...place, sub }), sub.type, sub.isCaseExact);
+  }
+  const { type, returned, isCaseExact } = leafOf(place);
+  return type === "complex" || returned === "never" ? undefined : textOf(columnAt(columns, place), type, isCaseExact);
 }
 
 /** A value as text in the order of the attribute. */

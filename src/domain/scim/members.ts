@@ -1,12 +1,13 @@
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { type Sql, sql } from "../kernel/sql.js";
+import { raw, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { throwFaults } from "./documents.js";
 import { matches, type Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import type { Comparison, Filter } from "./filter.js";
 import type { Operation } from "./operations.js";
+import type { Provisioner } from "./provisioner.js";
 import { locationOf } from "./user-rows.js";
 
 /** A member as a client sends it. */
@@ -24,12 +25,24 @@ export interface MemberRow {
 /** Maximum number of members of a group that a response has. */
 export const mostMembers = 50_000;
 
-/** The members of a group `g` as JSON, one more than a response may have. */
-export const membersColumn: Sql = sql`(
+/** The users that a source has deleted, which has no groups with them. */
+const goneUsers = ({ source }: Provisioner): Sql => sql`
+  select user_id from scim_user_links where source = ${source} and deprovisioned_at is not null`;
+
+/** The condition that a source sees the user with an id. */
+export const isSeen = (provisioner: Provisioner, userId: Sql): Sql =>
+  sql`not exists(${goneUsers(provisioner)} and user_id = ${userId})`;
+
+/** Those of some users that a source has deleted, as an array. */
+export const goneOf = (provisioner: Provisioner, ids: readonly string[]): Sql =>
+  sql`array(${goneUsers(provisioner)} and user_id = any(${ids}::uuid[]))`;
+
+/** The members of a group `g` that a source sees, as JSON: one more than a response may have. */
+export const membersColumn = (provisioner: Provisioner): Sql => sql`(
   select coalesce(json_agg(m), '[]') from (
     select u.id as value, coalesce(nullif(u.name, ''), u.username) as display
     from group_members gm join users u on u.id = gm.user_id
-    where gm.group_id = g.id order by u.id limit ${mostMembers + 1}) m)`;
+    where gm.group_id = g.id and ${isSeen(provisioner, raw("u.id"))} order by u.id limit ${mostMembers + 1}) m)`;
 
 /** Users as JSON, as members of a group. */
 export const asMembers = (ids: readonly string[]): Sql => sql`(
@@ -62,6 +75,19 @@ export function memberIds(entries: unknown): string[] {
   return [...new Set(ids)];
 }
 
+/** The ids of users whom an operation on the members adds. */
+export function addedBy({ op, target: { sub, where }, value }: Operation): string[] {
+  if (sub) throw fault("mutability", "Members can be added and removed, but not changed.");
+  if (op === "remove") return [];
+  if (!where) return memberIds(value);
+  const id = idIn(where);
+  if (op === "replace" || id === undefined) throw fault("noTarget", "Members cannot be replaced one by one.");
+  return memberIds([{ value: id }]);
+}
+
+/** Reads the members of a group, and others whom operations have added so far. */
+export type LoadMembers = (added: readonly string[]) => Promise<{ stored: Values[]; added: Values[] }>;
+
 /** What operations do to the members of a group, of which only the difference is read and written. */
 export class MemberChange {
   /** Whether the former members leave. */
@@ -69,33 +95,27 @@ export class MemberChange {
   readonly added = new Set<string>();
   readonly removed = new Set<string>();
 
-  /** Applies an operation. `load` reads the current members, for filters on other attributes than the id. */
-  async apply({ op, target: { sub, where }, value }: Operation, load: () => Promise<Values[]>): Promise<void> {
-    if (sub) throw fault("mutability", "Members can be added and removed, but not changed.");
-    if (where) return this.#selected(op, where, load);
-    const ids = memberIds(value);
-    if (op === "add") return this.#add(ids);
-    if (op === "remove" && value !== undefined) return this.#remove(ids);
-    this.#clear();
-    this.#add(ids);
-  }
-
-  async #selected(op: Operation["op"], where: Filter, load: () => Promise<Values[]>): Promise<void> {
-    const id = idIn(where);
-    if (op === "remove") {
-      if (id !== undefined) return this.#remove([id]);
-      const all = await load();
-      return this.#remove(all.filter((each) => matches(where, each)).map(({ value }) => value as string));
-    }
-    if (op === "replace" || id === undefined) throw fault("noTarget", "Members cannot be replaced one by one.");
-    this.#add(memberIds([{ value: id }]));
-  }
-
-  #add(ids: readonly string[]): void {
-    for (const id of ids) {
+  /** Applies an operation. `load` is for filters on other attributes than the id. */
+  async apply(operation: Operation, load: LoadMembers): Promise<void> {
+    const { op, value } = operation;
+    const added = addedBy(operation);
+    if (op === "remove" && (operation.target.where || value !== undefined))
+      return this.#remove(await this.#removedBy(operation, load));
+    if (op !== "add") this.#clear();
+    for (const id of added) {
       this.removed.delete(id);
       this.added.add(id);
     }
+  }
+
+  async #removedBy({ target: { where }, value }: Operation, load: LoadMembers): Promise<string[]> {
+    if (!where) return memberIds(value);
+    const id = idIn(where);
+    if (id !== undefined) return [id];
+    const { stored, added } = await load([...this.added]);
+    const isStored = (each: Values) => !this.isReplaced && !this.removed.has(each.value as string);
+    const selected = [...stored.filter(isStored), ...added].filter((each) => matches(where, each));
+    return selected.map((each) => each.value as string);
   }
 
   #remove(ids: readonly string[]): void {

@@ -42,6 +42,8 @@ function readOperation(type: ResourceType, given: unknown, problems: Problems): 
 
 function readPath(type: ResourceType, op: Operation["op"], path: string, given: unknown, problems: Problems) {
   requireSafe(path);
+  if (op !== "remove" && given === undefined)
+    throw fault("invalidValue", `The operation ${op} needs a value.`, "value");
   const extension = extensionNamed(type, path);
   if (extension && op === "remove")
     return extension.attributes.map((attribute) => ({
@@ -52,7 +54,11 @@ function readPath(type: ResourceType, op: Operation["op"], path: string, given: 
   if (extension && isObject(given)) return fromMap(type, op, given, `${extension.id}:`, problems);
   const target = parsePath(type, path);
   if (isReadOnly(target)) throw fault("mutability", `The attribute ${target.attribute.name} is read-only.`, path);
-  return target.attribute.mutability === "writeOnly" ? [] : [{ op, target, value: valueFor(target, given, problems) }];
+  if (target.attribute.mutability === "writeOnly") return [];
+  const value = valueFor(target, given, problems);
+  // To remove an empty list of values is to remove none of them.
+  const isNone = op === "remove" && given != null && value === undefined && target.attribute.isMultiValued;
+  return [{ op, target, value: isNone ? [] : value }];
 }
 
 const isReadOnly = ({ attribute, sub }: Target): boolean =>
@@ -92,11 +98,11 @@ function valueFor({ extension, attribute, sub, where }: Target, given: unknown, 
   return readValue(single, isLone ? given[0] : given, prefix + attribute.name, problems);
 }
 
-/** The operations that replace the attributes of a resource that a document has. */
+/** The operations that replace the attributes of a resource that a document has. Required ones without a value stay. */
 export function replacing(type: ResourceType, document: Json): Operation[] {
   checkDocument(document);
   const problems = new Problems();
   const operations = fromMap(type, "replace", document, "", problems);
   throwFaults(problems);
-  return operations;
+  return operations.filter(({ target, value }) => value !== undefined || !target.attribute.isRequired);
 }

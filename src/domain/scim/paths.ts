@@ -1,4 +1,5 @@
 import { quote } from "../kernel/errors.js";
+import { textProblem } from "../kernel/text.js";
 import { fault, type ScimType } from "./faults.js";
 import { type Attribute, commonAttributes, type ResourceType, type Schema } from "./schema.js";
 
@@ -86,10 +87,15 @@ export function tokensOf(text: string, scimType: ScimType): Token[] {
   return tokens;
 }
 
+/** Reads a string, whose escapes may stand for text that cannot be stored. */
 function unquoted(literal: string, scimType: ScimType): string {
+  let text: string;
   try {
-    return JSON.parse(literal) as string;
+    text = JSON.parse(literal) as string;
   } catch {
     throw fault(scimType, `The string ${quote(literal)} is not a JSON string.`);
   }
+  const problem = textProblem(text);
+  if (problem) throw fault(scimType, `The string ${quote(literal)}: ${problem}`);
+  return text;
 }

@@ -9,9 +9,10 @@ import type { Listed, ListQuery } from "./lists.js";
 import { listResponse } from "./messages.js";
 import { isSelective, names, projected, type Projection } from "./projection.js";
 import { groupType, type ResourceType, userType } from "./schema.js";
-import { locationOf, userResource, versionTag } from "./user-rows.js";
-import { hasVersion, type ScimUser } from "./user-state.js";
+import { locationOf, userResource } from "./user-rows.js";
+import type { ScimUser } from "./user-state.js";
 import { listScimUsers } from "./users.js";
+import { hasVersion, versionTag } from "./versions.js";
 
 /** A user or a group as SCIM clients see it. `isListed` leaves out what is only sent for a single resource. */
 export type ScimResource = { isListed?: boolean } & (({ kind: "User" } & ScimUser) | ({ kind: "Group" } & ScimGroup));
@@ -38,7 +39,7 @@ export const selectionOf = async (
 ): Promise<Values | null> =>
   isSelective(projection) || projection.excludedAttributes?.length ? documentOf(ctx, resource, projection) : null;
 
-export const versionOf = ({ row }: ScimResource): string => versionTag(row.version);
+export const versionOf = ({ row }: ScimResource): string => versionTag(row);
 
 export const urlOf = (ctx: Context, resource: ScimResource): string =>
   locationOf(ctx, typeOf(resource).endpoint, resource.row.id);
@@ -49,7 +50,7 @@ export const accountOf = async (ctx: Context, resource: ScimResource): Promise<U
 
 /** Whether a client that has one of the versions needs the resource: tags or `*`, separated by commas. */
 export const isNewer = ({ row }: ScimResource, ifNoneMatch: string | null | undefined): boolean =>
-  ifNoneMatch == null || !hasVersion(row.version, ifNoneMatch);
+  ifNoneMatch == null || !hasVersion(row, ifNoneMatch);
 
 /** A page of resources of one or both types. */
 export interface ScimPage extends Omit<Listed<unknown>, "rows"> {

@@ -10,7 +10,7 @@ export interface Attribute {
   readonly isRequired: boolean;
   /** Whether letter case matters in comparisons. */
   readonly isCaseExact: boolean;
-  readonly mutability: "readOnly" | "readWrite" | "writeOnly";
+  readonly mutability: "readOnly" | "readWrite" | "writeOnly" | "immutable";
   readonly returned: "always" | "default" | "never" | "request";
   readonly uniqueness: "none" | "server";
   readonly canonicalValues?: readonly string[];
@@ -53,7 +53,13 @@ const complex = (name: string, description: string, subAttributes: Attribute[], 
   attribute(name, description, { type: "complex", subAttributes, ...more });
 
 /** A multi-valued attribute with the usual sub-attributes (RFC 7643 §2.4). */
-const several = (name: string, noun: string, types: string[], value: Partial<Attribute> = {}) =>
+const several = (
+  name: string,
+  noun: string,
+  types: string[],
+  value: Partial<Attribute> = {},
+  more: Partial<Attribute> = {},
+) =>
   complex(
     name,
     `The ${noun}s of the user.`,
@@ -63,10 +69,11 @@ const several = (name: string, noun: string, types: string[], value: Partial<Att
       attribute("type", `The kind of the ${noun}.`, { canonicalValues: types }),
       attribute("primary", `Whether this is the preferred ${noun}. At most one is.`, { type: "boolean" }),
     ],
-    { isMultiValued: true },
+    { isMultiValued: true, ...more },
   );
 
 const readOnly = { mutability: "readOnly" } as const;
+const immutable = { mutability: "immutable" } as const;
 
 /** The attributes of every resource, which no schema lists (RFC 7643 §3.1). */
 export const commonAttributes: readonly Attribute[] = [
@@ -121,7 +128,13 @@ const user: Schema = {
     attribute("timezone", "The time zone."),
     attribute("active", "Whether the user may sign in.", { type: "boolean" }),
     attribute("password", "Accepted and ignored.", { mutability: "writeOnly", returned: "never", isCaseExact: true }),
-    several("emails", "email address", ["work", "home", "other"], { uniqueness: "server" }),
+    several(
+      "emails",
+      "email address",
+      ["work", "home", "other"],
+      { uniqueness: "server", isRequired: true },
+      { isRequired: true },
+    ),
     several("phoneNumbers", "phone number", ["work", "home", "mobile", "fax", "pager", "other"]),
     several("ims", "instant messaging address", []),
     several("photos", "photo", ["photo", "thumbnail"], {
@@ -192,10 +205,14 @@ const group: Schema = {
       "members",
       "The members of the group.",
       [
-        attribute("value", "The ID of the user.", { isCaseExact: true }),
-        attribute("$ref", "The URL of the user.", { type: "reference", referenceTypes: ["User"], ...readOnly }),
+        attribute("value", "The ID of the user.", { isCaseExact: true, isRequired: true, ...immutable }),
+        attribute("$ref", "The URL of the user. Ignored in requests.", {
+          type: "reference",
+          referenceTypes: ["User"],
+          ...immutable,
+        }),
         attribute("display", "The display name of the user.", readOnly),
-        attribute("type", "The type of the member.", { canonicalValues: ["User"] }),
+        attribute("type", "The type of the member.", { canonicalValues: ["User"], ...immutable }),
       ],
       { isMultiValued: true },
     ),

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Diff, diffOf } from "../audit/audit.js";
 import { authorize, reach } from "../authorization/authorization.js";
+import { leaveGroups } from "../groups/leaving.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
@@ -10,12 +12,13 @@ import { type FoundUser, identified, type UserStatus, userTarget } from "../user
 import { type AccountChange, statusAnnouncement, writeUser } from "../users/writes.js";
 import type { Values } from "./evaluate.js";
 import { beyondOrganizations, privileged } from "./faults.js";
-import { isBeyond, permissionToLink, type Provisioner } from "./provisioner.js";
+import { isBeyond, isVisibleGroup, permissionToLink, type Provisioner } from "./provisioner.js";
 import { asUniqueness, linking, linkOf } from "./user-links.js";
 import { type Existing, freeUsername } from "./user-matches.js";
-import { tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
+import { requireAddresses, tooManyNames, type WantedUser, wantedUser } from "./user-mapping.js";
 import { readUserRow, type ScimUserRow } from "./user-rows.js";
-import { type ForChange, type LockedUser, lockedUser, requireVersion, type ScimUser, writable } from "./user-state.js";
+import { type ForChange, type LockedUser, lockedUser, type ScimUser, writable } from "./user-state.js";
+import { requireVersion } from "./versions.js";
 
 /** The difference between a user and what it should be. */
 interface Difference {
@@ -73,8 +76,15 @@ export async function changeUser(
     user = await lock(user.row, done);
     done = differenceOf(user);
   }
+  if (isRevived) user = await withoutGroups(ctx, user);
   if (existing) await joinAsNew(ctx, provisioner, user.account);
   return done ? write(ctx, provisioner, user, done) : user;
+}
+
+/** Ends the memberships of a user that the source had deleted, which others gave it meanwhile. */
+async function withoutGroups<User extends ScimUser>(ctx: Context, user: User): Promise<User> {
+  await leaveGroups(ctx, user.row.id, isVisibleGroup(ctx));
+  return { ...user, row: { ...user.row, groups: [] } };
 }
 
 /** Adds a user of none of the caller's organizations to all of them, as if it were new. */
@@ -118,6 +128,7 @@ function reviving(before: Values, after: Values): Difference {
 
 /** Returns how a user differs from what it should be; `undefined` for no difference. */
 function difference(before: Values, after: Values): Difference | undefined {
+  if (!isDeepStrictEqual(before.emails, after.emails)) requireAddresses(after);
   const wanted = wantedUser(after);
   const keys = [...new Set([before, after].flatMap((each) => Object.keys(each)))];
   // Cleared attributes become "".

@@ -1,7 +1,8 @@
+import { Problems } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { emailProblem, iconProblem, nameProblem } from "../kernel/text.js";
 import type { AccountChange } from "../users/writes.js";
-import { checkSize } from "./documents.js";
+import { checkSize, throwFaults } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 
@@ -50,6 +51,15 @@ export function wantedUser(resource: Values): WantedUser {
     kept,
     account: { email: emailOf(kept), name: nameOf(kept), avatarUrl: avatarOf(kept) },
   };
+}
+
+/** Throws `invalidValue` for changed emails unless there are some, each with its address. */
+export function requireAddresses({ emails }: Values): void {
+  const problems = new Problems();
+  problems.add("emails", emails ? undefined : "Is required.");
+  for (const [index, { value }] of ((emails ?? []) as Entry[]).entries())
+    problems.add(`emails[${index}].value`, value === undefined ? "Is required." : undefined);
+  throwFaults(problems);
 }
 
 export function requireLength(field: string, text: string, most: number): void {

@@ -7,7 +7,8 @@ import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
 import { numberOfUsers } from "../users/counts.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
-import { enterpriseUrn, userUrn } from "./schema.js";
+import { enterpriseUrn, type ResourceType, userType, userUrn } from "./schema.js";
+import { type Versioned, versionColumn, versionTag } from "./versions.js";
 
 /** A user as SCIM clients of a source see it. */
 export interface ScimUserRow {
@@ -30,9 +31,6 @@ export interface ScimUserRow {
 /** The URL of a resource. */
 export const locationOf = ({ config }: Pick<Context, "config">, endpoint: string, id: string): string =>
   `${config.accessUrl}/scim/v2${endpoint}/${id}`;
-
-/** The ETag of a version. Weak: the same version may be written in different ways. */
-export const versionTag = (version: number): string => `W/"${version}"`;
 
 /**
  * The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. `from … where …`.
@@ -118,35 +116,48 @@ export const metaOf = (
   ctx: Context,
   resourceType: string,
   endpoint: string,
-  { id, createdAt, updatedAt, version }: Pick<ScimUserRow, "id" | "createdAt" | "updatedAt" | "version">,
+  row: Pick<ScimUserRow, "id" | "createdAt" | "updatedAt"> & Versioned,
 ) => ({
   resourceType,
-  created: createdAt,
-  lastModified: updatedAt,
-  location: locationOf(ctx, endpoint, id),
-  version: versionTag(version),
+  created: row.createdAt,
+  lastModified: row.updatedAt,
+  location: locationOf(ctx, endpoint, row.id),
+  version: versionTag(row),
 });
 
 /** The columns of the common attributes of the resources of a table. */
-export const metaColumns = (ctx: Context, table: string, type: string, endpoint: string): Record<string, Sql> => ({
+export const metaColumns = (
+  ctx: Context,
+  table: string,
+  { name, endpoint }: ResourceType,
+  groups: Sql = sql`'[]'::json`,
+): Record<string, Sql> => ({
   id: raw(`${table}.id::text`),
   meta: sql`true`,
-  "meta.resourceType": raw(`'${type}'`),
+  "meta.resourceType": raw(`'${name}'`),
   "meta.created": raw(`${table}.created_at`),
   "meta.lastModified": raw(`${table}.updated_at`),
   "meta.location": sql`${locationOf(ctx, endpoint, "")}::text || ${raw(table)}.id`,
-  "meta.version": raw(`'W/"' || ${table}.scim_version || '"'`),
+  "meta.version": versionColumn(raw(`${table}.scim_version`), groups),
+});
+
+/** The attribute `schemas`, from an array of URNs. */
+export const urnColumns = (urns: Sql): Columns["lists"][string] => ({
+  values: { self: raw("urn") },
+  exists: (condition) => sql`exists(select from unnest(${urns}) urn where ${condition})`,
 });
 
 /** Where statements on `visibleUsers` find attributes. */
 export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
-    ...metaColumns(ctx, "u", "User", "/Users"),
+    ...metaColumns(ctx, "u", userType, groupsOf(ctx, raw("u.id"))),
     externalId: sql`l.external_id`,
     userName: sql`coalesce(n.user_name, u.username)`,
     active: sql`u.status = 'active'`,
   },
   lists: {
+    schemas: urnColumns(sql`case when ${attributes} ? ${enterpriseUrn}
+      then array[${userUrn}, ${enterpriseUrn}] else array[${userUrn}] end`),
     groups: {
       values: {
         value: sql`g.id::text`,

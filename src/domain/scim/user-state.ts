@@ -5,9 +5,9 @@ import { isUuid } from "../kernel/text.js";
 import type { Recipients } from "../users/account-events.js";
 import { type FoundUser, lockUserWith } from "../users/users.js";
 import type { Values } from "./evaluate.js";
-import { versionMismatch } from "./faults.js";
 import { permissionToLink, type Provisioner } from "./provisioner.js";
-import { groupsOf, type ScimUserRow, userResource, versionTag } from "./user-rows.js";
+import { groupsOf, type ScimUserRow, userResource } from "./user-rows.js";
+import { requireVersion } from "./versions.js";
 
 /** A user as SCIM clients of a source see it, and its account where a change has read it. */
 export interface ScimUser {
@@ -86,18 +86,6 @@ export async function lockedUser(
   requireVersion(row, ifMatch);
   return { account, row, found: { newUsername, recipients } };
 }
-
-/** Throws if a resource has none of the versions. */
-export function requireVersion({ version }: { version: number }, ifMatch: string | null | undefined): void {
-  if (ifMatch != null && !hasVersion(version, ifMatch)) throw versionMismatch();
-}
-
-/** Whether tags separated by commas, or `*`, name a version. Compares weakly (RFC 9110 §8.8.3.2). */
-export const hasVersion = (version: number, tags: string): boolean =>
-  tags.split(",").some((tag) => {
-    const opaque = tag.trim().replace(/^W\//i, "");
-    return opaque === "*" || opaque === versionTag(version).slice(2);
-  });
 
 /** The attributes of a user that clients can write. */
 export function writable(ctx: Context, row: ScimUserRow): Values {

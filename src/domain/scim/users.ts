@@ -1,3 +1,4 @@
+import { leaveGroups } from "../groups/leaving.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { raw } from "../kernel/sql.js";
@@ -11,7 +12,7 @@ import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { type Listed, type ListQuery, listResources } from "./lists.js";
 import { type Operation, readOperations, replacing } from "./operations.js";
-import { isBeyond, provisionerOf } from "./provisioner.js";
+import { isBeyond, isVisibleGroup, provisionerOf } from "./provisioner.js";
 import { userType } from "./schema.js";
 import { changeUser } from "./user-changes.js";
 import { deprovisioning, linkingNew, linkOf } from "./user-links.js";
@@ -122,7 +123,7 @@ export async function patchScimUser(
 }
 
 /**
- * Suspends a user and hides it from the source. The account stays for administrators. A user who also belongs to other
+ * Suspends a user, who leaves its groups, and hides it from the source. The account stays for administrators. A user who also belongs to other
  * organizations leaves those of the key instead of being suspended. Returns the id.
  */
 export async function deleteScimUser(
@@ -131,6 +132,7 @@ export async function deleteScimUser(
 ): Promise<string> {
   const provisioner = provisionerOf(ctx);
   const { account } = await lockedUser(ctx, provisioner, id, { ifMatch });
+  await leaveGroups(ctx, account.id, isVisibleGroup(ctx));
   const isKept = isBeyond(ctx, account);
   if (isKept) await leaveOrganizations(ctx, account, provisioner.organizationIds ?? []);
   const isChanged = !isKept && (await checkStatus(ctx, account, "suspended"));

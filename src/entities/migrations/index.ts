@@ -32,6 +32,7 @@ import { LastSeenDays } from "./0030-last-seen-days.js";
 import { ScimEmails } from "./0031-scim-emails.js";
 import { ConnectionLogOrder } from "./0032-connection-log-order.js";
 import { VoidProofs } from "./0034-void-proofs.js";
+import { ScimMemberNames } from "./0036-scim-member-names.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -68,4 +69,5 @@ export const migrations: MigrationObject[] = [
   { name: "0031-scim-emails", class: ScimEmails },
   { name: "0032-connection-log-order", class: ConnectionLogOrder },
   { name: "0034-void-proofs", class: VoidProofs },
+  { name: "0036-scim-member-names", class: ScimMemberNames },
 ];

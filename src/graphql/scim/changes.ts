@@ -155,7 +155,7 @@ export class ScimChangesResolver {
   @ForProvisioning()
   @Mutation(() => DeleteScimUserPayload, {
     description:
-      "Suspends a user and hides it from the source. The account stays for administrators. A user who also belongs to organizations that are not those of the key leaves those of the key instead.",
+      "Suspends a user, removes it from its groups, and hides it from the source. The account stays for administrators. A user who also belongs to organizations that are not those of the key leaves those of the key instead.",
   })
   async deleteScimUser(
     @Arg("input", () => DeleteScimUserInput, { description: "The user." }) input: DeleteScimUserInput,

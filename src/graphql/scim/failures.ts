@@ -7,8 +7,8 @@ import { report, translate } from "../engine/errors.js";
 
 /** Spells a failure as a SCIM error. `requestId` is that of defects. */
 export function scimError(failure: DomainError, requestId: string): Record<string, unknown> {
-  const { detail, validations = [], scimType } = failure.details;
-  const isInput = failure.code === "BAD_USER_INPUT";
+  const { detail, validations = [], scimType, tooLarge } = failure.details;
+  const isInput = failure.code === "BAD_USER_INPUT" && !tooLarge;
   const faults = validations.map((each) => `${each.field}: ${each.detail}`).join(" ");
   const text =
     failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${requestId}` : faults || (detail ?? failure.message);
