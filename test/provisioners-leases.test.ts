@@ -202,6 +202,41 @@ describe("leases of provisioner jobs", () => {
     expect(logs.nodes.at(-1)).to.deep.equal({ sequence: 1, output: error, level: "ERROR" });
   });
 
+  it("of a daemon whose user may not serve any more end: it reports nothing, and others get what it did not accept", async () => {
+    await daemon.leave();
+    const eve = await w().user("eve");
+    await w().grant(eve, "template-admin");
+    const hers = (await serve(w().app, { token: eve.token, query: "provisioner=echo&name=hers" })).work(4);
+    const [started, waiting] = [await queueImport(w()), await queueImport(w())];
+    const [accepted, handed] = [await hers.job(0), await hers.job(1)];
+    expect([accepted.jobId, handed.jobId]).to.deep.equal([started, waiting]);
+    await hers.call("acceptProvisionerJob", accepted);
+    await hers.call("reportProvisionerResources", accepted, { resources });
+
+    // What it sends at the same moment is rejected, or has no socket any more.
+    await w().grant(eve);
+    const late = await Promise.allSettled([
+      hers.call("completeProvisionerJob", accepted),
+      hers.call("acceptProvisionerJob", handed),
+      hers.call("updateProvisionerJob", accepted, { logs: [line(1)] }),
+    ]);
+    expect(late.map(({ status }) => status)).to.deep.equal(["rejected", "rejected", "rejected"]);
+    expect((await hers.closing()).code).to.equal(4403);
+    const again = await refusal(serve(w().app, { token: eve.token, query: "provisioner=echo&name=hers" }));
+    expect(again).to.include({ status: 403 });
+    expect(await stateOf(started)).to.deep.include({ status: "RUNNING", logs: { totalCount: 0, nodes: [] } });
+    expect((await stateOf(waiting)).status).to.equal("PENDING");
+
+    await sql("update provisioner_jobs set lease_expires_at = now() where id = any($1)", [started, waiting]);
+    const other = (await serve(w().app, { key })).work();
+    await reap();
+    expect(await stateOf(started)).to.include({ status: "FAILED", error: "The provisioner daemon stopped reporting." });
+    const job = await other.job();
+    expect(job.jobId).to.equal(waiting);
+    await carryOut(other, job);
+    await other.leave();
+  });
+
   it("belong to the daemon: one that connects again by its name completes its job", async () => {
     const query = "provisioner=echo&name=steady&";
     await daemon.leave();

@@ -35,7 +35,8 @@ const messageBytes = 4 * 1024 ** 2 - 1024;
 /** Close codes after which a new connection would be closed again, with what to do. */
 const finalCodes: Record<number, string> = {
   4403:
-    "The server closed the connection: the key or this daemon was deleted, or the session ended. " +
+    "The server closed the connection: the key or this daemon was deleted, the session ended, or its user may not " +
+    "connect daemons any more. " +
     "Create a key with createProvisionerKey and set STEWARD_PROVISIONER_KEY.",
   4410:
     "Another daemon with the same name and key has connected. " +
