@@ -76,7 +76,11 @@ describe("what stays open", () => {
   };
 
   /** Opens a subscription with one root field on the other replica, and waits for its first event, which `cause` makes. */
-  async function follow(token: string, field: string, cause?: (n: number) => Promise<unknown>): Promise<Open["end"][]> {
+  async function follow(
+    token: string,
+    field: string,
+    cause?: (n: number) => Promise<unknown>,
+  ): Promise<[Promise<string>]> {
     const { promise: end, resolve } = Promise.withResolvers<string>();
     const codeOf = (errors: unknown) => (errors as Array<{ extensions: { code: string } }>)[0]!.extensions.code;
     const client = createClient({
@@ -125,24 +129,24 @@ describe("what stays open", () => {
 
   /** Follows something of Ada's task as another user, who may until the share is revoked, or the user leaves the group. */
   const ofTask = (fieldOf: (task: { id: string; workspace_id: { uuid: string } }) => string) => ({
-    async byShare(): Promise<Open> {
+    byShare: async (): Promise<Open> => {
       const bob = await w.user("bob");
       const { task, revoke } = await shared({ userPerms: [bob] });
       const [end] = await follow(bob.token, fieldOf(task));
-      return { end: end!, lose: revoke };
+      return { end, lose: revoke };
     },
-    async byGroup(): Promise<Open & { group: { id: string }; bob: Person }> {
+    byGroup: async (): Promise<Open & { group: { id: string }; bob: Person }> => {
       const bob = await w.user("bob");
       const group = await w.group(undefined, { members: [bob] });
       const { task } = await shared({ groupPerms: [group] });
       const [end] = await follow(bob.token, fieldOf(task));
       const lose = () => w.as(w.owner).patch(`/api/v2/groups/${group.id}`, { remove_users: [bob.id] });
-      return { end: end!, lose, group, bob };
+      return { end, lose, group, bob };
     },
   });
-  const messages = ofTask(({ id }) => `taskMessages(id: "${id}") { content }`);
-  const task = ofTask(({ id }) => `taskChanged(id: "${id}") { status }`);
-  const builds = ofTask(({ workspace_id: { uuid } }) => `workspaceBuildUpdated(workspaceId: "${uuid}") { status }`);
+  const asMessages = ofTask(({ id }) => `taskMessages(id: "${id}") { content }`);
+  const asTask = ofTask(({ id }) => `taskChanged(id: "${id}") { status }`);
+  const asBuilds = ofTask(({ workspace_id: { uuid } }) => `workspaceBuildUpdated(workspaceId: "${uuid}") { status }`);
 
   /** The socket of a daemon on the other replica. */
   const serving = async (options: Serving, isWorking = true) => {
@@ -176,22 +180,22 @@ describe("what stays open", () => {
       async open() {
         const bob = await w.user("bob");
         const [end] = await follow(bob.token, "inboxEvents { __typename }");
-        return { end: end!, lose: () => suspend(bob) };
+        return { end, lose: () => suspend(bob) };
       },
     },
-    { of: "taskMessages", when: "the share is revoked", end: "NOT_FOUND", open: () => messages.byShare() },
+    { of: "taskMessages", when: "the share is revoked", end: "NOT_FOUND", open: asMessages.byShare },
     {
       of: "taskMessages",
       when: "its user leaves the group that it is shared with",
       end: "NOT_FOUND",
-      open: () => messages.byGroup(),
+      open: asMessages.byGroup,
     },
     {
       of: "taskMessages",
       when: "the group that it is shared with is deleted",
       end: "NOT_FOUND",
       async open() {
-        const { end, group } = await messages.byGroup();
+        const { end, group } = await asMessages.byGroup();
         return { end, lose: () => w.as(w.owner).delete(`/api/v2/groups/${group.id}`) };
       },
     },
@@ -200,11 +204,11 @@ describe("what stays open", () => {
       when: "its user is removed from the organization",
       end: "NOT_FOUND",
       async open() {
-        const { end, bob } = await messages.byGroup();
+        const { end, bob } = await asMessages.byGroup();
         return { end, lose: () => expel(bob) };
       },
     },
-    { of: "taskChanged", when: "the share is revoked", end: "complete", open: () => task.byShare() },
+    { of: "taskChanged", when: "the share is revoked", end: "complete", open: asTask.byShare },
     {
       of: "taskChanged",
       when: "its user may not see the other user any more",
@@ -215,15 +219,15 @@ describe("what stays open", () => {
         const [end] = await follow(eve.token, `taskChanged(user: "${ada.id}") { status }`, (n) =>
           stage.status(token, "WORKING", `Step ${n}`),
         );
-        return { end: end!, lose: () => demote(eve) };
+        return { end, lose: () => demote(eve) };
       },
     },
-    { of: "workspaceBuildUpdated", when: "the share is revoked", end: "complete", open: () => builds.byShare() },
+    { of: "workspaceBuildUpdated", when: "the share is revoked", end: "complete", open: asBuilds.byShare },
     {
       of: "workspaceBuildUpdated",
       when: "its user leaves the group that it is shared with",
       end: "complete",
-      open: () => builds.byGroup(),
+      open: asBuilds.byGroup,
     },
     {
       of: "workspaceAgentLogAppended",
@@ -238,7 +242,7 @@ describe("what stays open", () => {
           { input: appended },
         );
         const [end] = await follow(eve.token, `workspaceAgentLogAppended(agentId: "${agent.id}") { output }`);
-        return { end: end!, lose: () => demoteThere(eve) };
+        return { end, lose: () => demoteThere(eve) };
       },
     },
     {
@@ -254,7 +258,7 @@ describe("what stays open", () => {
         const line = { sequence: 1, createdAt: new Date().toISOString(), level: "INFO", source: "PROVISIONER" };
         await daemon.call("updateProvisionerJob", job, { logs: [{ ...line, stage: "Plan", output: "Hello" }] });
         const [end] = await follow(eve.token, `provisionerJobLogAppended(jobId: "${job.jobId}") { output }`);
-        return { end: end!, lose: () => demote(eve) };
+        return { end, lose: () => demote(eve) };
       },
     },
     {
@@ -265,7 +269,7 @@ describe("what stays open", () => {
         const bob = await w.user("bob");
         const { agent } = await w.workspace(bob);
         const [end] = await follow(agent.token, `externalAuthLinkChanged(providerId: "lab") { isLinked }`);
-        return { end: end!, lose: () => suspend(bob) };
+        return { end, lose: () => suspend(bob) };
       },
     },
     ...["pause", "delete"].map((change): Case => ({
@@ -278,7 +282,7 @@ describe("what stays open", () => {
         const [end] = await follow(token, "agentEventReceived { shutdown }");
         const path = `/api/v2/tasks/me/${made.id}`;
         return {
-          end: end!,
+          end,
           async lose() {
             if (change === "pause") await w.as(ada).post(`${path}/pause`);
             else await w.as(ada).delete(path);

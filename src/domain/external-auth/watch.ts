@@ -15,20 +15,19 @@ export interface LinkChange {
  * Streams the state of the link of the caller at a provider, or for agents that of the owner of the workspace: first as
  * it is, then after every change. A rejected watch throws before this resolves.
  */
-export async function watchLink(
-  ctx: Context,
-  { providerId: wanted }: { providerId: string },
-): Promise<Watch<LinkChange>> {
-  const stateOf = async ({ services }: Context, userId: string) => {
-    const { id: providerId } = findProvider(ctx, wanted);
-    const link = await readLink(services, providerId, userId);
-    return { providerId, isLinked: link !== undefined, link };
-  };
-  return watching(ctx, {
-    while: holderOf,
-    onBegin: () => void findProvider(ctx, wanted),
-    hints: (userId) => [linkHint(userId), userHint(userId)],
-    // The token itself may be refreshed without a change of the link.
-    read: onChange(stateOf, ({ link }) => (link ? `${link.id} ${link.refreshError}` : "")),
+export const watchLink = (ctx: Context, { providerId }: { providerId: string }): Promise<Watch<LinkChange>> =>
+  watching(ctx, {
+    async while(fresh) {
+      const userId = await holderOf(fresh);
+      return { userId, provider: findProvider(fresh, providerId) };
+    },
+    hints: ({ userId }) => [linkHint(userId), userHint(userId)],
+    read: onChange(
+      async ({ services }: Context, { userId, provider: { id } }: { userId: string; provider: { id: string } }) => {
+        const link = await readLink(services, id, userId);
+        return { providerId: id, isLinked: link !== undefined, link };
+      },
+      // The token itself may be refreshed without a change of the link.
+      ({ link }) => (link ? `${link.id} ${link.refreshError}` : ""),
+    ),
   });
-}

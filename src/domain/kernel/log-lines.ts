@@ -96,14 +96,15 @@ export function logReader<Line extends LogLine>(table: string, log: string, colu
         problems.add("after", known ? undefined : "Must be a cursor of this list or the id of a row.");
         problems.throwIfAny();
         position = { sequence: known!.sequence, lineId: null };
+        return [];
       };
       // What the condition found is older than the lines: none is added to a complete log.
-      const read = async (fresh: Context, subject: Log): Promise<Batch<Line>> => {
-        const [appended = []] = await linesOf(fresh, [{ logId: subject.id, ...position, limit: watchedAtOnce }]);
-        const last = appended.at(-1);
+      const read = async (fresh: Context, owner: Log): Promise<Batch<Line>> => {
+        const [events = []] = await linesOf(fresh, [{ logId: owner.id, ...position, limit: watchedAtOnce }]);
+        const last = events.at(-1);
         if (last) position = { sequence: last.sequence, lineId: null };
-        const isMore = appended.length === watchedAtOnce;
-        return { events: appended, isMore, isLast: !isMore && isComplete?.(subject) };
+        const isMore = events.length === watchedAtOnce;
+        return { events, isMore, isLast: !isMore && isComplete?.(owner) };
       };
       return watching(ctx, { ...condition, onBegin, read });
     },

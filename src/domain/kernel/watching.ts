@@ -45,11 +45,11 @@ export interface Conditional<Subject> {
 export interface Watching<Subject, Event> extends Conditional<Subject> {
   read: (ctx: Context, subject: Subject) => Promise<Batch<Event>>;
   /** Prepares the stream once the condition holds, and returns its first events. May throw. */
-  onBegin?: (subject: Subject) => readonly Event[] | void | Promise<readonly Event[] | void>;
+  onBegin?: (subject: Subject) => readonly Event[] | Promise<readonly Event[]>;
   /** Receives events that were read and will not be sent, because the stream has ended. */
   onUnsent?: (events: readonly Event[]) => void;
   /** Called once at the end of a stream that has begun. Returns the last events for a client that is still there. */
-  onEnd?: () => readonly Event[] | void;
+  onEnd?: () => readonly Event[];
   /** Receives failures, after which the next wake-up reads again. By default, a failure ends the stream. */
   onFailure?: (error: unknown) => void;
   period?: Period;

@@ -67,7 +67,10 @@ export async function watchInbox(ctx: Context, { filter, format, since }: WatchI
       position.unreadCount = unreadCount;
       return { events: isOtherCount ? [unreadCountChanged(unreadCount)] : items, isMore };
     },
-    onEnd: () => stopCounting(ctx.services, userId),
+    onEnd() {
+      stopCounting(ctx.services, userId);
+      return [];
+    },
   });
 }
 

@@ -37,6 +37,7 @@ export async function receiveWork(ctx: Context, { slots }: { slots: number }): P
         throw badInput([{ field: "slots", detail: `Must be a whole number from 1 to ${mostSlots}.` }]);
       if (receiving.has(daemon)) throw conflict("This connection receives work already.");
       receiving.add(daemon);
+      return [];
     },
     async read(fresh) {
       const { assigned, cancelRequested } = await assignWork(fresh, daemon, slots);
@@ -52,9 +53,8 @@ export async function receiveWork(ctx: Context, { slots }: { slots: number }): P
       ctx.log.warn({ err: error, daemonId: daemon.id }, "Work could not be assigned. It is tried again."),
     onEnd() {
       receiving.delete(daemon);
-      return ctx.signal.reason === "restart"
-        ? [{ __typename: "ProvisionerDrainRequested", reason: "The server restarts." }]
-        : [];
+      const isRestart = ctx.signal.reason === "restart";
+      return isRestart ? [{ __typename: "ProvisionerDrainRequested", reason: "The server restarts." }] : [];
     },
   });
 }
