@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -16,7 +16,10 @@ import { isAlive } from "../src/embedded-postgres/processes.js";
 const root = process.getuid?.() === 0;
 const silent = () => {};
 const quiet = { info: silent, warn: silent, error: silent };
+/** A user that programs of others run as. */
 const nobody = { uid: 65534, gid: 65534 };
+/** A user of its own. */
+const ordinary = { uid: 1, gid: 1 };
 
 describe("embedded Postgres", () => {
   let base: string;
@@ -196,19 +199,62 @@ describe("embedded Postgres", () => {
 
   it("runs as an ordinary user", async function () {
     const source = fileURLToPath(new URL("support/cluster-owner.ts", import.meta.url));
-    if (!root || !canReach(nobody, source, 0o4) || !canReach(nobody, process.execPath, readAndExecute)) this.skip();
+    if (!root || !canReach(ordinary, source, 0o4) || !canReach(ordinary, process.execPath, readAndExecute)) this.skip();
     await mkdir(directory, { recursive: true });
-    await chown(directory, nobody.uid, nobody.gid);
+    await chown(directory, ordinary.uid, ordinary.gid);
 
-    const { owner, url } = await startOwner({ account: nobody });
+    const { owner, url } = await startOwner({ account: ordinary });
     expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
-    expect((await stat(join(directory, await majorVersion(directory)))).uid).to.equal(nobody.uid);
+    expect((await stat(join(directory, await majorVersion(directory)))).uid).to.equal(ordinary.uid);
     await end(owner);
     expect(await postmaster(directory)).to.equal(undefined);
 
     // Root continues with the data under the user's ownership, and leaves it usable for that user.
     await (await start()).stop();
-    expect((await startOwner({ account: nobody })).url).to.equal(url);
+    expect((await startOwner({ account: ordinary })).url).to.equal(url);
+  });
+
+  it("runs, if started by root, as a user that no other program runs as, and lets no other user at its files", async function () {
+    if (!root) this.skip();
+    const { url } = await start();
+    const data = join(directory, await majorVersion(directory));
+    const [files, program] = [await stat(data), await stat(`/proc/${await postmaster(directory)}`)];
+    expect(program.uid).to.equal(files.uid);
+    expect(spawnSync("id", ["-u", String(files.uid)]).status, "a user with a name").not.to.equal(0);
+    for (const path of [data, join(data, "base"), join(data, "postgresql.conf"), join(data, "global", "pg_control")])
+      expect(await stat(path), path).to.include({ uid: files.uid, gid: files.gid });
+    const intrude = `touch "$0/intruded" || cat "$0/PG_VERSION" || cat "$(dirname "$0")/cluster.json" || ls "$(dirname "$0")"`;
+    for (const account of [nobody, ordinary])
+      expect(spawnSync("/bin/sh", ["-c", intrude, data], { ...account, cwd: "/" }).status).not.to.equal(0);
+    expect(await query(url, "select 1 one")).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("takes over data of the shared user that an earlier release ran Postgres as", async function () {
+    const module = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    const program = fileURLToPath(new URL("../native/bin/postgres", module));
+    if (!root || !canReach(nobody, program, readAndExecute)) this.skip();
+    const first = await start();
+    await query(first.url, "create table kept as select 42 as number");
+    await first.stop();
+    const data = join(directory, await majorVersion(directory));
+    spawnSync("chown", ["-R", `${nobody.uid}:${nobody.gid}`, data]);
+    for (const path of [directory, join(directory, "..")]) await chown(path, 0, nobody.gid);
+    const port = new URL(first.url).port;
+    const former = spawn(program, ["-D", data, "-c", `port=${port}`, "-c", "unix_socket_directories="], {
+      ...nobody,
+      stdio: "ignore",
+    });
+    const ended = once(former, "exit");
+    await until(() => query(first.url, "select number from kept").then(([row]) => row?.number === 42));
+
+    const second = await start();
+    await ended;
+    expect(await query(second.url, "select number from kept")).to.deep.equal([{ number: 42 }]);
+    const owner = (await stat(`/proc/${await postmaster(directory)}`)).uid;
+    expect(owner).not.to.be.oneOf([0, nobody.uid]);
+    const left = spawnSync("find", [directory, "-uid", String(nobody.uid)], { encoding: "utf8" });
+    expect(left.stdout).to.equal("");
+    await query(second.url, "insert into kept values (43)");
   });
 
   it("moves the data, when run as root, if its Postgres user cannot reach the data directory", async function () {

@@ -1,7 +1,7 @@
-import { chown, cp, lstat, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { cp, readFile, rename, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Account, canReach, readAndExecute } from "./account.js";
+import { type Account, canReach, giveTo, ownerOf, readAndExecute, removeTree } from "./account.js";
 import { ClusterError, codeOf, useOwnDatabase } from "./errors.js";
 
 /** The Postgres binaries that npm has installed for this platform. */
@@ -32,9 +32,10 @@ export async function prepareBinaries(binaries: Binaries, home: string, account?
   if (inPlace && (await linkLibraries(binaries.root))) return binaries;
 
   const copy = join(home, `postgres-${binaries.version}`);
-  if (!(await exists(copy))) {
+  const owner = ownerOf(copy);
+  if (!owner || (account && owner.uid !== account.uid)) {
     const unfinished = `${copy}.new`;
-    await rm(unfinished, { recursive: true, force: true });
+    for (const path of [copy, unfinished]) await removeTree(path);
     await cp(binaries.root, unfinished, { recursive: true });
     await linkLibraries(unfinished);
     if (account) await giveTo(account, unfinished);
@@ -62,16 +63,3 @@ interface Link {
   source: string;
   target: string;
 }
-
-async function giveTo({ uid, gid }: Account, folder: string): Promise<void> {
-  await chown(folder, uid, gid);
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isSymbolicLink()) await chown(join(entry.parentPath, entry.name), uid, gid);
-  }
-}
-
-const exists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );

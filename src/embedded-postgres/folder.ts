@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { chown, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { type Account, canReach, chooseAccount, letPass } from "./account.js";
+import { type Account, canReach, chooseAccount, letAllPass, letPass } from "./account.js";
 import { freePort } from "../ports.js";
 import { ClusterError, explain, useOwnDatabase } from "./errors.js";
 
@@ -58,8 +58,8 @@ export function settle(folder: string, known: string, major: string): { account?
   const account = chooseAccount(join(known, major));
   if (!account) return { home: known };
 
-  // Steward's own directories are private; the account can only traverse them.
-  if (canReach(account, dirname(dirname(folder)))) letPass(account, dirname(folder));
+  // Steward's own directories cannot be listed. The account can traverse them.
+  if (canReach(account, dirname(dirname(folder)))) letAllPass(dirname(folder));
   letPass(account, folder);
   if (canReach(account, known)) return { account, home: known };
   if (existsSync(join(known, major))) {

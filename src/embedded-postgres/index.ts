@@ -5,7 +5,15 @@ import { ClusterError, explain, FolderInUse } from "./errors.js";
 import { openFolder, readSettings, refuseOtherVersions, settle, writeSettings } from "./folder.js";
 import { freePort, isFree } from "../ports.js";
 import { lockFolder } from "./lock.js";
-import { ensureRunning, findRunning, type Installation, lastWords, stop, superuser } from "./postmaster.js";
+import {
+  changeOwner,
+  ensureRunning,
+  findRunning,
+  type Installation,
+  lastWords,
+  stop,
+  superuser,
+} from "./postmaster.js";
 import { isAlive } from "./processes.js";
 
 export { ClusterError } from "./errors.js";
@@ -75,9 +83,9 @@ async function install(folder: string, fsync: boolean): Promise<Installation> {
   const { password, ...known } = await readSettings(folder);
   const { account, home } = settle(folder, known.home, found.major);
   refuseOtherVersions(home, found.major);
-  const binaries = await prepareBinaries(found, home, account);
-
-  const installation = { binaries, home, account, port: known.port, password, fsync };
+  const installation = { binaries: found, home, account, port: known.port, password, fsync };
+  await changeOwner(installation);
+  installation.binaries = await prepareBinaries(found, home, account);
   if (findRunning(installation) === undefined) {
     if (!(await isFree(known.port, "127.0.0.1"))) installation.port = await freePort("127.0.0.1");
     await writeSettings(folder, { password, port: installation.port, home });

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
-import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Account } from "./account.js";
+import { type Account, creatorFor, giveTo, ownerOf, removeTree } from "./account.js";
 import type { Binaries } from "./binaries.js";
 import { ClusterError, codeOf, explain, useOwnDatabase } from "./errors.js";
 import { inspect, isAlive } from "./processes.js";
@@ -18,6 +18,9 @@ export interface Installation {
   password: string;
   fsync: boolean;
 }
+
+/** Where the files of an installation are. */
+type Place = Pick<Installation, "binaries" | "home">;
 
 export const superuser = "steward";
 
@@ -73,7 +76,7 @@ export function lastWords(installation: Installation): string {
 }
 
 /** Returns the process ID of a Postgres of this installation that an earlier server left running. */
-export function findRunning(installation: Installation): number | undefined {
+export function findRunning(installation: Place): number | undefined {
   const pid = readPidFile(installation)?.pid;
   const command = pid && inspect(pid)?.command;
   return command && command.includes(` -D ${dataOf(installation)} `) ? pid : undefined;
@@ -93,7 +96,7 @@ async function becomesReady(installation: Installation, pid: number, signal?: Ab
 }
 
 /** Reads `postmaster.pid`: line 1 is the process ID, line 8 the status. */
-function readPidFile(installation: Installation): { pid: number; status?: string } | undefined {
+function readPidFile(installation: Place): { pid: number; status?: string } | undefined {
   const path = pidFileOf(installation);
   if (!existsSync(path)) return undefined;
   const lines = readFileSync(path, "utf8").split("\n");
@@ -126,18 +129,24 @@ async function launch(installation: Installation): Promise<number> {
   }
 }
 
-/** Creates the data directory under a temporary name and renames it, so that an incomplete one is never used. */
+/**
+ * Creates the data in a directory beside it and moves it, so that incomplete data is never used. Only the group of the
+ * account can traverse that directory.
+ */
 async function createData(installation: Installation): Promise<void> {
-  const { home, account, password, fsync } = installation;
-  const unfinished = `${dataOf(installation)}.new`;
-  const passwordFile = join(home, "password.new");
+  const { account, password, fsync } = installation;
+  const outer = `${dataOf(installation)}.new`;
+  const [data, passwordFile] = [join(outer, "data"), join(outer, "password")];
+  const creator = account && creatorFor(account);
   try {
-    await rm(unfinished, { recursive: true, force: true });
-    await mkdir(unfinished, { mode: 0o700 });
+    await removeTree(outer);
+    await mkdir(outer, { mode: account ? 0o710 : 0o700 });
+    if (account) await chown(outer, process.getuid!(), account.gid);
+    await mkdir(data, { mode: 0o700 });
     await writeFile(passwordFile, password, { mode: 0o600 });
-    for (const path of account ? [unfinished, passwordFile] : []) await chown(path, account!.uid, account!.gid);
+    if (creator) await giveTo(creator, data, passwordFile);
     const options = [
-      `--pgdata=${unfinished}`,
+      `--pgdata=${data}`,
       `--username=${superuser}`,
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
@@ -148,18 +157,26 @@ async function createData(installation: Installation): Promise<void> {
       "--builtin-locale=C.UTF-8",
       ...(fsync ? [] : ["--no-sync"]),
     ];
-    const child = await run(installation, "initdb", options, "pipe");
+    const child = await run({ ...installation, account: creator }, "initdb", options, "pipe");
     let output = "";
     for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (output += String(chunk)));
     await once(child, "close");
     if (child.exitCode !== 0) throw cannotStart(installation, tail(output));
-    await rename(unfinished, dataOf(installation));
-  } catch (error) {
-    await rm(unfinished, { recursive: true, force: true });
-    throw error;
+    if (account) await giveTo(account, data);
+    await rename(data, dataOf(installation));
   } finally {
-    await rm(passwordFile, { force: true });
+    await removeTree(outer);
   }
+}
+
+/** Gives the data to the account, if an earlier release ran Postgres as another one. */
+export async function changeOwner(installation: Place & Pick<Installation, "account">): Promise<void> {
+  const { account } = installation;
+  const owner = ownerOf(dataOf(installation));
+  if (!account || !owner || owner.uid === account.uid) return;
+  const running = findRunning(installation);
+  if (running !== undefined) await stop(running);
+  await giveTo(account, dataOf(installation));
 }
 
 /** Starts a program in its own session, so that Ctrl-C reaches only Steward, which stops Postgres after draining. */
@@ -195,7 +212,7 @@ function cannotStart({ home }: Installation, reason: string): ClusterError {
   return new ClusterError(`Postgres could not be started: ${summary}\n${reason}`);
 }
 
-const dataOf = ({ home, binaries }: Installation) => join(home, binaries.major);
+const dataOf = ({ home, binaries }: Place) => join(home, binaries.major);
 const logOf = (installation: Installation) => `${dataOf(installation)}.log`;
-const pidFileOf = (installation: Installation) => join(dataOf(installation), "postmaster.pid");
+const pidFileOf = (installation: Place) => join(dataOf(installation), "postmaster.pid");
 const tail = (text: string) => text.trim().split("\n").slice(-10).join("\n");
