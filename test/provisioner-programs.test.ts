@@ -1,12 +1,15 @@
 // The provisioner and the agent as programs: what only a process can do, such as being killed.
-import { chmod, copyFile, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { expect } from "chai";
 import { version } from "../src/provisioner/version.js";
 import { isRunning, node, readReport, server } from "./support/children.js";
-import { type Program, spawnProgram } from "./support/process.js";
+import { type Conditions, type Program, spawnProgram } from "./support/process.js";
 import { type StandInJob, standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
 
 const isRoot = process.getuid?.() === 0;
@@ -48,8 +51,8 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-function run(script: string, words: string[], settings: NodeJS.ProcessEnv): Program {
-  const program = spawnProgram(script, words, settings);
+function run(script: string, words: string[], settings: NodeJS.ProcessEnv, conditions?: Conditions): Program {
+  const program = spawnProgram(script, words, settings, conditions);
   programs.push(program);
   return program;
 }
@@ -61,7 +64,7 @@ describe("npm run provisioner", () => {
     STEWARD_PROVISIONER_TYPES: "process,echo",
     STEWARD_PROVISIONER_DIR: join(directory, "data"),
   });
-  const provisioner = (given: NodeJS.ProcessEnv = {}, words = ["--allow-root"]) =>
+  const provisioner = (given: NodeJS.ProcessEnv = {}, words = ["--allow-root", "--allow-shared-user"]) =>
     run("dist/provisioner/main.js", words, { ...settings(), ...given });
 
   it("survives kill -9: the child lives on, and the next daemon adopts it and ends it", async () => {
@@ -175,6 +178,97 @@ describe("npm run provisioner", () => {
     expect(closed.stderr()).to.contain("cannot enter");
     const echo = provisioner({ STEWARD_PROVISIONER_TYPES: "echo" }, []);
     await prints(echo, "Connected.");
+  });
+
+  describe("without permission to share its user", () => {
+    /** Settings with a user for workspaces that no other test uses, and the IDs of the user. */
+    function asUser(name: string) {
+      if (!isRoot) return { ...userInfo(), settings: { HOME: directory } };
+      const [, , uid, gid] = spawnSync("getent", ["passwd", name], { encoding: "utf8" }).stdout.split(":");
+      return { uid: Number(uid), gid: Number(gid), settings: { STEWARD_PROVISIONER_USER: name } };
+    }
+
+    it("does not run programs as the user that owns the keys or the database of a server", async () => {
+      const { uid, gid, settings: user } = asUser("daemon");
+      const data = join(directory, "server");
+      await mkdir(join(data, "postgres", "18"), { recursive: true });
+      for (const path of ["encryption.keys", "postgres/18"].map((name) => join(data, name))) {
+        if (path.endsWith("keys")) await writeFile(path, "");
+        await chown(path, uid, gid);
+        const refused = provisioner({ ...user, STEWARD_DATA_DIR: data }, ["--allow-root"]);
+        expect(await refused.ended).to.equal(1);
+        expect(refused.stderr()).to.contain(`owns the data of a Steward server, ${path}`).and.contain("--allow-shared");
+        await rm(path, { recursive: true });
+      }
+      await prints(provisioner({ ...user, STEWARD_DATA_DIR: data }, ["--allow-root"]), "Connected.");
+    });
+
+    it("does not run programs as the user that runs the built-in Postgres of a server, wherever that is", async function () {
+      if (process.platform !== "linux") this.skip();
+      const { uid, gid, settings: user } = asUser("daemon");
+      const cluster = join(directory, "elsewhere");
+      await mkdir(cluster);
+      await chown(cluster, uid, gid);
+      const words = ["--import", "./tools/ts-loader.mjs", "test/support/cluster-owner.ts", cluster];
+      const postgres = spawn(process.execPath, words, {
+        ...(isRoot && { uid, gid }),
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      try {
+        const [line] = (await once(createInterface(postgres.stdout), "line")) as [string];
+        expect(JSON.parse(line)).to.have.property("url");
+        const refused = provisioner(user, ["--allow-root"]);
+        expect(await refused.ended).to.equal(1);
+        expect(refused.stderr()).to.contain(`owns the data of a Steward server, ${cluster}`);
+        await prints(provisioner(user), "Connected.");
+      } finally {
+        postgres.stdin.end();
+        await once(postgres, "exit");
+      }
+    });
+
+    it("does not run programs as the user that runs the workspaces of another daemon, running or stopped", async () => {
+      const { settings: user } = asUser("bin");
+      const elsewhere = {
+        ...user,
+        STEWARD_PROVISIONER_DIR: join(directory, "other"),
+        STEWARD_PROVISIONER_NAME: "other",
+      };
+      const refusal = async () => {
+        const refused = provisioner(elsewhere, ["--allow-root"]);
+        expect(await refused.ended).to.equal(1);
+        return refused.stderr();
+      };
+      const first = provisioner(user, ["--allow-root"]);
+      await prints(first, "Connected.");
+      expect(await refusal()).to.contain(`runs the workspaces of another daemon, in ${join(directory, "data")}`);
+
+      const workspace = standInWorkspace();
+      const build = (transition: "START" | "STOP" | "DELETE") =>
+        steward.assign(template({ ...main, command: server() }), { transition, workspace }).reaches("SUCCEEDED");
+      await build("START");
+      await build("STOP");
+      first.child.kill("SIGKILL");
+      await first.ended;
+      expect(await refusal()).to.contain("runs the workspaces of another daemon");
+
+      const second = provisioner(user, ["--allow-root"]);
+      await build("DELETE");
+      second.child.kill("SIGTERM");
+      await second.ended;
+      await prints(provisioner(elsewhere, ["--allow-root"]), "Connected.");
+    });
+  });
+
+  it("runs as a user without a name, as in a container", async function () {
+    if (!isRoot) this.skip();
+    const account = { uid: 61_100, gid: 61_100 };
+    const data = join(directory, "data");
+    await mkdir(data);
+    await chown(data, account.uid, account.gid);
+    const daemon = run("dist/provisioner/main.js", [], settings(), { account });
+    await prints(daemon, "Connected.");
+    expect(daemon.output()).to.contain(`Workspaces run as the user of this daemon, ${account.uid}.`);
   });
 
   it("explains its settings within 80 columns", async () => {

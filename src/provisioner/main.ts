@@ -1,13 +1,15 @@
 // Entry point of the provisioner daemon.
 import "../node-version.js";
-import { hostname, userInfo } from "node:os";
+import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { misused, UsageError } from "../manual.js";
+import { ownName } from "./agent/processes.js";
 import { Daemon, type Worker } from "./daemon.js";
 import { echo } from "./echo.js";
 import { pace } from "./pace.js";
 import { accountNotice, chooseAccount, requireAccess, usualAccount } from "./process/account.js";
 import { Folder } from "./process/folder.js";
+import { allowSharedUser, requireOwnUser } from "./process/sharing.js";
 import { ProcessWorker } from "./process/worker.js";
 import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused, type ValuesOf } from "./settings.js";
 import { Refused } from "./transport.js";
@@ -77,6 +79,13 @@ const settings = {
     defaultText: "./data/provisioner",
     meaning: "Directory of the workspaces of the type process",
   },
+  dataDirectory: {
+    name: "STEWARD_DATA_DIR",
+    read: (text: string) => resolve(text),
+    rule: "a path",
+    defaultText: "./data",
+    meaning: "Data of a server on this machine; its user must not run workspaces",
+  },
   address: {
     name: "STEWARD_PROVISIONER_ADVERTISE_ADDRESS",
     read: matching(/^[0-9a-z.:-]+$/i),
@@ -95,7 +104,7 @@ const settings = {
 
 type Settings = ValuesOf<typeof settings>;
 
-const help = `Usage: npm run provisioner [-- --allow-root | --help | --version]
+const help = `Usage: npm run provisioner [-- OPTIONS]
 
 Takes jobs from a Steward server and does them: it imports templates, and
 starts, stops, and deletes workspaces. SIGTERM ends it after the jobs in
@@ -105,6 +114,11 @@ takes them over.
 Options
   --allow-root   Run the type process as root. Programs of workspaces then run
                  as the user in STEWARD_PROVISIONER_USER (default: ${usualAccount}).
+  ${allowSharedUser}
+                 Run programs of workspaces as a user that owns the data of a
+                 server or runs the workspaces of another daemon, which they can
+                 then read and change.
+  --help, --version
 
 Environment variables
 ${manual(settings)}`;
@@ -112,7 +126,7 @@ ${manual(settings)}`;
 const log = (message: string) => void process.stdout.write(`${new Date().toISOString()} ${message}\n`);
 
 async function main(options: readonly string[]): Promise<void> {
-  handleOptions(options, help, version, "--allow-root");
+  handleOptions(options, help, version, "--allow-root", allowSharedUser);
   const given = readSettings(settings, process.env);
   // Whatever this process starts must not inherit the key.
   delete process.env[settings.key.name];
@@ -122,9 +136,7 @@ async function main(options: readonly string[]): Promise<void> {
 
   const stopping = stopOnSignals();
   const transport = new WebSocketTransport(given);
-  const { worker, notice } = given.types.includes("process")
-    ? await processWorker(given, options.includes("--allow-root"))
-    : { notice: [] };
+  const { worker, notice } = given.types.includes("process") ? await processWorker(given, options) : { notice: [] };
   const workers: Worker[] = [...(given.types.includes("echo") ? [echo] : []), ...(worker ? [worker] : [])];
   greet(given, notice);
   const daemon = new Daemon({ transport, workers, slots: given.slots, log, finalClosing });
@@ -141,11 +153,16 @@ const unknownSettings = () =>
   );
 
 /** Prepares the type `process`. Returns its worker, and lines for the operator. */
-async function processWorker({ url, directory, user, address }: Settings, isRootAllowed: boolean) {
-  const account = chooseAccount(user, isRootAllowed);
+async function processWorker(given: Settings, options: readonly string[]) {
+  const { url, directory, dataDirectory, user, address } = given;
+  const account = chooseAccount(user, options.includes("--allow-root"));
   const folder = await Folder.open(directory, account);
   if (account) requireAccess(account, folder.path);
-  const site = { url, folder, account, user: account?.name ?? userInfo().username, log, pace };
+  const name = account?.name ?? ownName();
+  const uid = account?.uid ?? process.getuid?.();
+  const places = { directory: folder.path, dataDirectory };
+  if (uid !== undefined) await requireOwnUser({ uid, name }, places, options.includes(allowSharedUser));
+  const site = { url, folder, account, user: name, log, pace };
   return { worker: new ProcessWorker(site, address), notice: [folder.path, ...accountNotice(account)] };
 }
 

@@ -19,11 +19,13 @@ export interface ServerProcess extends Program {
 }
 
 /** How the process runs. */
-interface Conditions {
+export interface Conditions {
   /** Maximum number of open file descriptors. */
   descriptors?: number;
   /** Node options. */
   options?: string[];
+  /** The user that runs it, if not the user of the tests. */
+  account?: { uid: number; gid: number };
 }
 
 /** Starts the server and waits until it is ready. Settings given as "" are unset. */
@@ -57,7 +59,7 @@ export function spawnProgram(
   script: string,
   words: string[],
   settings: NodeJS.ProcessEnv,
-  { descriptors, options = [] }: Conditions = {},
+  { descriptors, options = [], account }: Conditions = {},
 ): Program {
   const program = [process.execPath, ...options, script, ...words];
   const bounded = ["/bin/sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...program];
@@ -65,6 +67,7 @@ export function spawnProgram(
   const child = spawn(file!, args, {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
+    ...account,
   });
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)

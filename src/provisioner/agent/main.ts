@@ -1,11 +1,12 @@
 // Entry point of the agent for one external agent. It is also delivered to machines as a single file without packages.
 import { mkdtemp, rm } from "node:fs/promises";
-import { homedir, tmpdir, userInfo } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { misused, UsageError } from "../../manual.js";
 import { delay, pace } from "../pace.js";
 import { handleOptions, manual, matching, readSettings, serverUrl, StartRefused } from "../settings.js";
 import { version } from "../version.js";
+import { ownName } from "./processes.js";
 import { Agent } from "./agent.js";
 import { AgentClient, type Manifest, OperationFailed, TokenEnded } from "./client.js";
 
@@ -53,7 +54,7 @@ async function main(): Promise<void> {
   const agent = new Agent(manifest as Manifest, {
     url,
     token,
-    place: { home: homedir(), temporary: tmpdir(), user: userInfo().username },
+    place: { home: homedir(), temporary: tmpdir(), user: ownName() },
     output: join(folder, "output"),
     isConfined: false,
     parameters: [],

@@ -2,6 +2,7 @@
 // distinguishes it from a later process with the same ID.
 import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { delay } from "../pace.js";
 
 export interface Leader {
@@ -14,6 +15,15 @@ export interface Account {
   name: string;
   uid: number;
   gid: number;
+}
+
+/** The name of the user that runs this program; the ID of a user without a name, as in containers. */
+export function ownName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
 }
 
 interface Process extends Leader {

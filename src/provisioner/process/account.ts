@@ -1,8 +1,7 @@
 // The user that runs the programs of workspaces.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
-import type { Account } from "../agent/processes.js";
+import { type Account, ownName } from "../agent/processes.js";
 import { StartRefused } from "../settings.js";
 
 /** The user of workspaces if the daemon runs as root and the operator has not chosen one. */
@@ -14,7 +13,7 @@ export const usualAccount = "nobody";
  */
 export function chooseAccount(wanted: string, isRootAllowed: boolean): Account | undefined {
   const isRoot = process.getuid?.() === 0;
-  const { username } = userInfo();
+  const username = ownName();
   if (!isRoot) {
     if (wanted === "" || wanted === username) return undefined;
     throw new StartRefused(
@@ -53,7 +52,7 @@ export function requireAccess({ name, uid, gid }: Account, directory: string): v
 /** Returns lines for the start: as whom workspaces run, and what that means for the key. */
 export function accountNotice(account: Account | undefined): string[] {
   if (account) return [`Workspaces run as the user ${account.name}.`];
-  const { username } = userInfo();
+  const username = ownName();
   return [
     `Workspaces run as the user of this daemon, ${username}. Their programs can read what`,
     `${username} can read, including the environment of this daemon with its key. For people you`,

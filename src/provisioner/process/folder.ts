@@ -29,6 +29,17 @@ export interface WorkspaceState {
 
 const isId = (name: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 
+const lockPath = (directory: string) => join(directory, "daemon.json");
+
+/** Returns the last daemon of a directory, which may have ended. */
+async function holderOf(directory: string): Promise<Leader | undefined> {
+  try {
+    return JSON.parse(await readFile(lockPath(directory), "utf8")) as Leader;
+  } catch {
+    return undefined; // No daemon has used it, or the machine failed while it was written.
+  }
+}
+
 /** The directory of a daemon. */
 export class Folder {
   private constructor(
@@ -43,6 +54,13 @@ export class Folder {
     const folder = new Folder(await realpath(path), account);
     await folder.#lock();
     return folder;
+  }
+
+  /** Whether the directory has workspaces, or a daemon that is running. */
+  static async isInUse(path: string): Promise<boolean> {
+    const names = await readdir(path).catch(() => []);
+    const holder = await holderOf(path);
+    return names.some(isId) || (holder !== undefined && isAlive(holder));
   }
 
   /** Returns the states of all workspaces. */
@@ -98,14 +116,12 @@ export class Folder {
 
   /** Allows one daemon per directory: two would run the same workspaces. */
   async #lock(): Promise<void> {
-    const path = join(this.path, "daemon.json");
-    const text = await readFile(path, "utf8").catch(() => undefined);
-    const holder = text === undefined ? undefined : (JSON.parse(text) as Leader);
+    const holder = await holderOf(this.path);
     if (holder && isAlive(holder) && holder.pid !== process.pid)
       throw new StartRefused(
         `Another daemon (process ${holder.pid}) uses ${this.path}. Set STEWARD_PROVISIONER_DIR to another directory.`,
       );
-    await writeFile(path, JSON.stringify(self()), { mode: 0o600 });
+    await writeFile(lockPath(this.path), JSON.stringify(self()), { mode: 0o600 });
   }
 
   #directory(workspaceId: string): string {
