@@ -78,8 +78,9 @@ export class Transport<Client extends Peer> {
         close: (code, reason) => peer.close(code, reason),
         onMessage: (take) =>
           peer.on("message", (data) => {
-            const text = (data as Buffer).toString();
-            if (!client.isIntroduced && text.length > strangerBytes) return connection.end(...tooLarge);
+            const bytes = data as Buffer;
+            if (!client.isIntroduced && bytes.length > strangerBytes) return connection.end(...tooLarge);
+            const text = bytes.toString();
             if (isTooDeep(text)) return connection.end(CloseCode.BadRequest, tooDeep);
             take(text).catch((error: unknown) => client.fail(error));
           }),
