@@ -319,6 +319,25 @@ describe("sign-in pages", () => {
     }
   });
 
+  it("do not convert an account with the conversion of another user, and leave that one valid", async () => {
+    const [ada, bob] = await w.users("ada", "bob");
+    oidc.subjects.set("bob-o", { email: bob!.email, email_verified: true });
+    oidc.subjects.set("ada-o", { email: ada!.email, email_verified: true });
+    const state = await conversionOf(ada!, "oidc");
+    await visit.clearCookies();
+    await open("/login");
+    await fill(bob!.email, userPassword);
+    await throughOidc("bob-o", `/login/oidc?state=${state}`);
+    expect(await heading()).to.contain("The conversion has ended.");
+    expect(await loginTypeOf(bob!)).to.equal("password");
+
+    await visit.clearCookies();
+    await open("/login");
+    await fill(ada!.email, userPassword);
+    await throughOidc("ada-o", `/login/oidc?state=${state}`);
+    expect(await loginTypeOf(ada!)).to.equal("oidc");
+  });
+
   it("convert an account only with a session that has all scopes", async () => {
     const ada = await w.user("ada");
     oidc.subjects.set("ada-k", { email: ada.email, email_verified: true });
