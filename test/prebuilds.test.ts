@@ -250,6 +250,18 @@ describe("prebuilt workspaces", () => {
     expect((await summary(id))[0]).to.equal("delete failed");
   });
 
+  it("are not made for a deprecated template, and are deleted", async () => {
+    const { id } = await makeTemplate(the(), { document: documentWith({ instances: 1 }) });
+    await reconcile();
+    await finishAll(id);
+    const update = `mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { template { id } } }`;
+    await owner().graphql(update, { input: { templateId: id, deprecationMessage: "Use another." } });
+    await reconcile();
+    await finishAll(id);
+    await reconcile();
+    expect(await summary(id)).to.deep.equal([]);
+  });
+
   it("are not made while the setting pauses them, nor deleted", async () => {
     const { id } = await makeTemplate(the(), { document: documentWith({ instances: 1 }) });
     await owner().put(path, { reconciliation_paused: true });

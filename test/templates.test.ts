@@ -1,13 +1,14 @@
 // Templates and their versions: how they are created, imported, listed, changed, and deleted.
 import { expect } from "chai";
+import { taskDocument } from "./support/tasks.js";
 import { echo, endImport, makeTemplate } from "./support/templates.js";
-import { type Anything, type Client, world } from "./support/world.js";
+import { type Anything, type Client, type Person, world } from "./support/world.js";
 
 const missing = "01890000-0000-7000-8000-000000000000";
 
 const fields =
   "id name displayName description icon defaultTtlSeconds activityBumpSeconds autostopDays \
-  dormantAfterSeconds deleteAfterSeconds allowUserCancel requireActiveVersion";
+  dormantAfterSeconds deleteAfterSeconds allowUserCancel requireActiveVersion deprecationMessage";
 const create = `mutation($input: CreateTemplateInput!) { createTemplate(input: $input) {
   template { ${fields} activeVersion { id } organization { name } creator { username } }
   templateVersion { id name job { id status } isImported } } }`;
@@ -50,6 +51,7 @@ describe("templates", () => {
       autostopDays: ["SUNDAY", "MONDAY"],
       allowUserCancel: true,
       requireActiveVersion: false,
+      deprecationMessage: "",
       activeVersion: null,
       organization: { name: "main" },
       creator: { username: w().owner.username },
@@ -194,6 +196,49 @@ describe("templates", () => {
     ]);
     const other = await makeTemplate(w());
     expect((await owner().failure(update, { input: { templateId: id, name: other.name } })).code).to.equal("CONFLICT");
+  });
+
+  it("that are deprecated get no new workspaces and tasks, and tell the owners of those that they have", async () => {
+    const admin = await w().user("admin");
+    await w().grant(admin, "template-admin");
+    const [ada, eve] = await w().users("ada", "eve");
+    const document = taskDocument("http://127.0.0.1:1", { provisioner: "echo" });
+    const { id, version } = await makeTemplate(w(), { document });
+    const createBox = `mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }`;
+    const deprecate = (deprecationMessage: string) =>
+      w()
+        .as(admin)
+        .graphql(update, { input: { templateId: id, deprecationMessage } });
+    const told = async (person: Person) =>
+      (await w().as(person).get("/api/v2/notifications/inbox")).body.notifications.map(
+        ({ content }: { content: string }) => content.split("\n").at(-1),
+      );
+    const input = { templateId: id, name: "mine" };
+    await w().as(ada!).graphql(createBox, { input });
+
+    const { updateTemplate } = await deprecate("Use small.");
+    expect(updateTemplate.template).to.include({ deprecationMessage: "Use small." });
+    await deprecate("Use medium.");
+    expect([await told(ada!), await told(eve!)], "once, and only owners").to.deep.equal([["Use small."], []]);
+    const refused = await w()
+      .as(ada!)
+      .failure(createBox, { input: { ...input, name: "another" } });
+    expect(refused.errors[0]!.extensions.validations).to.deep.equal([
+      { field: "input.templateId", detail: "The template is deprecated: Use medium." },
+    ]);
+    const task = await w().as(ada!).post("/api/v2/tasks/me", { template_version_id: version, input: "Build it" });
+    expect([task.status, task.body.validations]).to.deep.equal([
+      400,
+      [{ field: "template_version_id", detail: "The template is deprecated: Use medium." }],
+    ]);
+    const blank = { input: { templateId: id, deprecationMessage: " " } };
+    expect((await w().as(admin).failure(update, blank)).errors[0]!.extensions.validations).to.deep.equal([
+      { field: "input.deprecationMessage", detail: "Must not be blank." },
+    ]);
+    await deprecate("");
+    await w()
+      .as(ada!)
+      .graphql(createBox, { input: { ...input, name: "another" } });
   });
 
   it("are managed by administrators of templates, and hidden from those who may not use them", async () => {

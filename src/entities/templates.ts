@@ -78,6 +78,8 @@ export const TemplateSchema = defineEntity({
     allowUserCancel: p.boolean().default(true),
     /** Whether plain users start the active version only. */
     requireActiveVersion: p.boolean().default(false),
+    /** Why no workspaces are created from it any more; empty unless it is deprecated. */
+    deprecationMessage: p.string().length(1000).default(""),
     deletedAt: moment().nullable(),
   },
 });

@@ -19,7 +19,7 @@ const unclaimed = `workspaces w join template_presets p on p.id = w.prebuilt_pre
   join templates t on t.id = w.template_id`;
 
 /** Whether an unclaimed workspace is not, or will not be, one that a user could claim. */
-const isUnfit = `(t.active_version_id is distinct from p.version_id
+const isUnfit = `(t.active_version_id is distinct from p.version_id or t.deprecation_message <> ''
   or w.latest_transition <> 'start' or w.latest_status in ('failed', 'canceled')
   or w.created_at <= coalesce(p.last_invalidated_at, '-infinity')
   or w.created_at <= now() - make_interval(secs => p.prebuild_ttl))`;
@@ -57,7 +57,7 @@ const missing = `p.instances - (
   select count(*) from workspaces w where w.prebuilt_preset_id = p.id and w.deleted_at is null and not coalesce(${isUnfit}, false))`;
 
 const presets = `template_presets p join templates t on t.active_version_id = p.version_id
-  where t.deleted_at is null and p.instances > 0 and p.prebuild_status = 'healthy'`;
+  where t.deleted_at is null and p.instances > 0 and p.prebuild_status = 'healthy' and t.deprecation_message = ''`;
 
 const lacking = statement<{ id: string }>(`select p.id from ${presets} and ${missing} > 0`);
 

@@ -8,7 +8,7 @@ import { displayNameProblem } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { type Built } from "../workspaces/transitions.js";
 import { createWorkspace } from "../workspaces/creation.js";
-import { type BuildVersion, readVersion, versionProblem } from "../workspaces/versions.js";
+import { type BuildVersion, creationProblem, readVersion } from "../workspaces/versions.js";
 import { requireBudget } from "./budget.js";
 import { ownerHint } from "./hints.js";
 import { inputProblem } from "./inputs.js";
@@ -71,7 +71,7 @@ async function versionFor(
 ): Promise<BuildVersion | undefined> {
   const version = id ? await readVersion(ctx, id) : undefined;
   const isSeen = version !== undefined && sees(ctx.actor, "template:read", version);
-  const problem = isSeen ? versionProblem(version) : id ? versionRule : "Is required.";
+  const problem = isSeen ? creationProblem(version) : id ? versionRule : "Is required.";
   const isFit = isSeen && problem === undefined && version.document.ai_task !== undefined;
   problems.add("templateVersionId", isFit ? undefined : (problem ?? "The template version has no AI task."));
   return isFit ? version : undefined;

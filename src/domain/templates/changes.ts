@@ -3,6 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { sql } from "../kernel/sql.js";
 import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { notify } from "../notifications/notify.js";
@@ -27,12 +28,12 @@ const insertTemplate = statement<{ id: string }>(`
   ), created as (
     insert into templates (id, created_at, updated_at, organization_id, creator_id, name, display_name, description,
       icon, default_ttl, activity_bump, autostop_days, dormant_after, delete_after, allow_user_cancel,
-      require_active_version)
-    select $1, now(), now(), id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 from organization
+      require_active_version, deprecation_message)
+    select $1, now(), now(), id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from organization
     returning id, organization_id
   ), entry as (
     insert into template_acl_entries (id, template_id, group_id, role, created_at)
-    select gen_random_uuid(), t.id, g.id, 'use', now() from created t join groups g on g.id = t.organization_id where $15
+    select gen_random_uuid(), t.id, g.id, 'use', now() from created t join groups g on g.id = t.organization_id where $16
   )
   select id from created`);
 
@@ -81,19 +82,23 @@ const settingsIn = (settings: typeof defaultSettings): unknown[] => [
   settings.deleteAfterSeconds,
   settings.allowUserCancel,
   settings.requireActiveVersion,
+  settings.deprecationMessage,
 ];
 
 const changeTemplate = statement(`
   update templates set name = $2, display_name = $3, description = $4, icon = $5, default_ttl = $6, activity_bump = $7,
     autostop_days = $8, dormant_after = $9, delete_after = $10, allow_user_cancel = $11, require_active_version = $12,
-    updated_at = now()
+    deprecation_message = $13, updated_at = now()
   where id = $1`);
 
 export interface UpdateTemplate extends TemplateFields {
   templateId: string;
 }
 
-/** Changes the names and settings of a template. Returns its id. */
+/**
+ * Changes the names and settings of a template. Tells the owners of its workspaces when it becomes deprecated. Returns its
+ * id.
+ */
 export async function updateTemplate(ctx: Context, { templateId, ...fields }: UpdateTemplate): Promise<string> {
   const template = await lockTemplate(ctx, templateId, "template:update");
   const diff = changesOf(template, fields);
@@ -105,8 +110,18 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
   const after = { ...template, ...newValues(diff) };
   await ctx.row(changeTemplate, template.id, after.name, ...settingsIn(after)).catch(throwTaken);
   ctx.audit({ action: "update", ...ofTemplate(template), diff });
+  if (template.deprecationMessage === "" && after.deprecationMessage !== "") await announceDeprecation(ctx, after);
   return template.id;
 }
+
+const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: FoundTemplate) =>
+  notify(ctx, {
+    template: templateNotifications.deprecated,
+    recipients: sql`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
+    targets: [id],
+    labels: { template: displayName || name, message },
+    data: {},
+  });
 
 const markDeleted = statement<{ id: string }>(`
   with entries as (delete from template_acl_entries where template_id = $1
@@ -126,7 +141,7 @@ export async function deleteTemplate(ctx: Context, templateId: string): Promise<
     recipients: templateAdministrators(ctx, template.organizationId),
     targets: [template.id],
     labels: { name: template.displayName || template.name },
-    data: { id: template.id },
+    data: {},
   });
   return template;
 }

@@ -21,6 +21,7 @@ export const defaultSettings = {
   deleteAfterSeconds: 0,
   allowUserCancel: true,
   requireActiveVersion: false,
+  deprecationMessage: "",
 };
 
 export type StoredSettings = Pick<TemplateRow, keyof typeof defaultSettings>;
@@ -36,16 +37,20 @@ const durations = ["defaultTtlSeconds", "activityBumpSeconds", "dormantAfterSeco
 
 /** Adds the faults of the given fields. */
 export function addFieldProblems(problems: Problems, fields: TemplateFields): void {
-  const { name, displayName, description, icon } = fields;
+  const { name, displayName, description, icon, deprecationMessage } = fields;
   if (name != null) problems.add("name", nameProblem(name));
   if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
   if (description != null) problems.add("description", proseProblem(description, 1000));
+  if (deprecationMessage != null) problems.add("deprecationMessage", reasonProblem(deprecationMessage));
   if (icon != null) problems.add("icon", iconProblem(icon));
   for (const each of durations) {
     const value = fields[each] ?? 0;
     problems.add(each, value < 0 || value > longest ? durationRule : undefined);
   }
 }
+
+const reasonProblem = (text: string): string | undefined =>
+  text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
 
 /** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
 export function requireScheduling(ctx: Context, diff: Diff): void {

@@ -23,6 +23,7 @@ const columns = columnsOf(Template, "t", [
   "autostopDays",
   "allowUserCancel",
   "requireActiveVersion",
+  "deprecationMessage",
 ]);
 
 /** The columns of a template `t`. */

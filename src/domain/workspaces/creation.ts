@@ -18,10 +18,10 @@ import type { Built, ParameterValue } from "./transitions.js";
 import {
   type BuildVersion,
   type ChosenPreset,
+  creationProblem,
   readPreset,
   readVersion,
   requireAllowed,
-  versionProblem,
 } from "./versions.js";
 import { ofWorkspace, workspacesById } from "./workspaces.js";
 
@@ -109,7 +109,7 @@ async function versionOf(
   }
   const version = await readVersion(ctx, templateVersionId ?? activeId!);
   if (!version || !sees(ctx.actor, "template:read", version)) throw notFound();
-  const problem = versionProblem(version);
+  const problem = creationProblem(version);
   problems.add(field, problem);
   return problem === undefined ? version : undefined;
 }

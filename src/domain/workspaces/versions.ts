@@ -18,6 +18,8 @@ export interface BuildVersion {
   organizationId: string;
   activeVersionId: string | null;
   requireActiveVersion: boolean;
+  /** Empty unless the template is deprecated. */
+  deprecationMessage: string;
   /** The role of the caller in the access list of the template. */
   acl: AclRole | null;
 }
@@ -25,7 +27,8 @@ export interface BuildVersion {
 const byId = lookup<BuildVersion>(`
   select v.id, v.name, d.content as document, v.is_imported as "isImported", v.archived_at as "archivedAt",
     t.id as "templateId", t.name as "templateName", t.organization_id as "organizationId",
-    t.active_version_id as "activeVersionId", t.require_active_version as "requireActiveVersion", ${aclOf("$2")} as acl
+    t.active_version_id as "activeVersionId", t.require_active_version as "requireActiveVersion",
+    t.deprecation_message as "deprecationMessage", ${aclOf("$2")} as acl
   from template_versions v join templates t on t.id = v.template_id join template_documents d on d.id = v.document_id
   where v.id = $1`);
 
@@ -38,6 +41,12 @@ export function versionProblem({ isImported, archivedAt }: BuildVersion): string
   if (!isImported) return "The template version is not imported.";
   return archivedAt === null ? undefined : "The template version is archived.";
 }
+
+/** Returns why new workspaces cannot use a version; `undefined` if they can. */
+export const creationProblem = (version: BuildVersion): string | undefined =>
+  version.deprecationMessage === ""
+    ? versionProblem(version)
+    : `The template is deprecated: ${version.deprecationMessage}`;
 
 /** Throws FORBIDDEN if the template requires its active version of the caller, and this is another one. */
 export function requireAllowed({ actor }: Context, version: BuildVersion): void {

@@ -33,6 +33,7 @@ import { ScimEmails } from "./0031-scim-emails.js";
 import { ConnectionLogOrder } from "./0032-connection-log-order.js";
 import { VoidProofs } from "./0034-void-proofs.js";
 import { ScimMemberNames } from "./0036-scim-member-names.js";
+import { TemplateDeprecation } from "./0038-template-deprecation.js";
 
 /** In the order in which they run. Never edit one that has landed; add the next. */
 export const migrations: MigrationObject[] = [
@@ -70,4 +71,5 @@ export const migrations: MigrationObject[] = [
   { name: "0032-connection-log-order", class: ConnectionLogOrder },
   { name: "0034-void-proofs", class: VoidProofs },
   { name: "0036-scim-member-names", class: ScimMemberNames },
+  { name: "0038-template-deprecation", class: TemplateDeprecation },
 ];

@@ -65,6 +65,12 @@ abstract class TemplateFieldsInput {
       "Whether users without permission to update the template start the active version only. Default: false.",
   })
   requireActiveVersion?: boolean | null;
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Deprecates the template: no workspaces can be created from it any more, and the owners of existing ones get this message, at most 1000 characters. Empty ends the deprecation. Default: empty.",
+  })
+  deprecationMessage?: string | null;
 }
 
 @InputType({ description: "Input of `createTemplate`." })

@@ -69,6 +69,11 @@ export class TemplateType implements Omit<TemplateRow, "organizationId" | "creat
     description: "Whether users without permission to update the template start the active version only.",
   })
   requireActiveVersion!: boolean;
+  @Field(() => String, {
+    description:
+      "Why no workspaces can be created from the template any more; empty unless it is deprecated. Existing ones keep working.",
+  })
+  deprecationMessage!: string;
   @Field(() => DateTime, { description: "When the template was created." }) createdAt!: string;
   @Field(() => DateTime, { description: "When the template was last updated." }) updatedAt!: string;
 }
