@@ -254,8 +254,8 @@ describe("prebuilt workspaces", () => {
     const { id } = await makeTemplate(the(), { document: documentWith({ instances: 1 }) });
     await reconcile();
     await finishAll(id);
-    const update = `mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { template { id } } }`;
-    await owner().graphql(update, { input: { templateId: id, deprecationMessage: "Use another." } });
+    const deprecate = `mutation($input: UpdateTemplateInput!) { updateTemplate(input: $input) { template { id } } }`;
+    await owner().graphql(deprecate, { input: { templateId: id, deprecationMessage: "Use another." } });
     await reconcile();
     await finishAll(id);
     await reconcile();

@@ -82,7 +82,7 @@ describe("tasks and their workspaces", () => {
     await as.post(`${tasks}/me/${task.id}/pause`);
     expect(await told(), "before the stop has ended").to.deep.equal([]);
     await stage.carryOut();
-    expect((await told()).map(({ content }) => content).join()).to.include("manual");
+    expect((await told()).map(({ content }) => content).join()).to.include(`was paused by **${ada.username}**`);
     await as.post(`${tasks}/me/${task.id}/resume`);
     await stage.carryOut();
     expect((await told()).map(({ title }) => title)).to.deep.equal([

@@ -109,7 +109,7 @@ export async function reportAppStatus(ctx: Context, report: AppStatusReport): Pr
   await ctx.row(insertStatus, id, agent.workspaceId, agent.id, appId, state, message, uri);
   if (state === "working" || before === "working") await noteActivity(ctx, [agent.workspaceId]);
   ctx.publish(workspaceHint(agent.workspaceId));
-  if (taskId !== null) await appStatusReported(ctx, { taskId, appId, lifecycle, before, state, message });
+  if (taskId !== null) await appStatusReported(ctx, { taskId, appId, lifecycle, before, state });
   return { agentId: agent.id, appId };
 }
 

@@ -15,7 +15,7 @@ export interface MailContent {
 /** To whom a mail goes, and what it is. */
 interface Occasion {
   recipient: { name: string; username: string };
-  template: Pick<NotificationTemplate, "name" | "recipients" | "group">;
+  template: Pick<NotificationTemplate, "name" | "kind" | "recipients" | "group">;
   accessUrl: string;
   /** Where the recipient turns off such mails; absent where that is impossible. */
   unsubscribeUrl: string | undefined;
@@ -50,7 +50,10 @@ export function mailOf({ title, body, actions }: Payload, occasion: Occasion): M
 }
 
 /** Why the recipient gets the mail. */
-const reason = ({ template }: Occasion): string => `Sent to: ${template.recipients}`;
+const reason = ({ template }: Occasion): string =>
+  template.kind === "custom"
+    ? "You, or a program that uses your account, wrote this message and sent it to you."
+    : `Sent to: ${template.recipients}`;
 
 const button = ({ label, url }: InboxAction): string =>
   `<a class="button" href="${escaped(url)}">${escaped(label)}</a>`;

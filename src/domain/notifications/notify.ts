@@ -15,7 +15,7 @@ export interface Notification extends Subject {
   template: NotificationTemplate;
   /** The condition under which a user `u` receives it. */
   recipients: Sql;
-  /** Ids of the objects that it is about. */
+  /** Ids of the objects that it is about. The first is `data.id` of the texts: the links lead to it. */
   targets: readonly string[];
   /** Of events of a template with the same key, a user receives the first. */
   dedupeKey?: string;
@@ -44,6 +44,12 @@ export interface Recipient {
   /** The username of the caller. */
   initiator: string | null;
 }
+
+/** Dedupe keys for one notification about a subject per minute or hour of UTC. */
+export const oncePerMinute = (subject: string): string => `${subject} ${utc("2026-01-02T03:04".length)}`;
+export const oncePerHour = (subject: string): string => `${subject} ${utc("2026-01-02T03".length)}`;
+
+const utc = (length: number): string => new Date(databaseTime()).toISOString().slice(0, length);
 
 /** Maximum number of recipients of an event. */
 const mostRecipients = 10_000;
@@ -243,7 +249,8 @@ function contentOf(
 
 /** Renders the texts for a recipient. Logs a failure, which must not fail the event itself. */
 function renderedFor(ctx: Context, recipient: Recipient, notification: Notification): Payload | undefined {
-  const { template, data, targets } = notification;
+  const { template, targets } = notification;
+  const data = { ...(targets.length > 0 && { id: targets[0] }), ...notification.data };
   const labels = {
     ...(template.labels.includes("initiator") && recipient.initiator !== null && { initiator: recipient.initiator }),
     ...notification.labels,

@@ -47,7 +47,15 @@ const memoryLimit = 1_000_000;
 const longestText = 65_536;
 
 const engine = (outputEscape: (value: unknown) => string) =>
-  new Liquid({ ownPropertyOnly: true, strictFilters: true, memoryLimit, timezoneOffset: 0, outputEscape });
+  new Liquid({
+    ownPropertyOnly: true,
+    strictFilters: true,
+    // A label without a text is false, as one that is missing.
+    jsTruthy: true,
+    memoryLimit,
+    timezoneOffset: 0,
+    outputEscape,
+  });
 
 const markdown = engine(markdownEscaped);
 const json = engine(jsonEscaped);

@@ -1,4 +1,3 @@
-import { databaseTime } from "../../clock.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
@@ -6,7 +5,7 @@ import { lookup } from "../kernel/database.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { proseProblem } from "../kernel/text.js";
 import { sql } from "../kernel/sql.js";
-import { type Notification, notify } from "./notify.js";
+import { type Notification, notify, oncePerHour } from "./notify.js";
 import { workspaceNotifications } from "./templates/workspaces.js";
 
 /** A resource of a workspace that can run out. */
@@ -43,7 +42,7 @@ export async function reportResourceAlert(ctx: Context, alert: ResourceAlert): P
     ...contentOf(workspace, alert),
     recipients: sql`u.id = ${workspace.ownerId}`,
     targets: [workspace.id],
-    dedupeKey: `${agent.id} ${new Date(databaseTime()).toISOString().slice(0, "2026-01-02T03".length)}`,
+    dedupeKey: oncePerHour(agent.id),
   });
   if (sent.length === 0) return false;
   const diff = { resource: { new: alert.resource } };
@@ -72,17 +71,17 @@ const percentProblem = (percent: number | null | undefined): string | undefined 
   percent != null && percent >= 1 && percent <= 100 ? undefined : "Must be a percentage from 1 to 100.";
 
 const contentOf = (
-  { id, name }: Workspace,
+  { name }: Workspace,
   { resource, threshold, volumes }: ResourceAlert,
 ): Pick<Notification, "template" | "labels" | "data"> =>
   resource === AgentResource.MEMORY
     ? {
         template: workspaceNotifications.outOfMemory,
         labels: { workspace: name, threshold: `${threshold}%` },
-        data: { id },
+        data: {},
       }
     : {
         template: workspaceNotifications.outOfDisk,
         labels: { workspace: name },
-        data: { id, volumes: volumes!.map((volume) => ({ path: volume.path, threshold: `${volume.threshold}%` })) },
+        data: { volumes: volumes!.map((volume) => ({ path: volume.path, threshold: `${volume.threshold}%` })) },
       };

@@ -44,6 +44,6 @@ export async function prebuildEnded(ctx: Context, presetId: string, outcome: Job
     recipients: templateAdministrators(ctx, organizationId),
     targets: [templateId],
     labels: { template: templateName, preset: presetName },
-    data: { id: templateId },
+    data: {},
   });
 }

@@ -3,7 +3,7 @@ import type { AppState } from "../agents/apps.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { sql } from "../kernel/sql.js";
-import { notify } from "../notifications/notify.js";
+import { notify, oncePerMinute } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/tasks.js";
 import { taskHint } from "./hints.js";
 
@@ -16,7 +16,6 @@ export interface ReportedAppStatus {
   /** The former state of the app; null if it is the first since the start. */
   before: AppState | null;
   state: AppState;
-  message: string;
 }
 
 const templates = {
@@ -33,7 +32,7 @@ const taskOfApp = statement<{ name: string; ownerId: string; workspaceId: string
 
 /**
  * Applies a reported status to the task, in the transaction that stores it: notifies the owner of another state, once
- * the agent is ready. That a program begins to work after a start is no news.
+ * the agent is ready, once a minute for each state. That a program begins to work after a start is no news.
  */
 export async function appStatusReported(ctx: Context, report: ReportedAppStatus): Promise<void> {
   const { taskId, appId, lifecycle, before, state } = report;
@@ -45,6 +44,7 @@ export async function appStatusReported(ctx: Context, report: ReportedAppStatus)
     template: templates[state],
     recipients: sql`u.id = ${task.ownerId}`,
     targets: [taskId, task.workspaceId],
+    dedupeKey: oncePerMinute(taskId),
     data: {},
     labels: { task: task.name, workspace: task.workspaceName },
   });

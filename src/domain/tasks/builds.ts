@@ -60,10 +60,18 @@ const reasons: Record<string, { template: "paused" | "resumed"; pause?: string }
   task_resume: { template: "resumed" },
 };
 
+/** A build that has succeeded. */
+interface SucceededBuild {
+  workspaceId: string;
+  workspaceName: string;
+  reason: string;
+  initiatorName: string;
+}
+
 /** Notifies the owner of a task that it was paused or resumed, after the build has succeeded. */
 export async function announceTaskBuild(
   ctx: Context,
-  { workspaceId, workspaceName, reason }: { workspaceId: string; workspaceName: string; reason: string },
+  { workspaceId, workspaceName, reason, initiatorName }: SucceededBuild,
 ): Promise<void> {
   const kind = reasons[reason];
   const task = kind && (await ctx.row(taskOf, workspaceId));
@@ -72,7 +80,7 @@ export async function announceTaskBuild(
     template: taskNotifications[kind.template],
     recipients: sql`u.id = ${task.ownerId}`,
     targets: [task.id, workspaceId],
-    data: {},
+    data: { initiator: initiatorName },
     labels: {
       task: task.name,
       task_id: task.id,

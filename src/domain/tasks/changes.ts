@@ -10,6 +10,7 @@ import { requireBudget } from "./budget.js";
 import { endTaskOf } from "./builds.js";
 import { taskHint } from "./hints.js";
 import { inputProblem } from "./inputs.js";
+import { statusSentence } from "./status.js";
 import { findTaskFor, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
 
 const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
@@ -30,7 +31,7 @@ export async function updateTaskInput(ctx: Context, { input, ...reference }: Upd
   if (problem) throw badInput([{ field: "input", detail: problem }]);
   const task = await lockedTask(ctx, found, "read");
   if (task.status !== "paused")
-    throw conflict(`The task is ${task.status}. Only the input of a paused task can change.`);
+    throw conflict(`${statusSentence(task.status)} Only the input of a paused task can change.`);
   if (input === task.initialPrompt) return task.id;
   await ctx.row(replacePrompt, task.id, input);
   ctx.audit({ action: "update", ...audited(task), diff: { initialPrompt: { old: "***", new: "***" } } });

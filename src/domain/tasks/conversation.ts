@@ -6,6 +6,7 @@ import { accessHints } from "../workspaces/workspaces.js";
 import { appBase } from "./app.js";
 import { taskHint } from "./hints.js";
 import { entryOf, type TaskLogEntry } from "./logs.js";
+import { statusSentence } from "./status.js";
 import { findTaskFor, type TaskRow } from "./tasks.js";
 
 /**
@@ -25,7 +26,7 @@ async function openConversation(
   { status, appUrl }: TaskRow,
   signal: AbortSignal,
 ): Promise<AsyncIterator<TaskLogEntry, void>> {
-  if (status !== "active") throw conflict(`The task is ${status}. Only an active task has live messages.`);
+  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task has live messages.`);
   const base = appBase(appUrl);
   if (base === undefined) throw unreachable();
   return entriesOf(await services.agentApi.events(base, signal).catch(upstreamFailure));

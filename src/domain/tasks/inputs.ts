@@ -13,6 +13,7 @@ import { deliver, newestOf } from "./delivery.js";
 import { inputsHint, queueHint } from "./hints.js";
 import { messageById, openStates } from "./messages.js";
 import { finishInput, holdSeconds } from "./queue.js";
+import { statusSentence } from "./status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
 export interface SendTaskInput extends TaskReference {
@@ -55,7 +56,7 @@ export async function sendTaskInput(ctx: Context, { input, ...reference }: SendT
 
 /** Throws CONFLICT unless the latest build is a finished start, and the task is active. */
 function requireActive({ status, workspaceStatus }: TaskRow): void {
-  if (status !== "active") throw conflict(`The task is ${status}. Only an active task takes input.`);
+  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task takes input.`);
   if (workspaceStatus !== "running") throw conflict(`The workspace of the task is ${workspaceStatus}.`);
 }
 

@@ -5,6 +5,7 @@ import { conflict, DomainError } from "../kernel/errors.js";
 import { rfc3339 } from "../../infrastructure/database/parsers.js";
 import { type AgentMessage, AgentUnreachable } from "../outside/agent-api.js";
 import { appBase } from "./app.js";
+import { statusSentence } from "./status.js";
 import { type TaskRow, taskTarget } from "./tasks.js";
 
 /** Who wrote an entry: a user (input), or the program (output). */
@@ -55,9 +56,7 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: rfc3339(stored.capturedAt) };
   if (live) throw live;
   if (task.status === "error" || task.status === "unknown")
-    throw conflict(
-      `The task is ${task.status === "error" ? "in error" : "in an unknown state"}, and has no stored logs.`,
-    );
+    throw conflict(`${statusSentence(task.status)} It has no stored logs.`);
   return { entries: [], snapshot: true, snapshotAt: null };
 }
 

@@ -12,6 +12,14 @@ export const TaskStatus = {
 } as const;
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
+/** A sentence that says the state of a task. */
+export const statusSentence = (status: TaskStatus): string =>
+  status === "error"
+    ? "The task is in error."
+    : status === "unknown"
+      ? "The status of the task is unknown."
+      : `The task is ${status}.`;
+
 /** SQL for the id of the task of a workspace; null if it has none. */
 export const taskIdOf = (workspaceId: string): string =>
   `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;

@@ -28,7 +28,7 @@ function toAdministrators(event: AccountEvent, { id, username, name }: Affected)
     recipients: sql`u.site_roles <> '{}' and u.site_roles && '{owner,user-admin}' and u.id <> ${id}`,
     targets: [id],
     labels: { [`${event}_account_name`]: name || username, [`${event}_account_user_name`]: username },
-    data: { id },
+    data: {},
   };
 }
 
@@ -38,6 +38,6 @@ function toItsUser(event: "suspended" | "activated", { id, username, name }: Aff
     recipients: sql`u.id = ${id}`,
     targets: [id],
     labels: { [`${event}_account_name`]: name || username },
-    data: { id },
+    data: {},
   };
 }

@@ -80,7 +80,6 @@ function reportOf(ctx: Context, failures: Failures, week: string): Notification 
     dedupeKey: `${templateId} ${week}`,
     labels: { template_display_name: templateName },
     data: {
-      id: templateId,
       failed_builds: failed,
       total_builds: total,
       report_frequency: "week",

@@ -7,6 +7,7 @@ import { newId } from "../kernel/ids.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
 import { linkTaskApp } from "../tasks/builds.js";
 import type { DocumentResource } from "../templates/documents.js";
+import { announceReplacement } from "./build-events.js";
 import type { WorkspaceTransition } from "./status.js";
 import { workspaceHint } from "./workspaces.js";
 
@@ -25,6 +26,8 @@ export interface ReportedBuild {
   organizationId: string;
   transition: WorkspaceTransition;
   isPrebuild: boolean;
+  /** Whether it is the first one after the claim of a prebuilt workspace. */
+  isClaim: boolean;
   /** The cost of the previous build. */
   previous: number;
 }
@@ -33,6 +36,7 @@ export interface ReportedBuild {
 export const reportedBuild = raw(`(
   select json_build_object('id', b.id, 'workspaceId', b.workspace_id, 'ownerId', w.owner_id,
     'organizationId', w.organization_id, 'transition', b.transition, 'isPrebuild', w.prebuilt_preset_id is not null,
+    'isClaim', b.is_claim,
     'previous', coalesce((
       select p.daily_cost from workspace_builds p
       where p.workspace_id = b.workspace_id and p.build_number = b.build_number - 1), 0))
@@ -95,6 +99,7 @@ export async function storeBuild(
   await endAgentTokens(ctx, build.workspaceId);
   const agents = await createAgents(ctx, { workspaceId: build.workspaceId, buildId: build.id, resources: made });
   await linkTaskApp(ctx, build.id);
+  if (build.isClaim) await announceReplacement(ctx, build.id);
   return agents;
 }
 

@@ -1,4 +1,4 @@
-/** Liquid of the link to the object that a notification is about. `data.id` is the id of the object. */
+/** Liquid of the link to the object that a notification is about. `data.id` is the first of its targets. */
 const linkTo = (label: string, path: string): string =>
   `[{"label": "${label}", "url": "{{ app.base_url }}/${path}/{{ data.id }}"}]`;
 

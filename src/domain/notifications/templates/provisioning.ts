@@ -27,10 +27,9 @@ export const templateNotifications = {
     recipients: "The owners of workspaces that use the template.",
     labels: ["template", "message"],
     title: "Template {{ labels.template }} is deprecated",
-    body: `You have workspaces that use the template **{{ labels.template }}**, which is deprecated: new workspaces cannot be created from it. Yours keep working.
-{% if labels.message %}
-The administrators say: {{ labels.message }}
-{% endif %}`,
+    body: `The template **{{ labels.template }}**, which workspaces of yours use, is deprecated: no more workspaces can be created from it. Yours keep working.
+
+{{ labels.message }}`,
   },
   failedBuilds: {
     ...templateEvent,
@@ -49,11 +48,13 @@ The administrators say: {{ labels.message }}
     id: "89d9745a-816e-4695-a17f-3d0a229e2b8d",
     name: "Prebuilt Workspace Resource Replaced",
     labels: ["workspace", "template", "version", "preset"],
-    title: "Claiming workspace {{ labels.workspace }} replaced resources",
-    body: `When the prebuilt workspace **{{ labels.workspace }}** was claimed, resources were created again instead of being kept. Users wait longer for such workspaces.
+    title: "Prebuilt resources of {{ labels.template }} are not kept",
+    body: `When the prebuilt workspace **{{ labels.workspace }}** was claimed, its resources differed from those that were prebuilt, and had to be created again. Users wait longer for such workspaces.
 
 - Template: **{{ labels.template }}**, version **{{ labels.version }}**
-- Preset: **{{ labels.preset }}**`,
+- Preset: **{{ labels.preset }}**
+
+Resources are kept if none of their values depends on the name or the owner of the workspace.`,
   },
   prebuildLimit: {
     ...templateEvent,

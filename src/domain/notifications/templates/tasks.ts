@@ -27,8 +27,8 @@ export const taskNotifications = {
     name: "Task Idle",
     labels: ["task", "workspace"],
     isOffByDefault: true,
-    title: "Task {{ labels.task }} is waiting for you",
-    body: `The task **{{ labels.task }}**${workspace} has nothing to do and waits for your input.`,
+    title: "Task {{ labels.task }} is waiting for input",
+    body: `The task **{{ labels.task }}**${workspace} is waiting for your input.`,
   },
   completed: {
     ...taskEvent,
@@ -37,7 +37,7 @@ export const taskNotifications = {
     labels: ["task", "workspace"],
     isOffByDefault: true,
     title: "Task {{ labels.task }} is complete",
-    body: `The task **{{ labels.task }}**${workspace} reports that it is complete.`,
+    body: `The task **{{ labels.task }}**${workspace} is complete.`,
   },
   failed: {
     ...taskEvent,
@@ -46,7 +46,7 @@ export const taskNotifications = {
     labels: ["task", "workspace"],
     isOffByDefault: true,
     title: "Task {{ labels.task }} failed",
-    body: `The task **{{ labels.task }}**${workspace} reports that it failed. Its log says more.`,
+    body: `The task **{{ labels.task }}**${workspace} failed. See its log for the reason.`,
   },
   paused: {
     ...taskEvent,
@@ -54,7 +54,7 @@ export const taskNotifications = {
     name: "Task Paused",
     labels: ["task", "task_id", "workspace", "pause_reason"],
     title: "Task {{ labels.task }} is paused",
-    body: `The task **{{ labels.task }}**${workspace} is paused{% if labels.pause_reason %}: {{ labels.pause_reason }}{% endif %}. Resume it to continue.`,
+    body: `The task **{{ labels.task }}**${workspace} was paused {% if labels.pause_reason == "manual" %}by **{{ data.initiator }}**{% else %}after its {{ labels.pause_reason }}{% endif %}. Resume it to continue.`,
   },
   resumed: {
     ...taskEvent,
@@ -62,6 +62,6 @@ export const taskNotifications = {
     name: "Task Resumed",
     labels: ["task", "task_id", "workspace"],
     title: "Task {{ labels.task }} was resumed",
-    body: `The task **{{ labels.task }}**${workspace} was resumed.`,
+    body: `The task **{{ labels.task }}**${workspace} was resumed by **{{ data.initiator }}**.`,
   },
 } satisfies Record<string, NotificationTemplate>;

@@ -22,10 +22,8 @@ export const workspaceNotifications = {
     labels: ["name", "reason", "initiator"],
     actions: "[]",
     title: "Workspace {{ labels.name }} was deleted",
-    body: `Your workspace **{{ labels.name }}** was deleted{% if labels.initiator %} by **{{ labels.initiator }}**{% endif %}.
-{% if labels.reason %}
-Reason: {{ labels.reason }}
-{% endif %}
+    body: `Your workspace **{{ labels.name }}** was deleted{% if labels.reason == "autodelete" %} because it was dormant for too long{% elsif labels.initiator %} by **{{ labels.initiator }}**{% endif %}.
+
 Its files and everything else that ran in it are gone.`,
   },
   autobuildFailed: {
@@ -35,7 +33,9 @@ Its files and everything else that ran in it are gone.`,
     recipients: owner,
     labels: ["name", "reason"],
     title: "Automatic build of workspace {{ labels.name }} failed",
-    body: `The scheduled build of your workspace **{{ labels.name }}** failed{% if labels.reason %}: {{ labels.reason }}{% endif %}.
+    body: `The scheduled build of your workspace **{{ labels.name }}** failed:
+
+{{ labels.reason }}
 
 The workspace may not be in the state that its schedule asks for. The log of the build says more.`,
   },
@@ -62,7 +62,7 @@ What changed: {{ labels.template_version_message }}
 
 It is stopped and cannot be used until you activate it.
 {% if labels.deleting_at %}
-Unless it is activated, it will be deleted on {{ labels.deleting_at }}.
+Unless it is activated, it will be deleted on {{ labels.deleting_at | date: "%Y-%m-%d at %H:%M UTC" }}.
 {% endif %}`,
   },
   markedForDeletion: {
@@ -72,7 +72,7 @@ Unless it is activated, it will be deleted on {{ labels.deleting_at }}.
     recipients: owner,
     labels: ["name", "reason", "deleting_at"],
     title: "Workspace {{ labels.name }} will be deleted",
-    body: `Your workspace **{{ labels.name }}** will be deleted{% if labels.deleting_at %} on {{ labels.deleting_at }}{% endif %}{% if labels.reason %}: {{ labels.reason }}{% endif %}.
+    body: `Your workspace **{{ labels.name }}** will be deleted{% if labels.deleting_at %} on {{ labels.deleting_at | date: "%Y-%m-%d at %H:%M UTC" }}{% endif %}{% if labels.reason %}: {{ labels.reason }}{% endif %}.
 
 Activate it before then to keep it.`,
   },
