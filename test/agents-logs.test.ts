@@ -92,10 +92,15 @@ describe("the log of an agent", () => {
       ).to.equal("BAD_USER_INPUT");
   });
 
-  it("keeps lines of 4 KiB, cut between characters", async () => {
-    await add(lines("x".repeat(5000), `${"x".repeat(4095)}ä`, ""));
+  it("keeps lines of 4 KiB; longer ones are cut between characters, with a mark", async () => {
+    await add(lines("x".repeat(4096), "x".repeat(4097), `${"x".repeat(4085)}${"ä".repeat(20)}`, ""));
     const { logs } = await read();
-    expect(outputsOf(logs.nodes)).to.deep.equal(["x".repeat(4096), "x".repeat(4095), ""]);
+    expect(outputsOf(logs.nodes)).to.deep.equal([
+      "x".repeat(4096),
+      `${"x".repeat(4086)} … [cut]`,
+      `${"x".repeat(4085)} … [cut]`,
+      "",
+    ]);
   });
 
   it("drops what exceeds 1 MiB, and says so from then on", async () => {

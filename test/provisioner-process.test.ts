@@ -242,13 +242,52 @@ describe("the process provisioner", () => {
     ];
     const job = await start({ ...main, command: idle, scripts });
     const agent = steward.agentOf(job, "main");
-    await agent.until(() => agent.lifecycle.includes("START_TIMEOUT"));
+    await agent.until(() => agent.lifecycle.length === 2);
+    expect(agent.lifecycle, "a failure counts more than a timeout").to.deep.equal(["STARTING", "START_ERROR"]);
     const ids = (agent.manifest.scripts as Array<{ id: string; displayName: string }>).map(({ id }) => id);
     const results = agent.inputsOf("reportScriptResult");
     const statuses = ids.map((id) => results.find(({ scriptId }) => scriptId === id)!.status);
     expect(statuses).to.deep.equal(["OK", "EXIT_FAILURE", "TIMED_OUT", "PIPES_LEFT_OPEN"]);
     expect(results.find(({ scriptId }) => scriptId === ids[1])!.exitCode).to.equal(7);
     await agent.until(() => agent.lines.includes(`in ${home()}`) && agent.lines.includes("box"));
+  });
+
+  it("keeps the first and the last lines of a burst, and says in between how many are missing", async () => {
+    const burst = { display_name: "Burst", script: "seq 1 30000; echo over >&2", run_on_start: true };
+    const quiet = { display_name: "Quiet", script: "echo quiet", run_on_start: true };
+    const job = await start({ ...main, command: idle, scripts: [burst, quiet] });
+    const agent = steward.agentOf(job, "main");
+    await agent.until(() => agent.lifecycle.includes("READY"));
+    await build("STOP", template()).reaches("SUCCEEDED");
+    const [{ logSourceId: source }] = agent.manifest.scripts as [{ logSourceId: string }];
+    const lines = agent
+      .inputsOf("appendAgentLogs")
+      .filter(({ logSourceId }) => logSourceId === source)
+      .flatMap(({ logs }) => (logs as Array<{ output: string }>).map(({ output }) => output));
+    const gap = lines.findIndex((line) => line.endsWith("lines were left out: there were too many."));
+    const [first, last] = [lines.slice(0, gap), lines.slice(gap + 1)];
+    expect(first).to.deep.equal(Array.from(first, (_, nr) => `${nr + 1}`));
+    expect(last.pop()).to.equal("over");
+    expect(last).to.deep.equal(Array.from(last, (_, nr) => `${30_000 - last.length + nr + 1}`));
+    expect(Math.min(first.length, last.length)).to.be.greaterThan(500);
+    expect(Number.parseInt(lines[gap]!, 10)).to.equal(30_000 - first.length - last.length);
+    expect(agent.lines).to.include("quiet");
+  });
+
+  it("reads the start and the end of too much output of the command, and cuts long lines, with marks", async () => {
+    const text = `const { writeSync } = require("node:fs");
+      writeSync(1, "ä".repeat(3000) + "\\nfirst\\n" + "padding\\n".repeat(1_500_000) + "last\\n");
+      setInterval(() => {}, 1000);`;
+    const agent = steward.agentOf(await start({ ...main, command: node(text) }), "main");
+    await agent.until(() => agent.lines.length > 0);
+    await build("STOP", template()).reaches("SUCCEEDED");
+    const { lines } = agent;
+    expect(lines.slice(0, 2)).to.deep.equal([`${"ä".repeat(2043)} … [cut]`, "first"]);
+    expect(Buffer.byteLength(lines[0]!)).to.be.within(4090, 4096);
+    expect(lines.at(-1)).to.equal("last");
+    const notices = lines.slice(2, -1).filter((line) => line !== "padding");
+    expect(notices.join()).to.include("left out: there were too many.");
+    expect(lines.indexOf(notices[0]!)).to.be.within(500, lines.length - 500);
   });
 
   it("runs scripts by their schedules, and appends their output to their files inside of the home", async () => {

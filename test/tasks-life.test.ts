@@ -129,6 +129,28 @@ describe("the life of a task with a real program", () => {
     expect(processes()).to.deep.equal([]);
   });
 
+  it("keeps the newest part of a long conversation while it is paused, with marks where it is cut", async () => {
+    await as.post(`${tasks}/me`, { template_version_id: versionId, name: "long", input: "Hello" });
+    const path = `${tasks}/me/long`;
+    const becomes = (status: string) =>
+      eventually(async () => (await as.get(path)).body.status === status, `the status ${status}`, patience);
+    const logs = async (): Promise<Entry[]> => (await as.get(`${path}/logs`)).body.logs ?? [];
+    await becomes("active");
+    for (const input of ["x".repeat(40_000), "y".repeat(40_000), "z".repeat(40_000)]) {
+      expect((await as.post(`${path}/send`, { input })).status).to.equal(204);
+      const isEchoed = async () => (await logs()).some(({ content }) => content === `small echo: ${input}`);
+      await eventually(isEchoed, "the response", patience);
+    }
+    await as.post(`${path}/pause`);
+    await becomes("paused");
+    const stored = await logs();
+    expect(stored[0]!.content).to.match(/^\[\d earlier messages were left out\.\]$/);
+    expect(stored.length - 1 + Number.parseInt(stored[0]!.content.slice(1), 10)).to.equal(8);
+    expect(stored.at(-1)!.content).to.match(/^small echo: z+ … \[cut\]$/);
+    expect((await as.delete(path)).status).to.equal(202);
+    await isDeleted("long");
+  });
+
   describe("by GraphQL", () => {
     let socket: Socket;
     beforeEach(() => {

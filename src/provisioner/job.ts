@@ -1,4 +1,5 @@
 // A job that this daemon works on: its lease, its log, and its outcome.
+import { Backlog } from "./backlog.js";
 import { delay, type Pace } from "./pace.js";
 import {
   acceptMutation,
@@ -45,6 +46,15 @@ const lineBytes = 4096;
 const batchLines = 100;
 const errorBytes = 4096;
 
+interface JobLine {
+  sequence: number;
+  createdAt: string;
+  level: LogLevel;
+  source: "PROVISIONER";
+  stage: string;
+  output: string;
+}
+
 export class Job {
   readonly id: string;
   readonly lease: string;
@@ -54,7 +64,10 @@ export class Job {
   readonly #lost = new AbortController();
   /** Aborted when lines of the log are not to be collected any longer. */
   readonly #hurry = new AbortController();
-  readonly #lines: object[] = [];
+  readonly #lines = new Backlog<JobLine>(
+    ({ stage }) => stage,
+    (like, output) => ({ ...like, level: "WARN", output }),
+  );
   #sequence = 0;
   #flushing: Promise<void> = Promise.resolve();
   #isFlushDue = false;
@@ -102,8 +115,8 @@ export class Job {
   log(stage: string, output: string, level: LogLevel = "INFO"): void {
     if (this.#isLogFull) return;
     const createdAt = new Date().toISOString();
-    const line = { createdAt, level, source: "PROVISIONER", stage, output: clipped(output, lineBytes) };
-    this.#lines.push({ sequence: (this.#sequence += 1), ...line });
+    const line = { createdAt, level, source: "PROVISIONER" as const, stage, output: clipped(output, lineBytes) };
+    this.#lines.add({ sequence: (this.#sequence += 1), ...line });
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
     const flush = async () => {
@@ -140,10 +153,10 @@ export class Job {
 
   async #flush(): Promise<void> {
     this.#isFlushDue = false;
-    while (this.#lines.length > 0 && !this.#isLogFull) {
-      const logs = this.#lines.slice(0, batchLines);
+    while (!this.#lines.isEmpty && !this.#isLogFull) {
+      const logs = this.#lines.first(batchLines);
       const result = await this.#call<{ cancelRequested: boolean; logsOverflowed: boolean }>(updateMutation, { logs });
-      this.#lines.splice(0, logs.length);
+      this.#lines.remove(logs.length);
       this.#isLogFull = result.logsOverflowed;
       if (result.cancelRequested) this.cancel();
     }

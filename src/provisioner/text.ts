@@ -1,9 +1,12 @@
-/** Cuts a text to a number of bytes, without half a character, and replaces what the server rejects. */
+/** The end of a text that was cut. */
+const mark = " … [cut]";
+
+/** Cuts a text to a number of bytes, between characters and with a mark, and replaces what the server rejects. */
 export function clipped(text: string, bytes: number): string {
   const clean = text.replaceAll("\0", "\u{FFFD}").toWellFormed();
-  if (Buffer.byteLength(clean) <= bytes) return clean;
-  return Buffer.from(clean)
-    .subarray(0, bytes)
-    .toString()
-    .replace(/\u{FFFD}+$/u, "");
+  const buffer = Buffer.from(clean);
+  if (buffer.length <= bytes) return clean;
+  let end = bytes - Buffer.byteLength(mark);
+  while ((buffer[end]! & 0xc0) === 0x80) end -= 1;
+  return buffer.toString("utf8", 0, end) + mark;
 }

@@ -65,7 +65,7 @@ const append = statement(`
     as line (output, id, created_at, level, place)`);
 
 /**
- * Appends lines to the log of the calling agent. Lines are cut to 4 KiB. Once the log has 1 MiB, further lines are
+ * Appends lines to the log of the calling agent. Longer lines are cut to 4 KiB, with a mark. Once the log has 1 MiB, further lines are
  * dropped. Returns whether any were.
  */
 export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }: AppendAgentLogs): Promise<boolean> {
@@ -98,13 +98,16 @@ export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }
   return isFull;
 }
 
-/** Cuts a line before the character that exceeds the limit. */
+/** The end of a line that was cut. */
+const mark = " … [cut]";
+
+/** Cuts a line to the limit, between characters and with a mark. */
 function cutLine(output: string): string {
   const bytes = Buffer.from(output);
   if (bytes.length <= longestLine) return output;
-  let end = longestLine;
+  let end = longestLine - Buffer.byteLength(mark);
   while ((bytes[end]! & 0xc0) === 0x80) end--;
-  return bytes.toString("utf8", 0, end);
+  return bytes.toString("utf8", 0, end) + mark;
 }
 
 /** The length of the log after each line. */

@@ -67,7 +67,8 @@ export class LogArgs implements LogArguments {
 class AgentLogInput {
   @Field(() => DateTime, { description: "When it was written." }) createdAt!: string;
   @Field(() => AgentLogLevel, { description: "Importance of the line." }) level!: AgentLogLevel;
-  @Field(() => String, { description: "Text of the line, cut to 4 KiB." }) output!: string;
+  @Field(() => String, { description: "Text of the line; a text of more than 4 KiB is cut and gets a mark." })
+  output!: string;
 }
 
 @InputType({ description: "Input of `appendAgentLogs`." })

@@ -1,12 +1,11 @@
 // The log of an agent: lines are collected and sent in batches, at a bounded rate.
+import { Backlog } from "../backlog.js";
 import { delay } from "../pace.js";
 import { clipped } from "../text.js";
 import { type AgentClient, type LogLevel, type LogLine, OperationFailed } from "./client.js";
 
 const batchLines = 100;
 const lineBytes = 4096;
-/** Lines that wait for the server. Further ones are discarded, and counted. */
-const mostWaiting = 2000;
 /** Milliseconds between batches, and before a failed one is repeated. */
 const interval = 500;
 const retryAfter = 2_000;
@@ -17,8 +16,10 @@ interface Waiting {
 }
 
 export class AgentLog {
-  readonly #waiting: Waiting[] = [];
-  #discarded = 0;
+  readonly #waiting = new Backlog<Waiting>(
+    ({ source }) => source,
+    ({ source }, text) => ({ source, line: lineOf(text, "WARN") }),
+  );
   #isFull = false;
   #sending?: Promise<void>;
   readonly #closing = new AbortController();
@@ -28,12 +29,7 @@ export class AgentLog {
   /** Adds a line. `source` is the ID of a log source of the agent. */
   add(source: string, output: string, level: LogLevel = "INFO"): void {
     if (this.#isFull || this.#closing.signal.aborted) return;
-    if (this.#waiting.length >= mostWaiting) {
-      this.#discarded += 1;
-      return;
-    }
-    const line = { createdAt: new Date().toISOString(), level, output: clipped(output, lineBytes) };
-    this.#waiting.push({ source, line });
+    this.#waiting.add({ source, line: lineOf(output, level) });
     this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
   }
 
@@ -41,33 +37,30 @@ export class AgentLog {
   async close(patience: number): Promise<void> {
     this.#closing.abort();
     await Promise.race([this.#sending, delay(patience)]);
-    this.#waiting.length = 0;
+    this.#waiting.clear();
   }
 
   async #send(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (!this.#waiting.isEmpty) {
       await delay(interval, this.#closing.signal);
-      const { source } = this.#waiting[0]!;
-      const end = this.#waiting.findIndex((each) => each.source !== source);
-      const count = Math.min(batchLines, end < 0 ? this.#waiting.length : end);
-      const lines = this.#waiting.slice(0, count).map(({ line }) => line);
+      const batch = this.#waiting.first(batchLines);
+      const lines = batch.map(({ line }) => line);
       try {
-        this.#isFull = await this.client.appendLogs(source, lines);
-        this.#waiting.splice(0, this.#isFull ? this.#waiting.length : count);
-        this.#noteDiscarded(source);
+        this.#isFull = await this.client.appendLogs(batch[0]!.source, lines);
+        if (this.#isFull) this.#waiting.clear();
+        else this.#waiting.remove(batch.length);
       } catch (error) {
         const isTemporary = error instanceof OperationFailed && error.isTemporary;
         if (isTemporary && !this.#closing.signal.aborted) await delay(retryAfter, this.#closing.signal);
         // A batch that the server rejects would be rejected again.
-        else this.#waiting.splice(0, count);
+        else this.#waiting.remove(batch.length);
       }
     }
   }
-
-  #noteDiscarded(source: string): void {
-    if (this.#discarded === 0 || this.#isFull) return;
-    const output = `${this.#discarded} lines were discarded: there were too many.`;
-    this.#discarded = 0;
-    this.#waiting.unshift({ source, line: { createdAt: new Date().toISOString(), level: "WARN", output } });
-  }
 }
+
+const lineOf = (output: string, level: LogLevel): LogLine => ({
+  createdAt: new Date().toISOString(),
+  level,
+  output: clipped(output, lineBytes),
+});

@@ -5,9 +5,10 @@ import { StringDecoder } from "node:string_decoder";
 
 /** Bytes read per step, so that a command cannot keep the program busy. */
 const chunkBytes = 64 * 1024;
-/** Bytes of a file from which it is emptied once it was read, and from which unread output is discarded. */
+/** Bytes of a file from which it is emptied once it was read. */
 const emptiedBytes = 1024 ** 2;
-const discardedBytes = 8 * 1024 ** 2;
+/** Unread bytes from which only the first and the last are read, while the command runs, and once it has ended. */
+const [mostUnread, mostAtEnd] = [8 * 1024 ** 2, 1024 ** 2];
 
 /** Opens an output file for a command to append to. The caller closes the descriptor. */
 export const openOutput = (path: string): number =>
@@ -18,32 +19,43 @@ export const closeOutput = (descriptor: number): void => closeSync(descriptor);
 /** Splits output into lines. */
 export class Lines {
   readonly #decoder = new StringDecoder("utf8");
-  #rest = "";
+  #line = "";
+  /** Whether the line was too long, and its rest is skipped. */
+  #isCut = false;
 
-  /** `limit` is the maximum number of characters of a line; the rest is the next line. */
+  /** Of a line that is longer than `limit`, in characters, the first ones are given, one more than the limit. */
   constructor(
     private readonly onLine: (line: string) => void,
     private readonly limit = 4096,
   ) {}
 
   add(chunk: Buffer): void {
-    const parts = (this.#rest + this.#decoder.write(chunk)).split("\n");
-    this.#rest = parts.pop()!;
-    for (const part of parts) this.#emit(part);
-    while (this.#rest.length > this.limit) {
-      this.onLine(this.#rest.slice(0, this.limit));
-      this.#rest = this.#rest.slice(this.limit);
+    for (const [index, part] of this.#decoder.write(chunk).split("\n").entries()) {
+      if (index > 0) this.#endLine();
+      this.#extend(part);
     }
   }
 
-  /** Emits a last line without an end. */
+  /** Gives a last line without an end. */
   end(): void {
-    if (this.#rest) this.#emit(this.#rest);
-    this.#rest = "";
+    this.#extend(this.#decoder.end());
+    if (this.#line) this.#endLine();
+    this.#isCut = false;
   }
 
-  #emit(text: string): void {
-    this.onLine(text.endsWith("\r") ? text.slice(0, -1) : text);
+  #extend(text: string): void {
+    if (this.#isCut) return;
+    this.#line += text;
+    if (this.#line.length <= this.limit) return;
+    this.onLine(this.#line.slice(0, this.limit + 1));
+    this.#line = "";
+    this.#isCut = true;
+  }
+
+  #endLine(): void {
+    if (!this.#isCut) this.onLine(this.#line.endsWith("\r") ? this.#line.slice(0, -1) : this.#line);
+    this.#line = "";
+    this.#isCut = false;
   }
 }
 
@@ -67,38 +79,53 @@ export class OutputFile {
   }
 
   /** Reads what was appended, up to a bound. Returns whether there was anything. */
-  async step(): Promise<boolean> {
+  async step(most = mostUnread): Promise<boolean> {
     const file = await open(this.path, "r+").catch(() => undefined);
     if (!file) return false;
     try {
-      return await this.#read(file);
+      return await this.#read(file, most);
     } finally {
       await file.close();
     }
   }
 
-  /** Reads everything up to the end, up to a bound. */
+  /** Reads everything up to the end; of too much, the first and the last. */
   async finish(): Promise<void> {
-    for (let n = 0; n < emptiedBytes / chunkBytes && (await this.step()); n += 1);
+    for (let n = 0; n < mostAtEnd / chunkBytes && (await this.step(mostAtEnd)); n += 1);
     this.#lines.end();
   }
 
-  async #read(file: FileHandle): Promise<boolean> {
+  async #read(file: FileHandle, most: number): Promise<boolean> {
     const { size } = await file.stat();
     if (size < this.#offset) this.#offset = 0;
-    if (size - this.#offset > discardedBytes) return this.#empty(file, "Output was discarded: there was too much.");
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes, this.#offset);
-    this.#offset += bytesRead;
-    this.#lines.add(buffer.subarray(0, bytesRead));
-    if (bytesRead > 0 && this.#offset === size && size > emptiedBytes) await this.#empty(file);
-    return bytesRead > 0;
+    const isTooMuch = size - this.#offset > most;
+    const chunk = await chunkOf(file, this.#offset);
+    this.#offset += chunk.length;
+    this.#lines.add(chunk);
+    if (isTooMuch) await this.#skip(file, size);
+    else if (chunk.length > 0 && this.#offset === size && size > emptiedBytes) await this.#empty(file);
+    return chunk.length > 0;
+  }
+
+  /** Reads the last chunk of a file, from the start of a line if possible, and leaves out what is before. */
+  async #skip(file: FileHandle, size: number): Promise<void> {
+    const last = await chunkOf(file, size - chunkBytes);
+    const end = last.indexOf("\n") + 1;
+    const bytes = size - chunkBytes + end - this.#offset;
+    await this.#empty(file);
+    this.#lines.end();
+    this.onLine(`${bytes} bytes of output were left out: there were too many.`);
+    this.#lines.add(last.subarray(end));
   }
 
   /** Empties the file. The command continues at its start, since it appends. */
-  async #empty(file: FileHandle, notice?: string): Promise<boolean> {
+  async #empty(file: FileHandle): Promise<void> {
     await file.truncate(0);
     this.#offset = 0;
-    if (notice) this.onLine(notice);
-    return true;
   }
+}
+
+async function chunkOf(file: FileHandle, start: number): Promise<Buffer> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes, start);
+  return buffer.subarray(0, bytesRead);
 }

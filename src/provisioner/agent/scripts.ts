@@ -31,7 +31,7 @@ export async function runScripts(
   signal: AbortSignal,
 ): Promise<ScriptStatus> {
   const results = await Promise.all(scripts.map((script) => runScript(script, host, signal)));
-  const order: ScriptStatus[] = ["TIMED_OUT", "EXIT_FAILURE", "PIPES_LEFT_OPEN"];
+  const order: ScriptStatus[] = ["EXIT_FAILURE", "TIMED_OUT", "PIPES_LEFT_OPEN"];
   return order.find((status) => results.includes(status)) ?? "OK";
 }
 
