@@ -201,7 +201,7 @@ describe("the provisioner daemon", () => {
     expect(job.outcome!.error).to.contain('does not offer the provisioner "terraform"');
   });
 
-  it("sends logs in batches of 100 lines with increasing numbers, and cuts lines to 4 KiB", async () => {
+  it("sends logs in batches of 100 lines with increasing numbers, and cuts lines to 4 KiB, with a mark", async () => {
     const worker: Worker = {
       type: "echo",
       run: async (job) => {
@@ -212,7 +212,32 @@ describe("the provisioner daemon", () => {
     void serve({ workers: [worker] });
     const job = await steward.assign(template()).reaches("SUCCEEDED");
     expect(job.logs.map(({ sequence }) => sequence)).to.deep.equal(Array.from({ length: 250 }, (_, n) => n + 1));
-    expect(job.logs[7]!.output).to.equal("é".repeat(2048));
+    expect(job.logs[7]!.output).to.equal(`${"é".repeat(2043)} … [cut]`);
+  });
+
+  it("sends the first and the last lines of a burst, with a notice for each stage between them", async () => {
+    const worker: Worker = {
+      type: "echo",
+      run: async (job) => {
+        for (let n = 0; n < 5000; n += 1) job.log(n % 2 ? "Plan" : "Apply", `${n}`);
+        await job.complete({});
+      },
+    };
+    void serve({ workers: [worker] });
+    const { logs } = await steward.assign(template()).reaches("SUCCEEDED");
+    const numbers = logs.map(({ sequence }) => sequence as number);
+    expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b));
+    const notices = logs.filter(({ output }) => (output as string).includes("left out"));
+    expect(notices.map(({ stage, output }) => `${stage}: ${output}`)).to.have.members([
+      "Plan: 1500 lines were left out: there were too many.",
+      "Apply: 1500 lines were left out: there were too many.",
+    ]);
+    expect([logs[0]!.output, logs[999]!.output, logs[1002]!.output, logs.at(-1)!.output]).to.deep.equal([
+      "0",
+      "999",
+      "4000",
+      "4999",
+    ]);
   });
 
   it("cancels a job on request, and reports it as canceled", async () => {
