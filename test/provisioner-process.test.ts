@@ -265,9 +265,8 @@ describe("the process provisioner", () => {
       .filter(({ logSourceId }) => logSourceId === source)
       .flatMap(({ logs }) => (logs as Array<{ output: string }>).map(({ output }) => output));
     const gap = lines.findIndex((line) => line.endsWith("lines were left out: there were too many."));
-    const [first, last] = [lines.slice(0, gap), lines.slice(gap + 1)];
+    const [first, last] = [lines.slice(0, gap), lines.slice(gap + 1, lines.indexOf("over"))];
     expect(first).to.deep.equal(Array.from(first, (_, nr) => `${nr + 1}`));
-    expect(last.pop()).to.equal("over");
     expect(last).to.deep.equal(Array.from(last, (_, nr) => `${30_000 - last.length + nr + 1}`));
     expect(Math.min(first.length, last.length)).to.be.greaterThan(500);
     expect(Number.parseInt(lines[gap]!, 10)).to.equal(30_000 - first.length - last.length);

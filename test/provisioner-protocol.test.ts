@@ -225,9 +225,9 @@ describe("the provisioner daemon", () => {
     };
     void serve({ workers: [worker] });
     const { logs } = await steward.assign(template()).reaches("SUCCEEDED");
-    const numbers = logs.map(({ sequence }) => sequence as number);
+    const numbers = logs.map(({ sequence }) => sequence);
     expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b));
-    const notices = logs.filter(({ output }) => (output as string).includes("left out"));
+    const notices = logs.filter(({ output }) => output.includes("left out"));
     expect(notices.map(({ stage, output }) => `${stage}: ${output}`)).to.have.members([
       "Plan: 1500 lines were left out: there were too many.",
       "Apply: 1500 lines were left out: there were too many.",
