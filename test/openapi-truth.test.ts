@@ -187,6 +187,11 @@ describe("the OpenAPI description tells the truth", () => {
   it("requires the fields that the server requires", async () => {
     for (const each of withBody) {
       const { status, body } = await send(each, {});
+      // Applications authenticate before anything else is checked.
+      if (each.name === "POST /oauth2/introspect") {
+        expect(status).to.equal(401);
+        continue;
+      }
       const missing =
         status === 400 ? validationsOf({ status, body, headers: new Headers() }).map(({ field }) => field) : [];
       const { required = [] } = described.bodyOf(each.operation)!;

@@ -59,6 +59,12 @@ const requests: Record<string, JsonSchema> = {
   "POST /api/v2/external-auth/{externalauth}/device": { properties: { device_code: { type: "string" } } },
 };
 
+/** Fields of request bodies beyond the contract, as specified by their RFC or area. */
+const requestAdditions: Record<string, Record<string, JsonSchema>> = {
+  "POST /oauth2/register": texts("application_type"),
+  "PUT /oauth2/clients/{client_id}": texts("application_type", "client_secret"),
+};
+
 /** Operations that respond 304 without a body when nothing changes. */
 export const modifying = new Set([
   "PUT /api/v2/prebuilds/settings",
@@ -130,12 +136,19 @@ const resolved = (schema: JsonSchema | undefined) =>
 
 const nameOf = ({ method, path }: ContractOperation) => `${method} ${path}`;
 
+function requestOf(operation: ContractOperation): JsonSchema | undefined {
+  const name = nameOf(operation);
+  const known = resolved(operation.request ?? requests[name]);
+  const added = requestAdditions[name];
+  return added ? { ...known, properties: { ...known?.properties, ...added } } : known;
+}
+
 export const contract = new Map(
   [...operations, ...beyond].map((operation) => [
     nameOf(operation),
     {
       ...operation,
-      request: resolved(operation.request ?? requests[nameOf(operation)]),
+      request: requestOf(operation),
       showsBody: operation.request !== undefined,
     },
   ]),
@@ -155,6 +168,9 @@ export const protocols = rowsOf(describedProtocols);
 /** Fields of responses beyond the contract, as specified by the area. */
 const additions: Record<string, Record<string, JsonSchema>> = {
   "POST /oauth2/tokens": { scope: { type: "string" } },
+  "POST /oauth2/register": texts("application_type"),
+  "GET /oauth2/clients/{client_id}": texts("application_type"),
+  "PUT /oauth2/clients/{client_id}": texts("application_type"),
   "GET /.well-known/oauth-authorization-server": {
     ...texts("device_authorization_endpoint", "introspection_endpoint"),
     ...lists(

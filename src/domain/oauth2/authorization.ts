@@ -129,7 +129,7 @@ function checkCodeChallenge({ given: { codeChallenge, codeChallengeMethod } }: I
 /**
  * Reads an authorization request for the user who decides on it. Failures are protocol failures; `redirectUri` in their
  * details is set if the application gets to know them. It never leads to an unregistered URI, nor to an application that
- * no user has vouched for.
+ * neither an administrator nor the user has chosen.
  */
 export async function readAuthorizationRequest(
   ctx: Context,
@@ -200,7 +200,7 @@ const hasLiveGrant = statement<{ isConsented: boolean }>(`
     select from oauth2_grants g where g.user_id = $1 and g.client_id = $2 and ${isLive}
   ) as "isConsented"`);
 
-/** Whether an administrator or the user vouched for an application: anyone can register one, to redirect anywhere. */
+/** Whether an administrator or the user has chosen an application: anyone can register one that redirects anywhere. */
 async function isTrusted(ctx: Context, { id, kind }: ClientRow): Promise<boolean> {
   return kind === "admin" || (await ctx.row(hasLiveGrant, requireUser(ctx.actor).userId, id))!.isConsented;
 }
