@@ -5,6 +5,7 @@ import { scopeCatalog } from "../src/domain/authorization/authorization.js";
 import { hashSecret, newToken } from "../src/domain/tokens/text.js";
 import { startServer } from "./support/app.js";
 import { authorizePath, challenge, deviceCode, deviceGrant, oauthApp, selfRegistered } from "./support/oauth2.js";
+import { insertGrant } from "./support/oauth2-rows.js";
 import { insert } from "./support/stage.js";
 import { type Answer, Client, type Person, world } from "./support/world.js";
 
@@ -499,6 +500,10 @@ describe("OAuth2 consent", () => {
     // Another replica has not noticed the end of the session yet.
     await sql("delete from api_keys where user_id = $1", bob.id);
     expect(await w().as(bob).post(authorizePath(app))).to.include({ status: 401 });
+    const joe = await w().user("joe");
+    expect(await w().as(joe).get(authorizePath(app))).to.include({ status: 200 });
+    await sql("update api_keys set expires_at = now() where user_id = $1", joe.id);
+    expect(await w().as(joe).post(authorizePath(app))).to.include({ status: 401 });
     const eve = await w().user("eve");
     expect(await w().as(eve).get(authorizePath(app))).to.include({ status: 200 });
     await sql("update users set status = 'suspended' where id = $1", eve.id);
@@ -512,6 +517,20 @@ describe("OAuth2 consent", () => {
     ]);
     for (const answer of racing.slice(0, 10)) expect([302, 400]).to.include((answer as Answer).status);
     expect(await grantsOf(doomed)).to.deep.equal([]);
+  });
+
+  it("ends the grant that was not used for the longest time when there are too many", async () => {
+    const app = await oauthApp(w());
+    const { id: userId } = ada;
+    const times = Array.from({ length: 20 }, (_, days) => new Date(Date.now() - (days + 1) * 86_400_000).toISOString());
+    const held: string[] = [];
+    for (const last_used_at of times) held.push((await insertGrant(w(), userId, app.id, { last_used_at })).id);
+    expect(await the().post(authorizePath(app))).to.include({ status: 302 });
+    const query = `query($app: UUID!) { oauth2Grants(user: "me", app: $app, includeEnded: true) { nodes { id revokeReason } } }`;
+    const { nodes } = (await the().graphql(query, { app: app.id })).oauth2Grants;
+    const ended = (nodes as Array<{ id: string; revokeReason: string | null }>).filter((each) => each.revokeReason);
+    expect(nodes).to.have.length(21);
+    expect(ended).to.deep.equal([{ id: held.at(-1), revokeReason: "SUPERSEDED" }]);
   });
 
   it("takes the same number of statements, and one more to check foreign resources", async () => {

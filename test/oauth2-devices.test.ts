@@ -230,6 +230,16 @@ describe("OAuth2 tokens and devices", () => {
       expect(await introspect(held.access_token)).to.deep.equal({ active: false });
     });
 
+    it("reports tokens of a disabled application as not active to resource servers", async () => {
+      const [server, off] = [await makeClient(w), await makeClient(w)];
+      await sql("insert into oauth2_resources (uri, client_id) values ('https://mcp.example/off', $1)", server.id);
+      const { code } = await makeCode(w, off, ada, { audiences: ["https://mcp.example/off"] });
+      const held = (await redeem(w, off, code)).body;
+      expect(await introspect(held.access_token, server)).to.include({ active: true });
+      await sql("update oauth2_clients set is_disabled = true where id = $1", off.id);
+      expect(await introspect(held.access_token, server)).to.deep.equal({ active: false });
+    });
+
     it("reads the tokens of one moment in one statement, each as its application sees it", async () => {
       const [one, another] = [await tokens(), await tokens()];
       const stranger = await makeClient(w);
