@@ -11,6 +11,8 @@ export const GroupSchema = defineEntity({
   uniques: [{ name: "groups_name_unique", properties: ["organization", "name"] }],
   indexes: [
     { name: "groups_name_index", properties: ["name"] },
+    { name: "groups_list_index", properties: ["organizationName", "name", "id"] },
+    { name: "groups_organization_list_index", properties: ["organization", "organizationName", "name", "id"] },
     {
       name: "groups_display_index",
       expression: `create index groups_display_index
@@ -29,6 +31,8 @@ export const GroupSchema = defineEntity({
   ],
   properties: {
     organization: () => p.manyToOne(Organization).ref().deleteRule("cascade"),
+    /** The name of the organization, by which groups are listed. Kept by triggers. */
+    organizationName: p.string().length(32).default(""),
     name: p.string().length(36),
     displayName: p.string().length(64).default(""),
     avatarUrl: p.string().length(2048).default(""),
@@ -53,9 +57,16 @@ export const GroupMemberSchema = defineEntity({
     group: () => p.manyToOne(Group).ref().primary().deleteRule("cascade"),
     membership: () =>
       p.manyToOne(OrganizationMember).ref().primary().joinColumns("organization_id", "user_id").deleteRule("cascade"),
+    /** The folded username of the user, by which members are listed. Kept by triggers. */
+    username: p.string().length(32).default(""),
     createdAt: moment().defaultRaw("now()"),
   },
   indexes: [
+    {
+      name: "group_members_list_index",
+      expression: `create index group_members_list_index
+        on group_members (group_id, username collate "C", user_id)`,
+    },
     {
       name: "group_members_user_index",
       expression: "create index group_members_user_index on group_members (user_id, organization_id)",

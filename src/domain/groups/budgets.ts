@@ -1,26 +1,30 @@
+import type { InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
-import { GroupAiBudget as StoredBudget } from "../../entities/groups.js";
+import { auditChangesOf } from "../audit/changes.js";
+import { anyOf } from "../kernel/lists.js";
+import { databaseTime } from "../../clock.js";
+import { Group, GroupAiBudget as Budget } from "../../entities/groups.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { may } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { lookup, statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { wholeNumber } from "../kernel/text.js";
 import { findGroup, type GroupRow, lockGroup } from "./groups.js";
-
-const columns = columnsOf(StoredBudget, "b", ["groupId", "spendLimitMicros", "createdAt", "updatedAt"]);
-type BudgetRow = RowOf<typeof columns>;
 
 /** The AI budget of every member of a group per calendar month, in millionths of the deployment's currency. */
 export interface GroupAiBudget extends BudgetRow {
   group: GroupRow;
 }
 
-const budgets = lookup<BudgetRow>(`select ${columns} from group_ai_budgets b where b.group_id = any($1::uuid[])`);
+const budgets = (db: Db) =>
+  db.selectFrom("groupAiBudgets").select(["groupId", "spendLimitMicros", "createdAt", "updatedAt"]);
+
+type BudgetRow = InferResult<ReturnType<typeof budgets>>[number];
 
 async function budgetsByGroup(ctx: Context, ids: readonly string[]): Promise<Array<BudgetRow | undefined>> {
-  const found = new Map((await ctx.rows(budgets, ids)).map((budget) => [budget.groupId, budget]));
+  const rows = await budgets(ctx.db).where("groupId", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((budget) => [budget.groupId, budget]));
   return ids.map((id) => found.get(id));
 }
 
@@ -42,18 +46,6 @@ export interface SetGroupAiBudget {
   spendLimitMicros?: number | null;
 }
 
-const putBudget = statement<BudgetRow & { former: number | null }>(`
-  with former as (select spend_limit_micros as micros from group_ai_budgets where group_id = $1),
-  b as (
-    insert into group_ai_budgets (group_id, spend_limit_micros, created_at, updated_at) values ($1, $2, now(), now())
-    on conflict (group_id) do update set
-      spend_limit_micros = excluded.spend_limit_micros,
-      updated_at = case when group_ai_budgets.spend_limit_micros = excluded.spend_limit_micros
-        then group_ai_budgets.updated_at else now() end
-    returning *
-  )
-  select ${columns}, (select micros from former) as former from b`);
-
 export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /** Sets or replaces the budget of a group. */
@@ -66,24 +58,30 @@ export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): P
   problems.add("spendLimitMicros", isLimit ? undefined : spendLimitRule);
   problems.throwIfAny();
 
-  const { former, ...budget } = (await ctx.row(putBudget, group.id, limit))!;
-  if (former !== limit) {
-    const diff = { spendLimitMicros: former === null ? { new: limit } : { old: former, new: limit } };
-    ctx.audit({ action: former === null ? "create" : "update", ...ofBudget(group), diff });
-  }
-  return { ...budget, group };
+  const stored = await ctx.em.findOneOrFail(Group, group.id);
+  const former = await ctx.em.findOne(Budget, { group: stored });
+  const now = new Date(databaseTime());
+  if (!former) ctx.em.create(Budget, { group: stored, spendLimitMicros: limit, createdAt: now, updatedAt: now });
+  else if (former.spendLimitMicros !== limit) ctx.em.assign(former, { spendLimitMicros: limit, updatedAt: now });
+  await ctx.em.flush();
+  const [budget] = await budgetsByGroup(ctx, [group.id]);
+  return { ...budget!, group };
 }
-
-const dropBudget = statement<BudgetRow>(`delete from group_ai_budgets b where b.group_id = $1 returning ${columns}`);
 
 /** Deletes the budget of a group. Returns the budget before the deletion. */
 export async function deleteGroupAiBudget(ctx: Context, ref: string): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, ref, "group_ai_budget:delete");
-  const budget = await ctx.row(dropBudget, group.id);
+  const [budget] = await budgetsByGroup(ctx, [group.id]);
   if (!budget) throw notFound();
-  const diff = { spendLimitMicros: { old: budget.spendLimitMicros } };
-  ctx.audit({ action: "delete", ...ofBudget(group), diff });
+  ctx.em.remove(await ctx.em.findOneOrFail(Budget, { group: group.id }, { populate: ["group"] }));
+  await ctx.em.flush();
   return { ...budget, group };
 }
 
-const ofBudget = ({ id, name, organizationId }: GroupRow) => auditedAs("group_ai_budget", id, name, organizationId);
+auditChangesOf(Budget, {
+  resource: (budget) => {
+    const { id, name, organization } = budget.group.unwrap();
+    return auditedAs("group_ai_budget", id, name, organization.id);
+  },
+  fields: ["spendLimitMicros"],
+});

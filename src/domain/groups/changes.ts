@@ -1,15 +1,14 @@
+import { Group } from "../../entities/groups.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { auditedAs, auditingMore, type Diff, diffOf } from "../audit/audit.js";
-import { statement } from "../kernel/database.js";
+import { auditChangesOf } from "../audit/changes.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { badInput, conflict, DomainError, forbidden, Problems, onViolation } from "../kernel/errors.js";
 import { lockOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
-import { aiBudgetOf } from "./budgets.js";
 import { findGroup, type GroupRow, GroupSource, isEveryone, lockGroup, type LockedGroup } from "./groups.js";
-import type { MembersQuery } from "./members.js";
 import { groupsHint } from "./memberships.js";
 
 /** The fields of a group that callers can set. */
@@ -265,29 +264,26 @@ function addMemberProblems(
   }
 }
 
-const deleteRow = statement<{ members: string[] }>(`
-  delete from groups g where id = $1 returning array(select user_id from group_members where group_id = g.id) as members`);
-
-/** Deletes a group with its memberships and budget. Returns the group before the deletion, with pages of members. */
-export async function deleteGroup(ctx: Context, ref: string, members: readonly MembersQuery[]): Promise<GroupRow> {
+/** Deletes a group with its memberships and budget. Returns the group before the deletion. */
+export async function deleteGroup(ctx: Context, ref: string): Promise<GroupRow> {
   const { id } = await lockGroup(ctx, ref, "group:delete");
-  const group = await findGroup(ctx, id, members);
+  const group = await findGroup(ctx, id);
   if (isEveryone(group)) throw new DomainError("BAD_USER_INPUT", "The Everyone group cannot be deleted.");
-  // Caches the budget for the response.
-  await aiBudgetOf(ctx, group);
   await deleteLockedGroup(ctx, group);
   return group;
 }
 
-/** Deletes a group that the caller has locked. */
+/** Deletes a group that the caller has locked, with the commit: until then, its members and its budget can be read. */
 export async function deleteLockedGroup(ctx: Context, group: GroupRow): Promise<void> {
-  const deleted = await ctx.row(deleteRow, group.id);
-  ctx.publish(...(deleted?.members ?? []).map(groupsHint));
-  const { name, displayName, avatarUrl, quotaAllowance, source } = group;
-  const fields = Object.entries({ name, displayName, avatarUrl, quotaAllowance, source });
-  const diff = Object.fromEntries(fields.map(([field, old]) => [field, { old }])) as Diff;
-  ctx.audit({ action: "delete", ...ofGroup(group), diff });
+  const members = await ctx.db.selectFrom("groupMembers").select("userId").where("groupId", "=", group.id).execute();
+  ctx.publish(...members.map(({ userId }) => groupsHint(userId)));
+  ctx.em.remove(await ctx.em.findOneOrFail(Group, group.id));
 }
+
+auditChangesOf(Group, {
+  resource: ({ id, name, organization }) => auditedAs("group", id, name, organization.id),
+  fields: ["name", "displayName", "avatarUrl", "quotaAllowance", "source"],
+});
 
 const nameTaken = () =>
   conflict("A group of this name already exists in the organization.", [

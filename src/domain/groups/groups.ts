@@ -1,108 +1,92 @@
+import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { authorize, type Reach, reach, sight } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { Group } from "../../entities/groups.js";
-import { authorize, type Reach, reach, sight } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { lookup } from "../kernel/database.js";
-import { conflict, notFound } from "../kernel/errors.js";
-import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
-import { allOf, anyOf, raw, type Sql, sql } from "../kernel/sql.js";
+import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
+import { defineList, defineListOfEach, text } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import type { OrderBy, PageArguments } from "../kernel/paging.js";
+import { idNamed } from "../kernel/references.js";
+import { allOf, containing, raw, sql as sqlText, type Sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
-import { type GroupOfMembers, membersAtOnce, type MembersQuery, pagesColumn } from "./members.js";
-import { memberships } from "./memberships.js";
+import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
+import { findUser, type UserRow } from "../users/users.js";
 
 /** The origin of a group: created by a user, or by an identity provider. */
 export const GroupSource = { USER: "user", OIDC: "oidc" } as const;
 export type GroupSource = (typeof GroupSource)[keyof typeof GroupSource];
 
-const columns = columnsOf(Group, "g", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "organizationId",
-  "name",
-  "displayName",
-  "avatarUrl",
-  "quotaAllowance",
-  "source",
-]);
+const groups = (db: Db) =>
+  db
+    .selectFrom("groups as g")
+    .innerJoin("organizations as o", "o.id", "g.organizationId")
+    .select([
+      "g.id",
+      "g.createdAt",
+      "g.updatedAt",
+      "g.organizationId",
+      "g.organizationName",
+      "o.displayName as organizationDisplayName",
+      "g.name",
+      "g.displayName",
+      "g.avatarUrl",
+      "g.quotaAllowance",
+      "g.source",
+      "g.memberCount as totalMemberCount",
+    ]);
 
 /** A group with the fields that all of its readers may read. */
-export interface GroupRow extends RowOf<typeof columns>, GroupOfMembers {
-  organizationId: string;
-  organizationName: string;
-  organizationDisplayName: string;
+export interface GroupRow extends Row {
+  /** Maximum number of members in a complete list. Default: the limit of a single group. */
+  membersAtOnce?: number;
 }
-
-/** The columns of a group `g` and its organization `o`. Groups are deleted with their organization. */
-export const groupColumns = `${columns}, g.member_count as "totalMemberCount", o.name as "organizationName",
-  o.display_name as "organizationDisplayName"`;
-export const groupsWithOrganization = "groups g join organizations o on o.id = g.organization_id";
+type Row = InferResult<ReturnType<typeof groups>>[number];
 
 /** Whether the group is Everyone, which has all members of its organization. */
 export const isEveryone = ({ id, organizationId }: Pick<GroupRow, "id" | "organizationId">): boolean =>
   id === organizationId;
 
-/** The condition that the caller may read the group `g`; absent if the caller may read all groups. */
-export function isReadableGroup({ actor }: Context): Sql | undefined {
-  const { everywhere, organizations, inGroup } = sight(actor, "group:read");
-  if (everywhere) return undefined;
-  const isTheirs = sql`g.organization_id = any(${organizations}::uuid[])`;
-  if (!inGroup) return isTheirs;
-  return organizations.length > 0 ? sql`(${isTheirs} or ${isIn(userIdOf(actor))})` : isIn(userIdOf(actor));
+/** The groups that the caller may read. */
+function readableGroups(ctx: Context) {
+  const { everywhere, organizations, inGroup } = sight(ctx.actor, "group:read");
+  if (everywhere) return groups(ctx.db);
+  const isTheirs = sql<SqlBool>`g.organization_id = any(${organizations}::uuid[])`;
+  const own = userIdOf(ctx.actor) ?? null;
+  return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
 
-/** The condition that a user is in the group `g`. Evaluates the groups of the user once. */
-export const isIn = (userId: string | Sql | undefined): Sql =>
-  sql`g.id = any(array(select group_id from ${raw(memberships)} m where user_id = ${userId ?? null}))`;
+/** The condition that the group `g` has a member, by the groups of that user. Everyone has no rows of its own. */
+const hasMember = (user: string | null | Expression<string>) => sql<SqlBool>`
+  g.id = any(array(
+    select group_id from group_members where user_id = ${user}
+    union all select organization_id from organization_members where user_id = ${user}))`;
 
-/**
- * The condition that the caller may read the membership of a user, given by an id or in SQL, in the group `g`; absent if
- * it always holds.
- */
-export function isReadableMembership({ actor }: Context, userId: string | Sql): Sql | undefined {
+/** The condition that the caller may read the membership of a user in the group `g`. */
+function isReadableMembership({ actor }: Context, user: string | Expression<string>) {
   const { everywhere, organizations } = reach(actor, "group_member:read");
-  const ownId = userIdOf(actor);
-  if (everywhere || userId === ownId) return undefined;
-  const isTheirs = sql`g.organization_id = any(${organizations}::uuid[])`;
-  return typeof userId === "string" ? isTheirs : anyOf(sql`${userId} = ${ownId ?? null}`, isTheirs);
-}
-
-/** Selects groups that the caller may read, with pages of members. */
-const select = (ctx: Context, members: readonly MembersQuery[], condition: Sql): Sql => sql`
-  select ${raw(groupColumns)}${pagesColumn(ctx, members, membersAtOnce.alone)}
-  from ${raw(groupsWithOrganization)} where ${allOf(isReadableGroup(ctx), condition)}`;
-
-const anyById = lookup<GroupRow>(`select ${groupColumns} from ${groupsWithOrganization} where g.id = $1`);
-
-function byId(ctx: Context, id: string, members: readonly MembersQuery[]): Promise<GroupRow[]> {
-  const isPlain = members.length === 0 && sight(ctx.actor, "group:read").everywhere;
-  return isPlain ? ctx.rows(anyById, id) : ctx.select(select(ctx, members, sql`g.id = ${id}`));
+  const own = userIdOf(actor) ?? null;
+  if (everywhere || user === own) return sql<SqlBool>`true`;
+  return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) or ${user} = ${own})`;
 }
 
 /**
- * Finds a group by id, or by a name that is unambiguous among the groups that the caller may read. Reads pages of
- * members in the same snapshot. Throws NOT_FOUND if the group is not readable, CONFLICT if the name is ambiguous.
+ * Finds a group by id, or by a name that is unambiguous among the groups that the caller may read. Throws NOT_FOUND if the
+ * group is not readable, CONFLICT if the name is ambiguous.
  */
-export async function findGroup(ctx: Context, ref: string, members: readonly MembersQuery[] = []): Promise<GroupRow> {
-  const [group, another] = isUuid(ref)
-    ? await byId(ctx, ref, members)
-    : await ctx.select<GroupRow>(sql`${select(ctx, members, sql`g.name = ${ref}`)} order by g.id limit 2`);
+export async function findGroup(ctx: Context, ref: string): Promise<GroupRow> {
+  const named = isUuid(ref) ? "g.id" : "g.name";
+  const [group, another] = await readableGroups(ctx).where(named, "=", ref).limit(2).execute();
   if (!group) throw notFound();
   if (another) throw conflict("The group name is ambiguous.");
   return group;
 }
 
 /** Finds a group of an organization by its exact name, Everyone included. Does not interpret the name as an id. */
-export async function findGroupByName(
-  ctx: Context,
-  organizationRef: string,
-  name: string,
-  members: readonly MembersQuery[] = [],
-): Promise<GroupRow> {
+export async function findGroupByName(ctx: Context, organizationRef: string, name: string): Promise<GroupRow> {
   const { id } = await findOrganization(ctx, organizationRef);
-  const isNamed = sql`g.organization_id = ${id} and g.name = ${name}`;
-  const [group] = await ctx.select<GroupRow>(select(ctx, members, isNamed));
+  const ofOrganization = readableGroups(ctx).where("g.organizationId", "=", id);
+  const group = await ofOrganization.where("g.name", "=", name).executeTakeFirst();
   if (!group) throw notFound();
   return group;
 }
@@ -110,6 +94,114 @@ export async function findGroupByName(
 /** The organization of a group that the caller may read. */
 export const organizationOf = (ctx: Context, group: GroupRow): Promise<OrganizationRow | undefined> =>
   ctx.load(organizationsById, group.organizationId);
+
+/** Filters of groups. An absent filter does not narrow. */
+export interface GroupFilter {
+  /** Id, name or `default`. */
+  organization?: string | null;
+  /** Id, username or `me`. */
+  hasMember?: string | null;
+  ids?: string[] | null;
+  source?: GroupSource | null;
+  /** Part of the name or display name, in any letter case. */
+  search?: string | null;
+}
+
+/** Orders of groups. None by member count, since each new member would then write all indexes of its groups. */
+export const GroupOrderField = { NAME: "name" } as const;
+export type GroupOrderField = (typeof GroupOrderField)[keyof typeof GroupOrderField];
+
+export interface GroupsQuery extends PageArguments {
+  /** All groups instead of a page. */
+  complete?: boolean | null;
+  /** By default ascending. */
+  orderBy?: OrderBy<GroupOrderField> | null;
+  filter?: GroupFilter | null;
+}
+
+/** Maximum numbers of members in a complete list: of a single group, and of each group in a list. */
+export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
+
+const listed = (ctx: Context) => readableGroups(ctx).select(sql.lit(membersAtOnce.listed).as("membersAtOnce"));
+
+const contains = (column: string, part: string) =>
+  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
+
+const byName = { organization: text<GroupRow>("g.organizationName"), name: text<GroupRow>("g.name") };
+const groupId = { column: "g.id", of: (group: GroupRow) => group.id };
+
+const groupList = defineList(listed, {
+  id: groupId,
+  orders: { [GroupOrderField.NAME]: byName }, // groups_list_index
+  filters: {
+    organization: (eb, organization: string) => eb("g.organizationId", "=", organization),
+    hasMember: (eb, user: string, ctx) => eb.and([hasMember(user), isReadableMembership(ctx, user)]),
+    ids: (_, ids: string[]) => sql<SqlBool>`g.id = any(${ids}::uuid[])`,
+    source: (eb, source: GroupSource) => eb("g.source", "=", source),
+    search: (eb, part: string) => eb.or([contains("g.name", part), contains("g.displayName", part)]),
+  },
+  planned: ["search"],
+});
+
+const mostIds = 200;
+
+/** Maximum number of groups in a complete list. */
+const mostGroups = 1_000_000;
+
+/** Lists the groups that the caller may read, by name of their organization, name and id. Counts up to `mostCounted`. */
+export async function listGroups(ctx: Context, query: GroupsQuery): Promise<Page<GroupRow>> {
+  const { filter, complete, orderBy, ...page } = query;
+  const problems = new Problems();
+  const organization = await idOf(ctx, filter?.organization, findOrganization, "filter.organization", problems);
+  const member = await idOf(ctx, filter?.hasMember, findUser, "filter.hasMember", problems);
+  const isLong = (filter?.ids?.length ?? 0) > mostIds;
+  problems.add("filter.ids", isLong ? `Must be at most ${mostIds} ids.` : undefined);
+  const matching = { ...filter, organization, hasMember: member };
+  return groupList.page(ctx, { filter: matching, orderBy, page, most: complete ? mostGroups : undefined }, problems);
+}
+
+/** Lists the groups of one organization, which the caller must be able to read. */
+export async function listOrganizationGroups(ctx: Context, ref: string, query: GroupsQuery): Promise<Page<GroupRow>> {
+  const { id: organization } = await findOrganization(ctx, ref);
+  return listGroups(ctx, { ...query, filter: { ...query.filter, organization } });
+}
+
+const groupsOfUsers = defineListOfEach(
+  (ctx, user) => listed(ctx).where(hasMember(user)).where(isReadableMembership(ctx, user)),
+  { id: groupId, orders: { [GroupOrderField.NAME]: byName }, filters: {} },
+);
+
+/**
+ * Lists the groups of a user by name of their organization, name and id: those that the caller may read, with the
+ * membership. Takes one statement for all users of a request.
+ */
+export const groupsOf = (ctx: Context, user: UserRow, page: PageArguments): Promise<Page<GroupRow>> =>
+  groupsOfUsers.pageOf(ctx, user.id, { page });
+
+/** Returns the id of the object that a filter names. Adds a problem for a name that the caller cannot see. */
+async function idOf(
+  ctx: Context,
+  ref: string | null | undefined,
+  find: (ctx: Context, ref: string) => Promise<{ id: string }>,
+  field: string,
+  problems: Problems,
+): Promise<string | null> {
+  if (!ref) return null;
+  try {
+    return await idNamed(ctx, ref, find);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "NOT_FOUND") throw error;
+    problems.add(field, "Must be an id or a name that you can see.");
+    return null;
+  }
+}
+
+/** The columns of a group `g` and its organization `o`, for statements that are text. */
+export const groupColumns = `g.id, g.created_at as "createdAt", g.updated_at as "updatedAt",
+  g.organization_id as "organizationId", g.organization_name as "organizationName",
+  o.display_name as "organizationDisplayName", g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl",
+  g.quota_allowance as "quotaAllowance", g.source, g.member_count as "totalMemberCount"`;
+export const groupsWithOrganization = "groups g join organizations o on o.id = g.organization_id";
 
 /** A locked group, with the users to be added that are members of its organization, whose memberships are locked. */
 export interface LockedGroup extends GroupRow {
@@ -128,10 +220,10 @@ const locking = (
   more?: Sql,
 ): Sql => {
   const isLockable = allOf(
-    sql`g.id = ${id}`,
-    everywhere ? undefined : sql`g.organization_id = any(${organizations}::uuid[])`,
+    sqlText`g.id = ${id}`,
+    everywhere ? undefined : sqlText`g.organization_id = any(${organizations}::uuid[])`,
   );
-  return sql`
+  return sqlText`
     with eligible as materialized (
       select m.user_id from groups g join organization_members m on m.organization_id = g.organization_id
       where ${isLockable} and m.user_id = any(${joining}::uuid[]) order by m.user_id for key share of m
@@ -140,7 +232,7 @@ const locking = (
       from ${raw(groupsWithOrganization)}
       where ${isLockable} and (select count(*) from eligible) >= 0 for no key update of g
     )
-    select locked.*${more ? sql`, ${more}` : sql``} from locked`;
+    select locked.*${more ? sqlText`, ${more}` : sqlText``} from locked`;
 };
 
 /**

@@ -1,44 +1,24 @@
+import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
+import { may, reach, siteRoles } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { may, reach } from "../authorization/authorization.js";
-import { Problems } from "../kernel/errors.js";
-import { folded, foldedSql } from "../kernel/folding.js";
-import {
-  countAllMatches,
-  countMatches,
-  matchesIn,
-  mostCounted,
-  type Order,
-  rowsIn,
-  type Search,
-} from "../kernel/list.js";
+import { folded } from "../kernel/folding.js";
+import { defineListOfEach, text } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import {
-  cursor,
-  invalidQuery,
-  type OrderBy,
-  OrderDirection,
-  type PageArguments,
-  pageOf,
-  type Range,
-  readRange,
-} from "../kernel/paging.js";
-import { allOf, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import type { OrderBy, PageArguments } from "../kernel/paging.js";
+import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
+import { containing, embedded } from "../kernel/sql.js";
 import { isReadable } from "../users/readable.js";
-import { memberIds, memberships } from "./memberships.js";
-import { type GroupMemberRow, memberReaders, membersIn, type MembersJson, type Reader } from "./member-rows.js";
-import { type MemberSearch, memberSearch } from "./member-search.js";
+import { type UserRow, userFields } from "../users/users.js";
+import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
 
-/** The fields of a group that pages of its members need. */
-export interface GroupOfMembers {
-  id: string;
-  organizationId: string;
-  /** The number of all members, including those that the caller may not read. */
-  totalMemberCount: number;
-  /** Maximum number of members in a complete list. Default: the limit of a single group. */
-  membersAtOnce?: number;
-  /** Pages that were read with the group, by the keys of their queries. */
-  pages?: Readonly<Record<string, MembersJson>>;
+/** A user in a group. */
+export interface GroupMemberRow {
+  user: Pick<UserRow, "id" | "username" | "name" | "avatarUrl">;
+  /** The same user: callers who may read a member may read its whole account. */
+  account: UserRow;
+  /** When the user was added. Null in Everyone. */
+  addedAt: string | null;
 }
 
 /** Filters of members. An absent filter does not narrow. */
@@ -57,184 +37,125 @@ export interface MembersQuery extends PageArguments {
   /** By default ascending. */
   orderBy?: OrderBy<GroupMemberOrderField> | null;
   filter?: GroupMemberFilter | null;
-  /** What to read of the members. Default: their accounts. */
-  reads?: keyof typeof memberReaders;
-  /** Does not read when users were added. */
-  withoutAddedAt?: boolean;
 }
 
-/** Maximum number of members in a complete list: of a single group, and of each group in a list. */
-export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
+const membersOfGroups = (ctx: Context, group: Expression<string>) =>
+  ctx.db
+    .selectFrom("groupMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.groupId", "=", group)
+    .where(isReadableMember(ctx))
+    .select(userFields)
+    .select(sql<string | null>`m.created_at`.as("addedAt"))
+    .$castTo<Row>();
 
-/** A parsed query. */
-interface Selection {
-  range: Range;
-  isDescending: boolean;
-  search: MemberSearch | undefined;
-  reader: Reader;
-  /** Equal for equal queries, regardless of the group. */
-  key: string;
-}
+/** Everyone has no rows of its own: its members are those of its organization. */
+const membersOfEveryone = (ctx: Context, group: Expression<string>) =>
+  ctx.db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.organizationId", "=", group)
+    .where(isReadableMember(ctx))
+    .select(userFields)
+    .select(sql<string | null>`null`.as("addedAt"))
+    .$castTo<Row>();
 
-function readQuery(query: MembersQuery, atOnce: number = membersAtOnce.alone): Selection {
-  const { filter, complete, orderBy, reads = "accounts", withoutAddedAt, ...page } = query;
-  const problems = new Problems();
-  const range = complete
-    ? { limit: atOnce, offset: 0, backward: false }
-    : readRange(page, { username: "text" }, problems);
-  problems.throwIfAny(invalidQuery);
-  const isDescending = orderBy?.direction === OrderDirection.DESC;
-  const search = filter?.search || undefined;
-  const reader = memberReaders[reads][withoutAddedAt ? "plain" : "dated"];
-  const key = JSON.stringify([range, isDescending, search]);
-  return { range, isDescending, search: given(search, memberSearch), reader, key };
-}
+type Row = UserRow & { addedAt: string | null };
 
-/** Number of members from which reading users by name and probing for memberships is faster than sorting members. */
-const manyMembers = 5000;
-
-/** The condition that the user `u` is a member `m` of the group `g`. */
-const isMember = sql`m.group_id = g.id and m.organization_id = g.organization_id and m.user_id = u.id`;
-
-const sources = {
-  /** Reads users by the ids of all members. One plan serves all groups: Postgres expects that an array has few values. */
-  members: sql`users u where u.id = any(${raw(memberIds)})`,
-  /** Reads users in order, and probes for the membership of each: `offset 0` forces nested loops. */
-  users: sql`users u cross join lateral (select from ${raw(memberships)} m where ${isMember} offset 0) m
-    where u.deleted_at is null and not u.is_system`,
-};
-
-/** Searches the users for members of the group `g`. */
-const amongUsers = ({ matches, ...search }: MemberSearch): Omit<Search, "columns"> => ({
-  ...search,
-  from: (more) => sql`from users u where u.deleted_at is null and not u.is_system and ${allOf(more)}`,
-  // For `exists`, Postgres would first read all members.
-  matches: allOf(matches, sql`coalesce((select true from ${raw(memberships)} m where ${isMember}), false)`),
-});
-
-/**
- * Reads a value from the members of the group `g`, users `u`, that the caller may read: all, or only the caller.
- * `ofMany` reads it if the group has many.
- */
-function fromReadable({ actor }: Context, read: (source: Sql) => Sql, ofMany = read(sources.users)): Sql {
+/** The condition that the caller may read the membership `m`: those of its organizations, and its own. */
+function isReadableMember({ actor }: Context) {
   const { everywhere, organizations } = reach(actor, "group_member:read");
-  const all = sql`case when g.member_count < ${raw(String(manyMembers))}
-    then (${read(sources.members)}) else (${ofMany}) end`;
-  if (everywhere) return all;
-  const own = read(sql`${sources.users} and u.id = ${userIdOf(actor) ?? null}`);
-  if (organizations.length === 0) return sql`(${own})`;
-  return sql`case when g.organization_id = any(${organizations}::uuid[]) then ${all} else (${own}) end`;
+  const own = userIdOf(actor) ?? null;
+  return everywhere
+    ? sql<SqlBool>`true`
+    : sql<SqlBool>`(m.organization_id = any(${organizations}::uuid[]) or m.user_id = ${own})`;
 }
 
-const readsAll = ({ actor }: Context, { organizationId }: GroupOfMembers) =>
-  may(actor, "group_member:read", { organizationId, ownerId: null });
-
-const username = raw(foldedSql("u.username"));
-
-/** Orders by username. A page may begin at a member or any other user that the caller may read: it may have left. */
-const byName = (ctx: Context, { search, isDescending }: Pick<Selection, "search" | "isDescending">): Order => ({
-  fixed: search?.fixed ?? [],
-  keys: [
-    {
-      column: username,
-      ofPlace: (id) => sql`(
-        select ${username} from users u where u.id = ${id} and (${isReadable(ctx, "u")}
-          or ${fromReadable(ctx, (source) => sql`select count(*) from ${source} and u.id = ${id}`)} > 0))`,
+const definition = {
+  id: { column: "m.userId", of: ({ id }: Row) => id },
+  // group_members_list_index, organization_members_list_index
+  orders: {
+    [GroupMemberOrderField.USERNAME]: {
+      username: text<Row>("m.username", { of: ({ username }) => folded(username), collation: "C" }),
     },
-  ],
-  id: sql`u.id`,
-  isDescending,
-});
-
-/** Reads a page of members of the group `g` as JSON. */
-function readPage(ctx: Context, selection: Selection): Sql {
-  const {
-    range,
-    search,
-    reader: { columns, asJson },
-  } = selection;
-  const order = byName(ctx, selection);
-  const select = (source: Sql) => (beyond?: Sql) =>
-    sql`select ${columns} from ${source} and ${allOf(search?.matches, beyond)}`;
-  const read = (source: Sql) => asJson(rowsIn(range, order, select(source)));
-  return search
-    ? fromReadable(ctx, read, asJson(matchesIn(range, order, { columns, ...amongUsers(search) })))
-    : fromReadable(ctx, read);
-}
-
-/** A column `pages` of the group `g`, read in its snapshot. Omits invalid queries, which `membersOf` rejects. */
-export function pagesColumn(ctx: Context, queries: readonly MembersQuery[], atOnce: number): Sql {
-  const selections = queries.flatMap((query) => {
-    try {
-      return [readQuery(query, atOnce)];
-    } catch {
-      return [];
-    }
-  });
-  if (selections.length === 0) return sql``;
-  return sql`, json_build_object(${joined(selections.map((each) => sql`${each.key}::text, ${readPage(ctx, each)}`))}) as pages`;
-}
-
-interface GroupSelection {
-  group: GroupOfMembers;
-  selection: Selection;
-}
+  },
+  filters: { search: (_: unknown, search: string) => matches(search) },
+  planned: ["search"] as const,
+  // A member may have left the group since its page was read.
+  otherPlace: (ctx: Context, id: string) => sql`
+    select lower(u.username collate "C"), u.id from users u where u.id = ${id} and ${embedded<boolean>(isReadable(ctx, "u"))}`,
+};
+const lists = {
+  everyone: defineListOfEach(membersOfEveryone, definition),
+  others: defineListOfEach(membersOfGroups, definition),
+};
 
 /**
  * Reads the members of a group that the caller may read, by lower-case username: all, or only the caller. Counts the
  * members who match a search up to `mostCounted`, unless the exact number is requested.
  */
-export async function membersOf(
-  ctx: Context,
-  group: GroupOfMembers,
-  query: MembersQuery,
-): Promise<Page<GroupMemberRow>> {
-  const selection = readQuery(query, group.membersAtOnce);
-  const page = group.pages?.[selection.key] ?? (await ctx.load(readPages, { group, selection }));
-  return pageOf(selection.range, membersIn(page), {
-    cursor: ({ user }) => cursor(user.id, { username: folded(user.username) }),
-    count: (isExact) => countMembers(ctx, { group, selection }, isExact),
-  });
+export async function membersOf(ctx: Context, group: GroupRow, query: MembersQuery): Promise<Page<GroupMemberRow>> {
+  const { filter, complete, orderBy, ...page } = query;
+  const most = complete ? (group.membersAtOnce ?? membersAtOnce.alone) : undefined;
+  const list = isEveryone(group) ? lists.everyone : lists.others;
+  const found = await list.pageOf(ctx, group.id, { filter, orderBy, page, most });
+  return {
+    ...found,
+    nodes: found.nodes.map(({ addedAt, ...user }) => ({ user, account: user, addedAt })),
+    cursor: ({ account, addedAt }) => found.cursor({ ...account, addedAt }),
+    count: async (isExact) => (filter?.search ? found.count(isExact) : countMembers(ctx, group)),
+  };
 }
 
-const readPages = (ctx: Context, selections: readonly GroupSelection[]): Promise<MembersJson[]> =>
-  readTogether<MembersJson>(ctx, selections, (selection) => readPage(ctx, selection), { members: {} });
+/** A caller who may read the group but not all of its members is a member. */
+const countMembers = ({ actor }: Context, { organizationId, totalMemberCount }: GroupRow): number =>
+  may(actor, "group_member:read", { organizationId, ownerId: null }) ? totalMemberCount : 1;
 
-async function countMembers(ctx: Context, selected: GroupSelection, isExact = false): Promise<number> {
-  if (selected.selection.search) {
-    return isExact ? ctx.load(countAllFound, selected) : Math.min(await ctx.load(countFound, selected), mostCounted);
-  }
-  // A caller who may read the group but not all members is a member.
-  return readsAll(ctx, selected.group) ? selected.group.totalMemberCount : 1;
+const keys = {
+  name: anyText,
+  status: oneOf("active", "suspended"),
+  login_type: oneOf("github", "none", "oidc", "password", "token"),
+  role: oneOf(...siteRoles, "member"),
+  service_account: yesOrNo,
+  created_before: moment,
+  created_after: moment,
+  last_seen_before: moment,
+  last_seen_after: moment,
+};
+
+/** The condition that a user `u` matches a search. Throws BAD_USER_INPUT. */
+function matches(search: string) {
+  const { words, terms } = parseSearch(search, keys, "Invalid member search query.");
+  return sql<SqlBool>`(${sql.join(
+    [
+      // As in the partial indexes of users.
+      sql`u.deleted_at is null and not u.is_system`,
+      ...words.map((word) =>
+        anyOf(word.flatMap((part) => [username, email].map((column) => contains(column, folded(part))))),
+      ),
+      ...terms.name.map((name) =>
+        anyOf(name.map((part) => sql<SqlBool>`lower(u.name) collate "C" like lower(${containing(part)}::text)`)),
+      ),
+      ...terms.status.map((status) => sql<SqlBool>`u.status = any(${status}::text[])`),
+      ...terms.login_type.map((type) => sql<SqlBool>`u.login_type = any(${type}::text[])`),
+      ...terms.service_account.map((is) => sql<SqlBool>`u.is_service_account = any(${is}::bool[])`),
+      // Every user has the role member.
+      ...terms.role
+        .filter((role) => !role.includes("member"))
+        .map((role) => sql<SqlBool>`u.site_roles <> '{}' and u.site_roles && ${role}::text[]`),
+      ...terms.created_before.map((times) => sql<SqlBool>`u.created_at <= ${latest(times)}::timestamptz`),
+      ...terms.created_after.map((times) => sql<SqlBool>`u.created_at >= ${earliest(times)}::timestamptz`),
+      ...terms.last_seen_before.map((times) => sql<SqlBool>`u.last_seen_at <= ${latest(times)}::timestamptz`),
+      ...terms.last_seen_after.map((times) => sql<SqlBool>`u.last_seen_at >= ${earliest(times)}::timestamptz`),
+    ],
+    sql` and `,
+  )})`;
 }
 
-const countFound = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
-  readTogether(ctx, selections, (selection) => readCount(ctx, selection, countMatches), 0);
+const username = sql`lower(u.username collate "C")`;
+const email = sql`lower(u.email collate "C")`;
+const contains = (column: RawBuilder<unknown>, part: string) => sql<SqlBool>`${column} like ${containing(part)}`;
+const anyOf = (conditions: ReadonlyArray<RawBuilder<SqlBool>>) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 
-const countAllFound = (ctx: Context, selections: readonly GroupSelection[]): Promise<number[]> =>
-  readTogether(ctx, selections, (selection) => readCount(ctx, selection, countAllMatches), 0);
-
-/** Counts the members of the group `g` that match a search: with few members all of them, otherwise by `ofMany`. */
-function readCount(ctx: Context, selection: Selection, ofMany: typeof countAllMatches): Sql {
-  const { search } = selection;
-  const count = (source: Sql) => sql`select count(*) from ${source} and ${allOf(search?.matches)}`;
-  return fromReadable(ctx, count, search && ofMany(byName(ctx, selection), amongUsers(search), count(sources.members)));
-}
-
-/** Reads a value for each group, in one statement for all groups with the same query. */
-async function readTogether<Value>(
-  ctx: Context,
-  selections: readonly GroupSelection[],
-  read: (selection: Selection) => Sql,
-  ofNone: Value,
-): Promise<Value[]> {
-  const values = new Map<GroupSelection, Value>();
-  const reads = Array.from(Map.groupBy(selections, ({ selection }) => selection.key).values(), async (same) => {
-    const rows = await ctx.select<{ id: string; value: Value }>(sql`
-      select g.id, ${read(same[0]!.selection)} as value from groups g where g.id = any(${same.map(({ group }) => group.id)}::uuid[])`);
-    const found = new Map(rows.map(({ id, value }) => [id, value]));
-    for (const each of same) values.set(each, found.get(each.group.id) ?? ofNone);
-  });
-  await Promise.all(reads);
-  return selections.map((each) => values.get(each)!);
-}
+const earliest = (times: readonly string[]) => times.reduce((a, b) => (a < b ? a : b));
+const latest = (times: readonly string[]) => times.reduce((a, b) => (a > b ? a : b));

@@ -2,6 +2,7 @@ import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
 import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
+import { recordFlushes } from "../audit/changes.js";
 import { type Actor, idOf } from "./actor.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { type Db, kyselyOf, run } from "../../infrastructure/database/database.js";
@@ -236,6 +237,7 @@ export class Context {
   /** Runs `work` in a transaction, commits it, and runs the actions of `afterCommit`. */
   async transactional<Result>(work: () => Promise<Result>): Promise<Result> {
     const em = this.services.database.orm.em.fork();
+    recordFlushes(em, (entry) => this.audit(entry));
     await em.begin();
     this.transaction = { em, db: kyselyOf(em) };
     this.endings.clear();
@@ -254,6 +256,7 @@ export class Context {
       const result = await work();
       this.beginCommit();
       if (this.unwritten.size > 0) await this.writeNow();
+      await em.flush();
       if (this.endings.size > 0) await run(em.getKysely(), ...endingOf(this.endings));
       await em.commit();
       return result;

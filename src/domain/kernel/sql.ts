@@ -1,3 +1,4 @@
+import { type RawBuilder, sql as kysely } from "kysely";
 import sql, { empty, join as joined, raw, type Sql } from "sql-template-tag";
 
 export { empty, joined, raw, type Sql, sql };
@@ -27,3 +28,7 @@ export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, 
 /** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
 export const contains = (column: string, part: string): Sql =>
   sql`lower(${raw(column)}) collate "C" like lower(${containing(part)}::text)`;
+
+/** Text of an area that does not use Kysely yet, as a part of a statement that does. */
+export const embedded = <Value>({ strings, values }: Sql): RawBuilder<Value> =>
+  kysely<Value>(strings as unknown as TemplateStringsArray, ...values);

@@ -159,6 +159,7 @@ export async function deleteScimGroup(
 ): Promise<string> {
   const { group } = await lockedGroup(ctx, provisionerOf(ctx), { id, ifMatch }, "group:delete");
   await deleteLockedGroup(ctx, group);
+  await ctx.em.flush();
   return group.id;
 }
 

@@ -1,5 +1,4 @@
-import { type GroupRow, groupsWithOrganization } from "../groups/groups.js";
-import { listedColumns } from "../groups/list.js";
+import { groupColumns, type GroupRow, groupsWithOrganization } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
@@ -58,7 +57,7 @@ export async function templateAclAvailable(
   const [users, groups] = await Promise.all([
     pageOfUsers<FoundUser>(ctx, range, listing, (rows) => readAccounts(ctx, rows)),
     ctx.select<GroupRow>(sql`
-      select ${listedColumns} from ${raw(groupsWithOrganization)}
+      select ${raw(groupColumns)}, 1000 as "membersAtOnce" from ${raw(groupsWithOrganization)}
       where ${allOf(sql`g.organization_id = ${organizationId}`, ...words.map(isInGroup))} order by g.name, g.id`),
   ]);
   return { users, groups };

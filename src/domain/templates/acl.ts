@@ -1,6 +1,5 @@
 import { accessLists, type AclChanges } from "../groups/access-lists.js";
-import { listedColumns } from "../groups/list.js";
-import { type GroupRow, groupsWithOrganization } from "../groups/groups.js";
+import { groupColumns, type GroupRow, groupsWithOrganization } from "../groups/groups.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { raw, sql } from "../kernel/sql.js";
@@ -43,7 +42,7 @@ export async function readTemplateAcl(ctx: Context, id: string): Promise<Templat
   const [userRows, groupRows] = await Promise.all([
     ctx.rows(users, id),
     ctx.select<GroupRow & { role: AclRole }>(sql`
-      select ${listedColumns}, e.role from template_acl_entries e join ${raw(groupsWithOrganization)} on g.id = e.group_id
+      select ${raw(groupColumns)}, 1000 as "membersAtOnce", e.role from template_acl_entries e join ${raw(groupsWithOrganization)} on g.id = e.group_id
       where e.template_id = ${id} order by g.name, g.id`),
   ]);
   return {

@@ -32,7 +32,25 @@ export interface Membership {
   roles: OrganizationRole[];
 }
 
-/** The columns of a `UserRow`, from `users u`. */
+/** The columns of a `UserRow`, from `users as u`. */
+export const userFields = [
+  "u.id",
+  "u.createdAt",
+  "u.updatedAt",
+  "u.email",
+  "u.username",
+  "u.name",
+  "u.avatarUrl",
+  "u.status",
+  "u.loginType",
+  "u.siteRoles",
+  "u.isServiceAccount",
+  "u.isSystem",
+  "u.lastSeenAt",
+  "u.aiSeatAt",
+] as const;
+
+/** The columns of a `UserRow`, from `users u`, for statements that are text. */
 export const userColumns = columnsOf(User, "u", [
   "id",
   "createdAt",

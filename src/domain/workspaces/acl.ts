@@ -1,7 +1,6 @@
 import { authorize } from "../authorization/authorization.js";
 import { accessLists, type AclChanges } from "../groups/access-lists.js";
-import { type GroupRow, groupsWithOrganization } from "../groups/groups.js";
-import { listedColumns } from "../groups/list.js";
+import { groupColumns, type GroupRow, groupsWithOrganization } from "../groups/groups.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
@@ -44,7 +43,7 @@ export async function readWorkspaceAcl(ctx: Context, workspace: WorkspaceRow): P
   const [userRows, groupRows] = await Promise.all([
     ctx.rows(users, workspace.id),
     ctx.select<GroupRow & { role: AccessRole }>(sql`
-      select ${listedColumns}, e.role from workspace_acl_entries e join ${raw(groupsWithOrganization)} on g.id = e.group_id
+      select ${raw(groupColumns)}, 1000 as "membersAtOnce", e.role from workspace_acl_entries e join ${raw(groupsWithOrganization)} on g.id = e.group_id
       where e.workspace_id = ${workspace.id} order by g.name, g.id`),
   ]);
   return {

@@ -1,3 +1,4 @@
+import { GroupLists } from "./0040-group-lists.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -72,4 +73,5 @@ export const migrations: MigrationObject[] = [
   { name: "0034-void-proofs", class: VoidProofs },
   { name: "0036-scim-member-names", class: ScimMemberNames },
   { name: "0038-template-deprecation", class: TemplateDeprecation },
+  { name: "0040-group-lists", class: GroupLists },
 ];

@@ -1,11 +1,9 @@
-import type { GraphQLResolveInfo } from "graphql";
 import {
   Args,
   ArgsType,
   Ctx,
   Field,
   FieldResolver,
-  Info,
   InputType,
   Int,
   Mutation,
@@ -18,10 +16,19 @@ import {
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { createGroup, deleteGroup, quotaAllowanceRule, updateGroup } from "../../domain/groups/changes.js";
-import { findGroup, findGroupByName, type GroupRow, GroupSource, isEveryone } from "../../domain/groups/groups.js";
-import { type GroupFilter, GroupOrderField, listGroups, listOrganizationGroups } from "../../domain/groups/list.js";
-import type { GroupMemberRow } from "../../domain/groups/member-rows.js";
-import { membersOf } from "../../domain/groups/members.js";
+import {
+  findGroup,
+  findGroupByName,
+  type GroupFilter,
+  GroupOrderField,
+  type GroupRow,
+  GroupSource,
+  isEveryone,
+  listGroups,
+  listOrganizationGroups,
+  organizationOf,
+} from "../../domain/groups/groups.js";
+import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Arg } from "../engine/arguments.js";
@@ -29,12 +36,15 @@ import { Needs, ReadWith, Required, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
-import { membersOfGroup, membersOfNodes, membersOfPayload, organizationOfGroup } from "./parts.js";
 import { OrganizationType } from "../organizations/organizations.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 /** Description of arguments that name a group. */
 export const groupReference = "The group: ID, or a name that matches only one group the caller may read.";
+/** What giving a role to a group implies: stated wherever a group gets one. */
+export const groupRoleNotice =
+  "A role of a group is the role of all its members, present and future. Those who manage the members of the group decide who they are and can add themselves: owners, user administrators, administrators and user administrators of the organization, and identity providers with a SCIM key.";
+
 const quotaAllowance = "Credits that the group adds to the workspace quota of each member.";
 
 registerEnumType(GroupSource, {
@@ -50,7 +60,7 @@ registerEnumType(GroupSource, {
 @ObjectType("Group", { simpleResolvers: true, description: "A named set of members of one organization." })
 export class GroupType implements Omit<
   GroupRow,
-  "organizationId" | "organizationName" | "organizationDisplayName" | "membersAtOnce" | "pages"
+  "organizationId" | "organizationName" | "organizationDisplayName" | "membersAtOnce"
 > {
   @Field(() => UUID, { description: "Unique ID. The `Everyone` group has the ID of its organization." }) id!: string;
   @Field(() => String, { description: "Name, unique within the organization." }) name!: string;
@@ -178,8 +188,8 @@ abstract class ChangedGroup {
   groupId!: string;
 
   @Field(() => GroupType, { description: "The group after the change." })
-  group(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<GroupRow> {
-    return findGroup(ctx, this.groupId, membersOfGroup(info));
+  group(@Ctx() ctx: Context): Promise<GroupRow> {
+    return findGroup(ctx, this.groupId);
   }
 }
 
@@ -204,9 +214,8 @@ export class GroupsResolver {
     })
     group: string,
     @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroup(ctx, group, membersOfGroup(info));
+    return findGroup(ctx, group);
   }
 
   @Needs("group:read")
@@ -219,17 +228,16 @@ export class GroupsResolver {
     organization: string,
     @Arg("name", () => String, { description: "Exact name of the group; never interpreted as an ID." }) name: string,
     @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
   ): Promise<GroupRow> {
-    return findGroupByName(ctx, organization, name, membersOfGroup(info));
+    return findGroupByName(ctx, organization, name);
   }
 
   @Needs("group:read")
   @Query(() => GroupConnection, {
     description: "Lists the groups that the caller may read, by default by organization name, group name, and ID.",
   })
-  groups(@Args() args: GroupsArgs, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<Page<GroupRow>> {
-    return listGroups(ctx, args, membersOfNodes(info));
+  groups(@Args() args: GroupsArgs, @Ctx() ctx: Context): Promise<Page<GroupRow>> {
+    return listGroups(ctx, args);
   }
 
   @Needs("group:read")
@@ -241,14 +249,13 @@ export class GroupsResolver {
     organization: string,
     @Args() args: GroupsArgs,
     @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
   ): Promise<Page<GroupRow>> {
-    return listOrganizationGroups(ctx, organization, args, membersOfNodes(info));
+    return listOrganizationGroups(ctx, organization, args);
   }
 
   @FieldResolver(() => OrganizationType, { description: "Organization that the group belongs to." })
-  organization(@Root() group: GroupRow, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return organizationOfGroup(ctx, group, info);
+  organization(@Root() group: GroupRow, @Ctx() ctx: Context) {
+    return organizationOf(ctx, group);
   }
 
   @FieldResolver(() => Boolean, {
@@ -289,8 +296,7 @@ export class GroupsResolver {
   async deleteGroup(
     @Arg("input", () => DeleteGroupInput, { description: "The group to delete." }) { group }: DeleteGroupInput,
     @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
   ): Promise<DeleteGroupPayload> {
-    return { group: await deleteGroup(ctx, group, membersOfPayload(info)) };
+    return { group: await deleteGroup(ctx, group) };
   }
 }

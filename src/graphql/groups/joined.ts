@@ -1,7 +1,6 @@
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import type { GroupRow } from "../../domain/groups/groups.js";
-import { groupsOf } from "../../domain/groups/joined.js";
+import { type GroupRow, groupsOf } from "../../domain/groups/groups.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { UserRow } from "../../domain/users/users.js";
 import { Needs } from "../engine/access.js";

@@ -1,6 +1,10 @@
 import { ArgsType, Field, InputType, ObjectType } from "type-graphql";
-import type { GroupMemberRow } from "../../domain/groups/member-rows.js";
-import { type GroupMemberFilter, GroupMemberOrderField, type MembersQuery } from "../../domain/groups/members.js";
+import {
+  type GroupMemberFilter,
+  GroupMemberOrderField,
+  type GroupMemberRow,
+  type MembersQuery,
+} from "../../domain/groups/members.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Covers, ReadWith } from "../engine/access.js";
 import { exactConnectionOf, PageArgs } from "../engine/connections.js";

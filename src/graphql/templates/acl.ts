@@ -33,8 +33,7 @@ import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
 import { UUID } from "../engine/scalars.js";
-import { GroupType } from "../groups/groups.js";
-import { groupRoleNotice } from "../groups/parts.js";
+import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { UserConnection, UserType } from "../users/users.js";
 
 registerEnumType(TemplateRole, {

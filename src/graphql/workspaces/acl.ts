@@ -20,8 +20,7 @@ import {
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
-import { GroupType } from "../groups/groups.js";
-import { groupRoleNotice } from "../groups/parts.js";
+import { groupRoleNotice, GroupType } from "../groups/groups.js";
 import { PublicUserType } from "../users/users.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
 

@@ -103,7 +103,6 @@ export function openDatabase({ url, pool: most, statementTimeout, log = noLog }:
     settings: {
       jit: "off",
       max_parallel_workers_per_gather: "0",
-      plan_cache_mode: "force_generic_plan",
       statement_timeout: String(statementTimeout),
       lock_timeout: String(Math.round(statementTimeout / 3)),
     },

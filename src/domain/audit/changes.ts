@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type ChangeSet,
+  ChangeSetType,
+  type EntityManager,
+  type EntityProperty,
+  type EventManager,
+  type EventSubscriber,
+  type FlushEventArgs,
+  type Platform,
+} from "@mikro-orm/core";
+import type { AuditEntry, Diff } from "./audit.js";
+
+/** How changes of an entity appear in the audit log. */
+interface Audited<Entity> {
+  /** The type, the id, the label, and the organization of the resource. */
+  resource: (entity: Entity) => Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel" | "organizationId">;
+  /** The properties whose old and new values are recorded. */
+  fields: ReadonlyArray<keyof Entity & string>;
+  /** Those whose values are recorded as `"***"`. */
+  secrets?: ReadonlyArray<keyof Entity & string>;
+}
+
+const audited = new Map<string, Audited<object>>();
+
+/** Declares that the audit log records all changes of an entity that mutations flush. */
+export function auditChangesOf<Entity extends object>({ name }: new () => Entity, how: Audited<Entity>): void {
+  audited.set(name, how as unknown as Audited<object>);
+}
+
+type Recorder = (entry: AuditEntry) => void;
+
+const recorders = new WeakMap<EntityManager, Recorder>();
+const subscribed = new WeakSet<EventManager>();
+
+/** Records what the entity manager of a mutation flushes. */
+export function recordFlushes(em: EntityManager, record: Recorder): void {
+  recorders.set(em, record);
+  const events = em.getEventManager();
+  if (subscribed.has(events)) return;
+  subscribed.add(events);
+  events.registerSubscriber(subscriber);
+}
+
+const subscriber: EventSubscriber = {
+  onFlush({ em, uow }: FlushEventArgs) {
+    for (const change of uow.getChangeSets()) {
+      const how = audited.get(change.meta.className);
+      if (!how) continue;
+      const action = actions[change.type];
+      const diff = diffOf(change, how, em.getPlatform());
+      if (action !== "update" || Object.keys(diff).length > 0)
+        recorders.get(em)!({ action, ...how.resource(change.entity), diff });
+    }
+  },
+};
+
+const actions = {
+  [ChangeSetType.CREATE]: "create",
+  [ChangeSetType.UPDATE]: "update",
+  [ChangeSetType.UPDATE_EARLY]: "update",
+  [ChangeSetType.DELETE]: "delete",
+  [ChangeSetType.DELETE_EARLY]: "delete",
+} as const;
+
+function diffOf(change: ChangeSet<object>, { fields, secrets = [] }: Audited<object>, platform: Platform): Diff {
+  const isDeleted = actions[change.type] === "delete";
+  const now = change.entity as Record<string, unknown>;
+  /** The value before the change, which is kept as the database has it: 64-bit integers as text. */
+  const before = (field: string): unknown => {
+    // The row before a deletion is that of the entity, which has to be loaded.
+    if (isDeleted) return now[field];
+    const old = (change.originalEntity as Record<string, unknown> | undefined)?.[field];
+    const type = change.meta.properties[field as never] as EntityProperty;
+    return old == null || !type.customType ? old : type.customType.convertToJSValue(old, platform);
+  };
+  const diff: Diff = {};
+  for (const field of fields as readonly string[]) {
+    const old = before(field);
+    if (isDeleted) diff[field] = { old };
+    else if (field in change.payload && !isDeepStrictEqual(now[field], old))
+      diff[field] = old === undefined ? { new: now[field] } : { old, new: now[field] };
+  }
+  for (const field of secrets as readonly string[]) if (diff[field]) diff[field] = masked(diff[field]);
+  return diff;
+}
+
+const masked = (sides: object): Diff[string] => Object.fromEntries(Object.keys(sides).map((side) => [side, "***"]));

@@ -1,0 +1,284 @@
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  sql,
+  type SqlBool,
+} from "kysely";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
+import type { Context } from "./context.js";
+import { Problems } from "./errors.js";
+import type { Page } from "./page.js";
+import {
+  cursor,
+  invalidQuery,
+  type OrderBy,
+  OrderDirection,
+  type OrderKey,
+  type PageArguments,
+  pageOf,
+  type Range,
+  readRange,
+} from "./paging.js";
+
+/** A column by which a list is ordered. */
+interface Key<Row> {
+  /** The column in the list's query, such as `g.name`, as its index has it. */
+  column: RawBuilder<unknown>;
+  type: OrderKey;
+  /** Its value in a row. */
+  of: (row: Row) => string;
+}
+
+interface KeyOptions<Row> {
+  /** Default: the property of the row that has the name of the column. */
+  of?: (row: Row) => string;
+  /** The collation in the index. Default: that of the column. */
+  collation?: "C";
+}
+
+/** An order key of text. */
+export const text = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("text", column, options);
+
+/** An order key of times. */
+export const time = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("time", column, options);
+
+function keyOf<Row>(type: OrderKey, column: string, { of, collation }: KeyOptions<Row> = {}): Key<Row> {
+  const property = column.slice(column.indexOf(".") + 1);
+  const ref = sql.ref(column);
+  return {
+    column: collation ? sql`${ref} collate "C"` : ref,
+    type,
+    of: of ?? ((row) => String((row as Record<string, unknown>)[property])),
+  };
+}
+
+type Query<DB, TB extends keyof DB, Row> = SelectQueryBuilder<DB, TB, Row>;
+
+/** A condition for each filter that has a value. */
+type Filters<DB, TB extends keyof DB, Values> = {
+  [Name in keyof Values]-?: (
+    eb: ExpressionBuilder<DB, TB>,
+    value: NonNullable<Values[Name]>,
+    ctx: Context,
+  ) => Expression<SqlBool>;
+};
+
+interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string> {
+  /** The column of the id, which ends each order, and its value in a row. */
+  id: { column: string; of: (row: Row) => string };
+  /** The first one is the default. Each needs an index of its columns and the id. */
+  orders: Record<Order, Record<string, Key<Row>>>;
+  filters: Filters<DB, TB, Values>;
+  /** Filters whose best index depends on their value, such as searches: their statements are planned for the values. */
+  planned?: ReadonlyArray<keyof Values>;
+  /**
+   * Selects the order keys and the id of another row at which a page may begin, such as a member that has left. A page may
+   * always begin at a row of the list.
+   */
+  otherPlace?: (ctx: Context, id: string) => RawBuilder<unknown>;
+}
+
+/** What to read of a list. */
+export interface ListQuery<Values, Order extends string> {
+  filter?: { readonly [Name in keyof Values]?: Values[Name] | null } | null;
+  orderBy?: OrderBy<Order> | null;
+  page?: PageArguments;
+  /** Reads the whole list, up to this number of rows, instead of a page. */
+  most?: number;
+}
+
+/** Maximum count of a list, unless its contract requires the exact number: as many as the largest page has. */
+export const mostCounted = 1000;
+
+/** The limits for which Postgres plans: sizes of pages, plus the row that shows whether more follow. */
+const plannedSizes = [101, 1001];
+
+/**
+ * A list: the rows that the caller may read, narrowed by filters, in an order, in pages by key. A page takes one
+ * statement, and so do the pages of one list for many owners, such as the members of each group of a page.
+ */
+class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
+  constructor(
+    private readonly rows: (ctx: Context, owner: Expression<string>) => Query<DB, TB, Row>,
+    private readonly definition: Definition<DB, TB, Row, Values, Order>,
+  ) {}
+
+  /** Reads a page. Throws the faults of the paging arguments together with the given ones. */
+  async page(ctx: Context, query: ListQuery<Values, Order>, problems = new Problems()): Promise<Page<Row>> {
+    const read = this.#read(query, problems);
+    const statement = this.#statement(ctx, read, sql`null`);
+    return this.#pageOf(read, await statement.execute(), async (isExact) => {
+      const { count } = await this.#counting(ctx, read, sql`null`, isExact).executeTakeFirstOrThrow();
+      return count;
+    });
+  }
+
+  /** Reads the page of an owner, in one statement with those of all owners of the request. */
+  async pageOf(ctx: Context, owner: string, query: ListQuery<Values, Order>, problems = new Problems()) {
+    const read = this.#read(query, problems);
+    const wanted = { owner, read };
+    const rows = await ctx.load(this.#readAll, wanted);
+    return this.#pageOf(read, rows, (isExact) => ctx.load(isExact ? this.#countAllExactly : this.#countAll, wanted));
+  }
+
+  #read({ filter, orderBy, page = {}, most }: ListQuery<Values, Order>, problems: Problems): Read<Row, Values> {
+    const names = Object.keys(this.definition.orders) as Order[];
+    const keys = this.definition.orders[orderBy?.field ?? names[0]!];
+    const types = Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type]));
+    const range = most === undefined ? readRange(page, types, problems) : { limit: most, offset: 0, backward: false };
+    problems.throwIfAny(invalidQuery);
+    const isDescending = (orderBy?.direction === OrderDirection.DESC) !== range.backward;
+    const given = Object.entries(filter ?? {}).filter(([, value]) => value != null && value !== "");
+    return { keys, range, isDescending, filter: Object.fromEntries(given) as Partial<Values> };
+  }
+
+  #pageOf({ keys, range }: Read<Row, Values>, rows: Row[], count: Page<Row>["count"]): Page<Row> {
+    const values = (row: Row) => Object.fromEntries(Object.entries(keys).map(([name, { of }]) => [name, of(row)]));
+    return pageOf(range, rows, { cursor: (row) => cursor(this.definition.id.of(row), values(row)), count });
+  }
+
+  /** The rows of a range, plus one if more follow. */
+  #statement(ctx: Context, { keys, range, isDescending, filter }: Read<Row, Values>, owner: Expression<string>) {
+    const { limit, offset, place } = range;
+    const columns = this.#columns(keys);
+    let rows = this.#matching(ctx, filter, owner);
+    if (place) {
+      const refs = sql.join(columns);
+      const start = place.keys ? sql.join([...place.keys, place.id]) : this.#placeOf(ctx, place.id, refs, owner);
+      rows = rows.where(sql<SqlBool>`(${refs}) ${sql.raw(isDescending ? "<" : ">")} (${start})`);
+    }
+    for (const column of columns) rows = rows.orderBy(column, isDescending ? "desc" : "asc");
+    const planned = plannedSizes.find((size) => size > limit) ?? limit + 1;
+    const page = rows.limit(sql.lit(planned)).$if(offset > 0, (from) => from.offset(offset));
+    const all = ctx.db
+      .selectFrom(page.as("page"))
+      .selectAll()
+      .limit(limit + 1);
+    const statement = this.#isPlannedForValues(filter) ? all.modifyEnd(sql.raw(plannedForValues)) : all;
+    return statement as unknown as Query<DB, TB, Row>;
+  }
+
+  /** Selects the order keys and the id of a row, which a cursor would have. */
+  #placeOf(ctx: Context, id: string, refs: RawBuilder<unknown>, owner: Expression<string>) {
+    const isIt = sql<SqlBool>`${sql.ref(this.definition.id.column)} = ${id}`;
+    const own = this.rows(ctx, owner)
+      .clearSelect()
+      .where(isIt)
+      .select(sql`${refs}`.as("place"));
+    const other = this.definition.otherPlace?.(ctx, id);
+    return other ? sql`select * from (${own} union all ${other}) place limit 1` : own;
+  }
+
+  /** The number of rows that match: all of them, or up to `mostCounted`. */
+  #counting(ctx: Context, { filter }: Read<Row, Values>, owner: Expression<string>, isExact = false) {
+    const rows = this.#matching(ctx, filter, owner).clearSelect().select(sql.lit(1).as("one"));
+    const count = ctx.db
+      .selectFrom((isExact ? rows : rows.limit(sql.lit(mostCounted))).as("counted"))
+      .select(({ fn }) => fn.countAll<number>().as("count"));
+    return this.#isPlannedForValues(filter) ? count.modifyEnd(sql.raw(plannedForValues)) : count;
+  }
+
+  #matching(ctx: Context, filter: Partial<Values>, owner: Expression<string>): Query<DB, TB, Row> {
+    let rows = this.rows(ctx, owner);
+    for (const name of Object.keys(filter) as Array<keyof Values>)
+      rows = rows.where((eb) =>
+        this.definition.filters[name](eb, filter[name] as NonNullable<Values[keyof Values]>, ctx),
+      );
+    return rows;
+  }
+
+  #columns = (keys: Record<string, Key<Row>>) => [
+    ...Object.values(keys).map(({ column }) => column),
+    sql.ref(this.definition.id.column),
+  ];
+
+  #isPlannedForValues = (filter: Partial<Values>) =>
+    Object.keys(filter).length > 1 || this.definition.planned?.some((name) => filter[name] !== undefined);
+
+  readonly #readAll = (ctx: Context, wanted: ReadonlyArray<Wanted<Row, Values>>): Promise<Row[][]> =>
+    this.#together(wanted, async (read, owners) => {
+      const rows = await readEach(ctx, owners, (owner) => this.#statement(ctx, read, owner));
+      return owners.map((owner) => rows.get(owner) ?? []);
+    });
+
+  readonly #countAll = (ctx: Context, wanted: ReadonlyArray<Wanted<Row, Values>>) => this.#countOf(ctx, wanted, false);
+  readonly #countAllExactly = (ctx: Context, wanted: ReadonlyArray<Wanted<Row, Values>>) =>
+    this.#countOf(ctx, wanted, true);
+
+  #countOf(ctx: Context, wanted: ReadonlyArray<Wanted<Row, Values>>, isExact: boolean): Promise<number[]> {
+    return this.#together(wanted, async (read, owners) => {
+      const rows = await readEach(ctx, owners, (owner) => this.#counting(ctx, read, owner, isExact));
+      return owners.map((owner) => rows.get(owner)![0]!.count);
+    });
+  }
+
+  /** Reads the values of owners, together for those with the same query. */
+  async #together<Value>(
+    wanted: ReadonlyArray<Wanted<Row, Values>>,
+    read: (query: Read<Row, Values>, owners: readonly string[]) => Promise<Value[]>,
+  ): Promise<Value[]> {
+    const values = new Map<Wanted<Row, Values>, Value>();
+    const alike = Map.groupBy(wanted, ({ read: { range, isDescending, filter, keys } }) =>
+      JSON.stringify([Object.keys(keys), range, isDescending, filter]),
+    );
+    const reads = Array.from(alike.values(), async (same) => {
+      const found = await read(
+        same[0]!.read,
+        same.map(({ owner }) => owner),
+      );
+      for (const [index, each] of same.entries()) values.set(each, found[index]!);
+    });
+    await Promise.all(reads);
+    return wanted.map((each) => values.get(each)!);
+  }
+}
+
+/** A parsed query. */
+interface Read<Row, Values> {
+  keys: Record<string, Key<Row>>;
+  range: Range;
+  isDescending: boolean;
+  filter: Partial<Values>;
+}
+
+interface Wanted<Row, Values> {
+  owner: string;
+  read: Read<Row, Values>;
+}
+
+/** Reads rows of several objects in one statement, by the ids of the objects. `rowsOf` selects those of one object. */
+export async function readEach<DB, TB extends keyof DB, Row>(
+  ctx: Context,
+  ids: readonly string[],
+  rowsOf: (owner: Expression<string>) => Query<DB, TB, Row>,
+): Promise<Map<string, Row[]>> {
+  const [id, ...others] = new Set(ids);
+  if (id === undefined) return new Map();
+  // A single object is a value, for which Postgres plans better than for one of unknown objects.
+  if (others.length === 0) return new Map([[id, await rowsOf(sql`${id}::uuid`).execute()]]);
+  const owners = sql<{ id: string }>`unnest(${[id, ...others]}::uuid[])`.as<"owner">(sql`owner (id)`);
+  const rows = await ctx.db
+    .selectFrom(owners)
+    .innerJoinLateral(rowsOf(sql.ref("owner.id")).as("page"), (join) => join.onTrue())
+    .select("owner.id as objectId")
+    .selectAll("page")
+    .execute();
+  return Map.groupBy(rows as Array<Row & { objectId: string }>, ({ objectId }) => objectId);
+}
+
+/** Declares a list of all rows that the caller may read, such as the groups of the deployment. */
+export const defineList = <DB, TB extends keyof DB, Row, Values, Order extends string>(
+  rows: (ctx: Context) => Query<DB, TB, Row>,
+  definition: Definition<DB, TB, Row, Values, Order>,
+): Pick<List<DB, TB, Row, Values, Order>, "page"> => new List(rows, definition);
+
+/** Declares a list that each object of a kind has, such as the members of a group. `rows` selects those of the owner. */
+export const defineListOfEach = <DB, TB extends keyof DB, Row, Values, Order extends string>(
+  rows: (ctx: Context, owner: Expression<string>) => Query<DB, TB, Row>,
+  definition: Definition<DB, TB, Row, Values, Order>,
+): Pick<List<DB, TB, Row, Values, Order>, "pageOf"> => new List(rows, definition);
+
+/** One of some ids: `eb("g.id", "=", anyOf(ids))`. Unlike with `in`, the statement is the same for any number of them. */
+export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`;
