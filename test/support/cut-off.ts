@@ -13,6 +13,10 @@ export interface CutOff {
   loseResponseTo(statement: number | "commit", outage?: number): void;
   /** Lets all statements pass again. Returns whether a connection was cut since `cutBefore`. */
   disarm(): boolean;
+  /** From now on, nothing passes on any connection, and none is closed: the network loses all packets. */
+  swallow(): void;
+  /** Lets new connections pass. Those that were open stay dead. */
+  heal(): void;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,8 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
   let outage = 0;
   let failUntil = 0;
   let wasCut = false;
+  let isSwallowing = false;
+  const dead = new WeakSet<Socket>();
 
   /** Whether this message is the one to cut at. */
   const cuts = (message: Buffer) => {
@@ -58,7 +64,12 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
       });
     }
     let losesResponse = false;
+    const isDead = () => {
+      if (isSwallowing) dead.add(client);
+      return dead.has(client);
+    };
     postgres.on("data", (bytes) => {
+      if (isDead()) return;
       if (!losesResponse) client.write(bytes);
       // The response is complete once Postgres is ready for the next statement.
       else if (bytes.at(-6) === readyForQuery) end();
@@ -66,6 +77,7 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
     let waiting: Buffer = Buffer.alloc(0);
     let isStarted = false;
     client.on("data", (bytes: Buffer) => {
+      if (isDead()) return;
       waiting = Buffer.concat([waiting, bytes]);
       for (;;) {
         // The first message has no type byte.
@@ -99,6 +111,13 @@ export async function cutOff(databaseUrl: string): Promise<CutOff> {
     disarm() {
       left = undefined;
       return wasCut;
+    },
+    swallow() {
+      isSwallowing = true;
+      for (const socket of sockets) dead.add(socket);
+    },
+    heal() {
+      isSwallowing = false;
     },
     close: () =>
       new Promise((resolve) => {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 /** SQLSTATEs and socket errors of an unavailable server: connection lost or rejected, starting, stopping. */
 const away = /^(08...|53300|57P0[1-5]|ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const awayMessage =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 /** Whether a statement failed because of a missing or lost connection to Postgres. */
 export function isConnectionFault(error: unknown): boolean {
