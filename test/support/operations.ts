@@ -379,7 +379,7 @@ const rule = "seven-lamps-beside-the-old-canal";
   const protocol = (method: string, path: string) => (): Request => [method, `/oauth2${path}`, {}];
   operation("issueOAuth2Token", "signed in", "", change("issueOAuth2Token", () => `grantType: "x", clientId: "x"`), protocol("POST", "/tokens"), { ...open, outcome: "BAD_USER_INPUT" });
   operation("revokeOAuth2Token", "signed in", "", change("revokeOAuth2Token", () => `clientId: "x", token: ""`), protocol("POST", "/revoke"), { ...open, outcome: "BAD_USER_INPUT" });
-  operation("oauth2Introspection", "signed in", "", `{ oauth2Introspection(input: { clientId: "x", token: "" }) { active } }`, protocol("POST", "/introspect"), { ...open, outcome: "BAD_USER_INPUT" });
+  operation("oauth2Introspection", "signed in", "", `{ oauth2Introspection(input: { clientId: "x", token: "" }) { active } }`, protocol("POST", "/introspect"), { ...open, outcome: "UNAUTHENTICATED" });
   operation("startOAuth2Device", "signed in", "", change("startOAuth2Device", () => `clientId: ""`), protocol("POST", "/device_authorization"), { ...open, outcome: "BAD_USER_INPUT" });
 }
 
