@@ -7,11 +7,24 @@ import { newId } from "../src/domain/kernel/ids.js";
 import { signInThroughProvider } from "../src/domain/sign-in/providers.js";
 import { createUser, fields, goodPassword } from "./support/accounts.js";
 import { cloneDatabase, createDatabase } from "./support/cluster.js";
+import { taskDocument } from "./support/tasks.js";
+import { makeTemplate } from "./support/templates.js";
 import { startWorldOn, type World } from "./support/world.js";
 
 /** Letters that Unicode or some locales fold to ASCII letters. */
 const kelvin = "\u212a";
 const dotted = "\u0130";
+
+/** Letters whose lower case has another length, depends on the language, or is that of another letter, too. */
+const specialLetters = Array.from({ length: 0x1ffff }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code))
+  .filter((letter) => {
+    const lower = letter.toLowerCase();
+    const isOwn = lower === letter || lower.toUpperCase() === letter;
+    const isCommon = ["tr", "az", "lt"].every((language) => letter.toLocaleLowerCase(language) === lower);
+    return lower.length !== letter.length || !isOwn || !isCommon;
+  });
 
 const icu = (locale: string) => () =>
   createDatabase(`template0 locale_provider = icu icu_locale = '${locale}' lc_collate = 'C' lc_ctype = 'C'`);
@@ -93,6 +106,45 @@ for (const [locale, create] of [
       };
       expect(await found("VIKI@")).to.deep.equal([1, 1, 1]);
       expect(await found(`vi${kelvin}i@`)).to.deep.equal([0, 0, 0]);
+    });
+
+    it("and all other names are found by each letter that they have", async () => {
+      const client = w.as(w.owner);
+      const displayName = specialLetters.join("");
+      const document = taskDocument("http://127.0.0.1:1", { provisioner: "echo" });
+      const { version } = await makeTemplate(w, { displayName, document });
+      const task = await client.post("/api/v2/tasks/me", { template_version_id: version, display_name: displayName });
+      expect(task.status, JSON.stringify(task.body)).to.equal(201);
+      const group = await client.post("/api/v2/organizations/default/groups", {
+        name: "letters",
+        display_name: displayName,
+      });
+      expect(group).to.include({ status: 201 });
+      const user = await client.graphql(createUser, {
+        input: { email: "letters@example.com", username: "letters", name: displayName, loginType: "NONE" },
+      });
+      await client.patch(`/api/v2/groups/${group.body.id}`, { add_users: [user.createUser.user.id] });
+      const found = async (search: string): Promise<string[]> => {
+        const lists = await client.graphql(
+          `query($search: String!) {
+             templates(filter: { search: $search }) { totalCount } groups(filter: { search: $search }) { totalCount }
+             users(filter: { search: $search }) { totalCount } tasks(q: $search) { totalCount } }`,
+          { search },
+        );
+        const members = await client.get(
+          `/api/v2/groups/${group.body.id}/members?q=name:${encodeURIComponent(search)}`,
+        );
+        const counts: Array<[string, number]> = [
+          ...Object.entries(lists as Record<string, { totalCount: number }>).map(
+            ([name, { totalCount }]): [string, number] => [name, totalCount],
+          ),
+          ["members", members.body.count],
+        ];
+        return counts.filter(([, count]) => count > 0).map(([name]) => name);
+      };
+      for (const letter of specialLetters)
+        expect(await found(letter), letter).to.deep.equal(["templates", "groups", "users", "tasks", "members"]);
+      expect(await found("\u0416")).to.deep.equal([]);
     });
 
     it("that look alike lock no other user out", async () => {

@@ -27,7 +27,7 @@ import {
   type Range,
   readRange,
 } from "../kernel/paging.js";
-import { allOf, anyOf, containing, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
+import { allOf, anyOf, contains, given, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { isSharedWith } from "../workspaces/workspaces.js";
 import { readTaskSearch, type TaskConditions } from "./search.js";
 import type { TaskStatus } from "./status.js";
@@ -244,9 +244,4 @@ const narrowing = (matches: Sql): Narrowing => ({
 });
 
 const isNamed = (parts: readonly string[]): Sql =>
-  anyOf(
-    ...parts.map((part) => {
-      const pattern = containing(part.toLowerCase());
-      return sql`lower(t.name) collate "C" like ${pattern} or lower(t.display_name) collate "C" like ${pattern}`;
-    }),
-  );
+  anyOf(...parts.flatMap((part) => [contains("t.name", part), contains("t.display_name", part)]));
