@@ -30,6 +30,28 @@ describe("configuration", () => {
     return join(folder, name);
   };
 
+  it("accepts every duration that the message about an invalid one names, in any unit", () => {
+    const durations = settingsManual().filter(({ rule }) => rule.includes("a duration"));
+    expect(durations).to.have.length.greaterThan(30);
+    for (const { name } of durations) {
+      const [fault = ""] = faultsOf({ [name]: "soon" });
+      expect(fault).to.match(/^\w+ must be .*a duration from \w+ to \w+, in ms, s, m, h or d, not "soon"\.$/);
+      const [named, units] = [
+        fault.match(/\b\d+(?:ms|[smhd])\b/g) ?? [],
+        { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+      ];
+      expect(named, name).to.have.length(2);
+      const isRejected = (value: string) =>
+        faultsOf({ [name]: value }).some((each) => each.startsWith(`${name} must be`));
+      for (const value of named) {
+        const [, amount, unit] = /^(\d+)(ms|[smhd])$/.exec(value)!;
+        const inMilliseconds = Number(amount) * units[unit as keyof typeof units];
+        expect([value, `${inMilliseconds}ms`].filter(isRejected), name).to.deep.equal([]);
+        if (value === named[1]) expect(isRejected(`${inMilliseconds + 1}ms`), name).to.equal(true);
+      }
+    }
+  });
+
   it("has defaults for all settings that need one", () => {
     expect(readConfig({})).to.deep.include({
       host: "127.0.0.1",

@@ -50,7 +50,7 @@ const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 
 /** Parses a duration such as `30s`; returns milliseconds. */
 function milliseconds(given: string): number | undefined {
-  const [, amount, unit = ""] = /^(\d{1,6})(ms|[smhd])$/.exec(given) ?? [];
+  const [, amount, unit = ""] = /^(\d{1,15})(ms|[smhd])$/.exec(given) ?? [];
   return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 0);
 }
 
@@ -60,13 +60,13 @@ export const duration = (least: string, most: string): Rule<number> => ({
     const span = milliseconds(given) ?? -1;
     return span >= (milliseconds(least) ?? 0) && span <= (milliseconds(most) ?? 0) ? span : undefined;
   },
-  rule: `a duration such as 30s, 5m, 24h or 7d, from ${least} to ${most}`,
+  rule: `a duration from ${least} to ${most}, in ms, s, m, h or d`,
 });
 
 /** A retention period in milliseconds; 0 means unlimited. */
 export const retention: Rule<number> = {
   read: (given) => (given === "0" ? 0 : duration("1m", "36500d").read(given)),
-  rule: "0 for no limit, or a duration such as 24h or 90d, from 1m to 36500d",
+  rule: "0 for no limit, or a duration from 1m to 36500d, in ms, s, m, h or d",
 };
 
 /** A daily schedule: a time of day in a time zone. */
