@@ -7,7 +7,7 @@ import {
   setQuietHours,
 } from "../domain/quiet-hours/quiet-hours.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 
 @ReadWith("user:read_personal")
@@ -34,11 +34,10 @@ export class QuietHoursType implements QuietHours {
 @InputType({ description: "Input of `setQuietHours`." })
 export class SetQuietHoursInput implements SetQuietHours {
   @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
-  @Required()
   @Field(() => String, {
     nullable: true,
     description:
-      "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC; empty to restore the default.",
+      "A cron expression with minute and hour, `30 2 * * *`, after `CRON_TZ=<IANA zone>` if not in UTC. Null or empty restores the default; it must be given.",
   })
   schedule?: string | null;
 }

@@ -41,7 +41,7 @@ export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHo
 
 export interface SetQuietHours {
   user: string;
-  /** A cron expression. Empty and blank restore the default. */
+  /** A cron expression. Null, empty and blank restore the default. */
   schedule?: string | null;
 }
 
@@ -59,11 +59,10 @@ export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted 
   const user = await lockUser(ctx, ref, "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
   const text = wanted?.trim() || undefined;
-  const isReset = wanted != null && text === undefined;
-  if (!isReset) requireFeature(ctx, "advanced_template_scheduling");
+  if (text !== undefined) requireFeature(ctx, "advanced_template_scheduling");
   if (!ctx.config.quietHoursAllowCustom) throw forbidden("Users of this deployment cannot set their own quiet hours.");
   const problems = new Problems();
-  problems.add("schedule", wanted == null ? "Is required." : text && scheduleProblem(text));
+  problems.add("schedule", wanted === undefined ? "Is required." : text && scheduleProblem(text));
   problems.throwIfAny();
 
   const own = text ? scheduleOf(text) : undefined;
