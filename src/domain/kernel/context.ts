@@ -97,12 +97,16 @@ export class Context {
 
   constructor(
     readonly services: Services,
-    readonly actor: Actor,
+    private caller: Actor,
     readonly request: RequestDetails,
     private readonly lifetime: () => AbortController,
   ) {
-    const actorId = idOf(actor);
+    const actorId = idOf(caller);
     if (actorId !== undefined) request.actorId = actorId;
+  }
+
+  get actor(): Actor {
+    return this.caller;
   }
 
   /** Aborted when the client disconnects, its session ends or the server drains. Pass it to every wait of a stream. */
@@ -224,9 +228,13 @@ export class Context {
     return new Context(this.services, this.actor, this.request, this.lifetime);
   }
 
-  /** Returns a context like `afresh`, with the caller as it is now. Rejects with UNAUTHENTICATED if its credential ended. */
+  /**
+   * Reads the caller again, for this context and those made from it. Returns a context like `afresh`. Rejects with
+   * UNAUTHENTICATED once the credential has ended.
+   */
   async renewed(): Promise<Context> {
-    return new Context(this.services, await this.services.credentials.renew(this.actor), this.request, this.lifetime);
+    this.caller = await this.services.credentials.renew(this.caller);
+    return this.afresh();
   }
 
   /** Clears the cache of `load`. */

@@ -16,8 +16,6 @@ export const isRefusal = (error: unknown): error is DomainError =>
 
 /** The response to a subscription: every stream of the domain is made by `watching` or `relaying`. */
 export abstract class Watch<Event> implements AsyncIterableIterator<Event, undefined> {
-  /** The context in which events are resolved. Its caller was read when the condition was last asked. */
-  abstract readonly ctx: Context;
   abstract next(): Promise<IteratorResult<Event, undefined>>;
   abstract return(): Promise<IteratorResult<Event, undefined>>;
 
@@ -146,7 +144,6 @@ const over: IteratorResult<never, undefined> = { done: true, value: undefined };
 
 /** Not a generator, because `return()` of a waiting generator takes effect only after the wait. */
 class Reading<Subject, Event> extends Watch<Event> {
-  ctx: Context;
   readonly #due: Wakeups;
   /** Events not yet consumed, at most one batch. */
   #ready: Event[];
@@ -155,15 +152,14 @@ class Reading<Subject, Event> extends Watch<Event> {
   #isLast = false;
 
   constructor(
-    private readonly origin: Context,
+    private readonly ctx: Context,
     wakes: readonly Wake[],
     private readonly options: Watching<Subject, Event>,
     first: readonly Event[],
   ) {
     super();
-    this.ctx = origin;
     this.#ready = [...first];
-    this.#due = new Wakeups(origin, wakes, options.period, () => this.#ended());
+    this.#due = new Wakeups(ctx, wakes, options.period, () => this.#ended());
   }
 
   async next(): Promise<IteratorResult<Event, undefined>> {
@@ -195,11 +191,11 @@ class Reading<Subject, Event> extends Watch<Event> {
     this.#isMore = false;
     try {
       if (this.#due.isOver) return;
-      this.ctx = await this.origin.renewed();
-      const subject = await this.options.while(this.ctx);
+      const fresh = await this.ctx.renewed();
+      const subject = await this.options.while(fresh);
       if (subject === undefined) this.#due.end();
       if (subject === undefined || this.#due.isOver) return;
-      const { events, isMore = false, isLast = false } = await read(this.ctx, subject);
+      const { events, isMore = false, isLast = false } = await read(fresh, subject);
       if (this.#due.isOver) {
         onUnsent?.(events);
         return;
@@ -224,21 +220,19 @@ class Reading<Subject, Event> extends Watch<Event> {
 
 /** Not a generator, for the same reason. */
 class Relay<Subject, Event> extends Watch<Event> {
-  ctx: Context;
   #refusal: DomainError | undefined;
   readonly #stopAsking: () => void;
 
   constructor(
-    origin: Context,
+    ctx: Context,
     wakes: readonly Wake[],
     condition: Condition<Subject>,
     private readonly source: AsyncIterator<Event, void>,
     private readonly life: AbortController,
   ) {
     super();
-    this.ctx = origin;
-    const isAllowed = async () => condition((this.ctx = await origin.renewed()));
-    this.#stopAsking = whileHolds(origin, wakes, isAllowed, (error) => {
+    const isAllowed = async () => condition(await ctx.renewed());
+    this.#stopAsking = whileHolds(ctx, wakes, isAllowed, (error) => {
       this.#refusal = error;
       life.abort();
     });

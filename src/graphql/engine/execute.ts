@@ -154,10 +154,10 @@ async function subscribe(args: Subscribing, run: Execution): Promise<AsyncGenera
 
 async function* results(
   events: Watch<unknown>,
-  { variableValues }: Subscribing,
+  { contextValue, variableValues }: Subscribing,
   run: Execution,
 ): AsyncGenerator<Result> {
-  for await (const event of events) yield run(events.ctx.afresh(), variableValues, event);
+  for await (const event of events) yield run(contextValue.afresh(), variableValues, event);
 }
 
 /**
