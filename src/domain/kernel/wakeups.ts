@@ -13,6 +13,13 @@ export type Wake = Hint | { topic: Topic; wants: (id: string) => boolean };
 /** Seconds after which a watcher wakes without a hint. 5 is for work that must not wait for a lost hint. */
 export type Period = 5 | 30;
 
+export interface WakeupOptions {
+  /** Hints that the rights of the caller changed. */
+  rights?: readonly Hint[];
+  period?: Period;
+  onEnd?: () => void;
+}
+
 /**
  * Makes a watcher read: immediately, after each hint or gap, and once in each period in case a hint was lost. Coalesces
  * hints that arrive between calls of `next`. Ends when the signal is aborted.
@@ -21,24 +28,34 @@ export class Wakeups {
   readonly #signal: AbortSignal | undefined;
   readonly #subscriptions: Subscription[];
   readonly #leaveRounds: () => void;
+  readonly #onEnd: () => void;
   #isDue = true;
   #waiting: PromiseWithResolvers<boolean> | undefined;
   isOver = false;
+  /** Whether the rights of the caller may have changed: at first, after one of `rights`, and once in each period. */
+  isStale = true;
 
   constructor(
     { signal, services: { events } }: Waiting,
     wakes: readonly Wake[],
-    period: Period = 30,
-    private readonly onEnd = () => {},
+    { rights = [], period = 30, onEnd = () => {} }: WakeupOptions = {},
   ) {
     const wake = () => this.#wake();
+    const recheck = () => {
+      this.isStale = true;
+      this.#wake();
+    };
     this.#signal = signal;
-    this.#subscriptions = wakes.map((each) =>
-      "id" in each
-        ? events.subscribe(each.topic, each.id, wake)
-        : events.subscribeAll(each.topic, (id) => each.wants(id) && wake(), wake),
-    );
-    this.#leaveRounds = rounds[period].join(wake);
+    this.#onEnd = onEnd;
+    this.#subscriptions = [
+      ...rights.map(({ topic, id }) => events.subscribe(topic, id, recheck)),
+      ...wakes.map((each) =>
+        "id" in each
+          ? events.subscribe(each.topic, each.id, wake)
+          : events.subscribeAll(each.topic, (id) => each.wants(id) && wake(), wake),
+      ),
+    ];
+    this.#leaveRounds = rounds[period].join(recheck);
     signal?.addEventListener("abort", this);
     if (signal?.aborted) this.end();
   }
@@ -61,7 +78,7 @@ export class Wakeups {
     for (const subscription of this.#subscriptions) subscription.close();
     this.#leaveRounds();
     this.#signal?.removeEventListener("abort", this);
-    this.onEnd();
+    this.#onEnd();
     this.#settle(false);
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "./context.js";
 import { DomainError, notFound } from "./errors.js";
+import type { Hint } from "./events.js";
 import { type Period, type Waiting, type Wake, Wakeups } from "./wakeups.js";
 
 /**
@@ -56,14 +57,14 @@ export interface Watching<Subject, Event> extends Conditional<Subject> {
 }
 
 /**
- * Streams what `read` returns: immediately, and again after each wake-up. Before each read the caller is read again and the
- * condition is asked. Once it does not hold, the stream ends with its error, or completes if there is nothing to watch any
- * more. A rejected stream throws before this resolves; it is NOT_FOUND if there is nothing to watch.
+ * Streams what `read` returns: immediately, and again after each wake-up. Before each read the condition is asked; before
+ * that, the caller is read again after a hint that its roles changed, and in each period. Once the condition does not hold,
+ * the stream ends with its error, or completes if there is nothing to watch any more. A rejected stream throws before this resolves; it is NOT_FOUND if there is nothing to watch.
  */
 export async function watching<Subject, Event>(ctx: Context, options: Watching<Subject, Event>): Promise<Watch<Event>> {
   const subject = await ask(options.while, ctx);
   const first = (await options.onBegin?.(subject)) ?? [];
-  return new Reading(ctx, wakesOf(ctx, options.hints(subject)), options, first);
+  return new Reading(ctx, options.hints(subject), options, first);
 }
 
 /** Makes a `read` of one that returns a state: it returns only states whose print differs from the one before. */
@@ -96,7 +97,7 @@ export async function relaying<Subject, Event>(
   const subject = await ask(options.while, ctx);
   const life = new AbortController();
   const source = await options.open(subject, AbortSignal.any([ctx.signal, life.signal]));
-  return new Relay(ctx, wakesOf(ctx, options.hints(subject)), options.while, source, life);
+  return new Relay(ctx, options.hints(subject), options.while, source, life);
 }
 
 /**
@@ -135,10 +136,8 @@ async function ask<Subject>(condition: Condition<Subject>, ctx: Context): Promis
   return subject;
 }
 
-const wakesOf = ({ actor, services }: Context, wakes: readonly Wake[]): Wake[] => [
-  ...services.credentials.hintsOf(actor),
-  ...wakes,
-];
+/** Hints that the rights of the caller changed. */
+const rightsOf = ({ actor, services }: Context): readonly Hint[] => services.credentials.hintsOf(actor);
 
 const over: IteratorResult<never, undefined> = { done: true, value: undefined };
 
@@ -159,7 +158,11 @@ class Reading<Subject, Event> extends Watch<Event> {
   ) {
     super();
     this.#ready = [...first];
-    this.#due = new Wakeups(ctx, wakes, options.period, () => this.#ended());
+    this.#due = new Wakeups(ctx, wakes, {
+      rights: rightsOf(ctx),
+      period: options.period,
+      onEnd: () => this.#ended(),
+    });
   }
 
   async next(): Promise<IteratorResult<Event, undefined>> {
@@ -191,7 +194,7 @@ class Reading<Subject, Event> extends Watch<Event> {
     this.#isMore = false;
     try {
       if (this.#due.isOver) return;
-      const fresh = await this.ctx.renewed();
+      const fresh = await this.#fresh();
       const subject = await this.options.while(fresh);
       if (subject === undefined) this.#due.end();
       if (subject === undefined || this.#due.isOver) return;
@@ -207,6 +210,18 @@ class Reading<Subject, Event> extends Watch<Event> {
       if (this.#due.isOver) return;
       if (isRefusal(error) || !onFailure) throw error;
       onFailure(error);
+    }
+  }
+
+  /** Reads the caller again if its rights may have changed. */
+  async #fresh(): Promise<Context> {
+    if (!this.#due.isStale) return this.ctx.afresh();
+    this.#due.isStale = false;
+    try {
+      return await this.ctx.renewed();
+    } catch (error) {
+      this.#due.isStale = true;
+      throw error;
     }
   }
 
@@ -232,7 +247,7 @@ class Relay<Subject, Event> extends Watch<Event> {
   ) {
     super();
     const isAllowed = async () => condition(await ctx.renewed());
-    this.#stopAsking = whileHolds(ctx, wakes, isAllowed, (error) => {
+    this.#stopAsking = whileHolds(ctx, [...rightsOf(ctx), ...wakes], isAllowed, (error) => {
       this.#refusal = error;
       life.abort();
     });
