@@ -232,17 +232,6 @@ describe("entitlements", () => {
     expect((await w.as(ada!).get(hours)).body[0]).to.include({ user_set: false });
   });
 
-  it("are checked without a statement", async () => {
-    const w = the();
-    const owner = w.as(w.owner);
-    const statements = (name: string) =>
-      w.statements(() => owner.post("/api/v2/organizations/default/groups", { name }));
-    await add(w, await vendor.license());
-    expect(await statements("crew"), "lock, insert with the audit event, and read of the new row").to.equal(3);
-    await removeAll(w);
-    expect(await statements("band"), "the lock, by which the organization is found").to.equal(1);
-  });
-
   it("merge licenses: terms before grace, then higher limits; explicit zeros remove features from a set", async () => {
     const w = the();
     const owner = w.as(w.owner);
