@@ -1,17 +1,29 @@
-// Imported first by every entry point. If Node is too old, runs the program in the Node that npm has installed.
+// Chooses the Node.js that runs a program. Entry points import this module and nothing else: modules that need a newer
+// Node.js must not even be loaded in an older one, and a static import is evaluated whatever this module awaits.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-const isNewEnough = major > 22 || (major === 22 && minor >= 17);
 
-if (!isNewEnough) {
+/**
+ * Runs `program` if this is Node.js 22 with at least the given minor version, or newer. Otherwise runs the process again,
+ * in the Node.js that npm has installed.
+ */
+export async function inNewNode(program: () => Promise<unknown>, leastMinor = 17): Promise<void> {
+  if (major < 22 || (major === 22 && minor < leastMinor)) return runAgain(`22.${leastMinor}`);
+  if (process.channel) {
+    // The channel closes when the parent process ends, even if it was killed and could not forward a signal.
+    process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+    process.channel.unref();
+  }
+  await program();
+}
+
+function runAgain(least: string): void {
   const newer = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
   if (!existsSync(newer)) {
-    console.error(
-      `Steward requires Node.js 22.17 or newer, but this is ${process.versions.node}. Start it with npm: npm start`,
-    );
+    console.error(`Steward requires Node.js ${least} or newer, but this is ${process.versions.node}.`);
     process.exit(1);
   }
   const child = spawn(newer, [...process.execArgv, ...process.argv.slice(1)], {
@@ -25,9 +37,4 @@ if (!isNewEnough) {
     console.error(`Failed to start Node.js: ${error.message}`);
     process.exit(1);
   });
-  await new Promise(() => {}); // the modules imported after this one never run here
-} else if (process.channel) {
-  // The channel closes when the parent process ends, even if it was killed and could not forward a signal.
-  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-  process.channel.unref();
 }

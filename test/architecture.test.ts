@@ -69,7 +69,7 @@ describe("the layers", () => {
     "node-version": [],
     "program-files": [],
   };
-  const wholes = ["app", "built-in-daemons", "main", "cli"];
+  const wholes = ["app", "built-in-daemons", "main", "serve", "cli"];
   const layerOf = (path: string) => path.split("/")[1]!.replace(/\.[tj]s$/, "");
 
   const imported = (path: string) =>

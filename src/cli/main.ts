@@ -1,8 +1,9 @@
 // Entry point of the command line. `npm run steward -- --help` lists the commands.
-import "../node-version.js";
-import "../compile-cache.js";
-import "reflect-metadata";
+import { inNewNode } from "../node-version.js";
 
-// Imported dynamically, after the check of the Node version.
-const { run } = await import("./run.js");
-await run(process.argv.slice(2));
+await inNewNode(async () => {
+  await import("../compile-cache.js");
+  await import("reflect-metadata");
+  const { run } = await import("./run.js");
+  await run(process.argv.slice(2));
+});

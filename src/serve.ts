@@ -1,0 +1,91 @@
+// The process of the server: reads the settings, starts the server, and handles signals.
+import "reflect-metadata";
+import type { App } from "./app.js";
+import { handleOptions } from "./cli/server.js";
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  exposedFiles,
+  readConfig,
+  unknownSettings,
+} from "./config/config.js";
+import { createServerLog } from "./log.js";
+import { startTracing } from "./tracing/start.js";
+
+handleOptions(process.argv.slice(2));
+const config = settings(process.env);
+const log = createServerLog(config);
+for (const name of unknownSettings(process.env)) log.warn({ name }, "Unknown setting.");
+for (const file of exposedFiles(process.env)) log.warn(file, "Other users of this machine can read this secret.");
+process.on("uncaughtException", (error) => {
+  log.fatal({ err: error }, "uncaught exception");
+  process.exit(1);
+});
+// Node reads this variable when it first uses the thread pool. The four default threads stay available for file system
+// and DNS operations while passwords are hashed.
+process.env.UV_THREADPOOL_SIZE ??= String(4 + config.hashConcurrency);
+
+// Imported dynamically, so that invalid settings are reported without loading the server.
+const { explainsItself, startApp } = await import("./app.js");
+const stopTracing = await startTracing(process.env, log);
+const stopping = new AbortController();
+const starting = startApp(config, log, stopping.signal);
+stopOnSignals(starting);
+greet(await starting.catch(giveUp));
+
+function settings(env: Environment): Config {
+  try {
+    return readConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(1);
+  }
+}
+
+function giveUp(error: Error): never {
+  if (error === stopping.signal.reason) process.exit(0);
+  process.stderr.write(`Steward failed to start: ${error.message}\n`);
+  if (!explainsItself(error)) log.fatal({ err: error }, "start failed");
+  process.exit(1);
+}
+
+/** Prints the URLs and, on the first start, the administrator. The generated password is shown only here. */
+function greet({ url, services, administrator }: App): void {
+  const { accessUrl, host } = services.config;
+  const lines = [
+    "",
+    `  Steward is running at ${accessUrl}`,
+    "",
+    `    GraphQL    ${accessUrl}/graphql`,
+    `    REST       ${accessUrl}/docs`,
+    ...(administrator ? ["", `    Email      ${administrator.email}`] : []),
+    ...(administrator?.password ? [`    Password   ${administrator.password}   (shown only once)`] : []),
+    ...(host === "127.0.0.1"
+      ? ["", "  It accepts connections from this machine only. Set STEWARD_HOST=0.0.0.0 to accept others."]
+      : []),
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+  log.info({ url }, "listening");
+}
+
+/**
+ * Stops the server on SIGTERM and SIGINT. The first signal aborts a start in progress, or lets running requests complete
+ * within the grace period. The second signal ends the process immediately.
+ */
+function stopOnSignals(started: Promise<App>): void {
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
+    log.info({ signal }, "draining");
+    // Ends the process even if the start or the shutdown hangs.
+    setTimeout(() => process.exit(0), config.shutdownGrace + 5_000).unref();
+    const app = await started.catch(giveUp);
+    await app.close();
+    await stopTracing();
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, (name) => void stop(name));
+}
