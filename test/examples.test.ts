@@ -10,6 +10,7 @@ import { fillServer } from "../examples/demo/fill.js";
 import { freePort } from "../src/ports.js";
 import { renderResources, valuesOf } from "../src/provisioner/render.js";
 import { type Program, spawnProgram } from "./support/process.js";
+import { makeTemplate } from "./support/templates.js";
 import { startWorld } from "./support/world.js";
 import { standInWorkspace, StandInSteward } from "./support/stand-in-steward.js";
 
@@ -138,26 +139,32 @@ describe("the example dashboard", () => {
 });
 
 describe("the demonstration", () => {
-  it("fills an empty server through the public API, and rejects one that is in use", async () => {
+  it("fills a server that is in use through the public API, and rejects it the second time", async () => {
     const w = await startWorld({ STEWARD_BUILTIN_DAEMON: "true" });
     try {
+      const other = await w.user("other");
+      await w.group(undefined, { members: [other] });
+      await makeTemplate(w);
       const owner = new DemoClient(w.url, w.owner.token);
       const steps = new Set<string>();
-      const { password } = await fillServer(owner, (what) => steps.add(what));
+      const { username, password } = await fillServer(owner, (what) => steps.add(what));
       expect([...steps]).to.include.members(["People", "Groups", "Templates", "Workspaces", "Tasks", "Secrets"]);
       const { users, all, done, inbox, logs } = await w.as(w.owner).graphql(`{
         users { totalCount } all: workspaces { totalCount } logs: connectionLogs { totalCount }
         done: tasks { nodes { name status currentState { state } } } inbox: inboxNotifications { totalCount } }`);
-      expect(users.totalCount).to.equal(1 + people.length);
+      expect(users.totalCount).to.equal(2 + people.length);
       expect(all.totalCount).to.equal(workspaces.length + tasks.length);
       expect(
         done.nodes.map(({ currentState }: { currentState?: { state: string } }) => currentState?.state),
       ).to.include.members(["WORKING", "COMPLETE", "IDLE"]);
       expect([inbox.totalCount, logs.totalCount].every((count) => count > 0)).to.equal(true);
-      await w.login(emailOf(people[0]!), password);
+      const token = await w.login(emailOf({ username }), password);
+      const seen = await w.as({ token }).graphql(`{ workspaces { nodes { name } } tasks { nodes { name } } }`);
+      for (const { nodes } of [seen.workspaces, seen.tasks]) expect(nodes).not.to.deep.equal([]);
 
       const refused = await fillServer(owner, () => {}).catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(Failure).with.property("code", "CONFLICT");
+      expect(String(refused)).to.contain("organization lab, user amara").and.contain("provisioner key build-rack");
     } finally {
       await w.close();
     }

@@ -181,23 +181,38 @@ describe("npm run provisioner", () => {
   });
 
   describe("without permission to share its user", () => {
-    /** Settings with a user for workspaces that no other test uses, and the IDs of the user. */
+    before(function () {
+      // The tests run as the user of their own Postgres otherwise.
+      if (!isRoot) this.skip();
+    });
+
+    /** A user for workspaces, which no other test runs programs as: the setting, and its IDs. */
     function asUser(name: string) {
-      if (!isRoot) return { ...userInfo(), settings: { HOME: directory } };
       const [, , uid, gid] = spawnSync("getent", ["passwd", name], { encoding: "utf8" }).stdout.split(":");
-      return { uid: Number(uid), gid: Number(gid), settings: { STEWARD_PROVISIONER_USER: name } };
+      return { account: { uid: Number(uid), gid: Number(gid) }, settings: { STEWARD_PROVISIONER_USER: name } };
     }
 
     it("does not run programs as the user that owns the keys or the database of a server", async () => {
-      const { uid, gid, settings: user } = asUser("daemon");
+      const { account, settings: user } = asUser("sys");
+      const { uid, gid } = account;
       const data = join(directory, "server");
       await mkdir(join(data, "postgres", "18"), { recursive: true });
+      const own = { STEWARD_PROVISIONER_DIR: join(directory, "own"), HOME: join(directory, "own") };
+      await mkdir(own.HOME);
+      await chown(own.HOME, uid, gid);
       for (const path of ["encryption.keys", "postgres/18"].map((name) => join(data, name))) {
         if (path.endsWith("keys")) await writeFile(path, "");
         await chown(path, uid, gid);
-        const refused = provisioner({ ...user, STEWARD_DATA_DIR: data }, ["--allow-root"]);
-        expect(await refused.ended).to.equal(1);
-        expect(refused.stderr()).to.contain(`owns the data of a Steward server, ${path}`).and.contain("--allow-shared");
+        const refusals = [
+          provisioner({ ...user, STEWARD_DATA_DIR: data }, ["--allow-root"]),
+          run("dist/provisioner/main.js", [], { ...settings(), STEWARD_DATA_DIR: data, ...own }, { account }),
+        ];
+        for (const refused of refusals) {
+          expect(await refused.ended).to.equal(1);
+          expect(refused.stderr())
+            .to.contain(`owns the data of a Steward server, ${path}`)
+            .and.contain("--allow-shared");
+        }
         await rm(path, { recursive: true });
       }
       await prints(provisioner({ ...user, STEWARD_DATA_DIR: data }, ["--allow-root"]), "Connected.");
@@ -205,13 +220,13 @@ describe("npm run provisioner", () => {
 
     it("does not run programs as the user that runs the built-in Postgres of a server, wherever that is", async function () {
       if (process.platform !== "linux") this.skip();
-      const { uid, gid, settings: user } = asUser("daemon");
+      const { account, settings: user } = asUser("games");
       const cluster = join(directory, "elsewhere");
       await mkdir(cluster);
-      await chown(cluster, uid, gid);
+      await chown(cluster, account.uid, account.gid);
       const words = ["--import", "./tools/ts-loader.mjs", "test/support/cluster-owner.ts", cluster];
       const postgres = spawn(process.execPath, words, {
-        ...(isRoot && { uid, gid }),
+        ...account,
         stdio: ["pipe", "pipe", "inherit"],
       });
       try {

@@ -28,10 +28,16 @@ export class Client {
   as = (token: string): Client => new Client(this.url, token);
 
   /** Runs an operation. Throws a `Failure` with its first error. */
-  async run(query: string, variables: object = {}): Promise<Data> {
+  run = (query: string, variables: object = {}): Promise<Data> => this.#run(query, variables);
+
+  /** Runs a query for objects. Those that do not exist are null. Throws a `Failure` with the first other error. */
+  find = (query: string): Promise<Data> => this.#run(query, {}, ["NOT_FOUND"]);
+
+  async #run(query: string, variables: object, expected: string[] = []): Promise<Data> {
     const response = await this.#post({ query, variables });
     const { data, errors } = (await response.json().catch(() => ({}))) as { data?: Data; errors?: ReportedError[] };
-    if (errors?.[0]) throw failureOf(errors[0]);
+    const error = errors?.find(({ extensions }) => !expected.includes(extensions?.code ?? ""));
+    if (error) throw failureOf(error);
     if (!data) throw new Failure(`The server at ${this.url} is not ready: status ${response.status}.`, "UNAVAILABLE");
     return data;
   }

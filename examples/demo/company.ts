@@ -179,6 +179,8 @@ export const secrets = [
   { user: "me", name: "test-database", description: "Nightly copy, read only", envName: "TEST_DATABASE_URL" },
 ];
 
+export const provisionerKey = { organization: "default", name: "build-rack", tags: { rack: "3" } };
+
 export const apps = [
   {
     name: "Ship's log",

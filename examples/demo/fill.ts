@@ -4,6 +4,8 @@ import * as company from "./company.js";
 import { startAgent, visit } from "./agents.js";
 
 export interface Demo {
+  /** A person who has a workspace and a task. */
+  username: string;
   /** The password of all people. */
   password: string;
 }
@@ -14,9 +16,9 @@ export type Report = (what: string, done: number, total: number) => void;
 /** Operations at a time. */
 const parallel = 6;
 
-/** Fills an empty server with the company. Throws a `Failure` if the server is not empty, or if the caller is not an owner. */
+/** Adds the company to a server. Throws a `Failure` if names of it are in use, or if the caller is not an owner. */
 export async function fillServer(owner: Client, report: Report): Promise<Demo> {
-  await requireEmpty(owner);
+  await requireNames(owner);
   const password = randomBytes(15).toString("base64url");
 
   /** Does work for each item, several at a time, in their order. */
@@ -108,26 +110,44 @@ export async function fillServer(owner: Client, report: Report): Promise<Demo> {
   await each("Secrets", company.secrets, (input) =>
     owner.mutate("createUserSecret", { ...input, value: randomBytes(24).toString("base64") }),
   );
-  await owner.mutate("createProvisionerKey", { organization: "default", name: "build-rack", tags: { rack: "3" } });
+  await owner.mutate("createProvisionerKey", company.provisionerKey);
   // One after the other: the inbox shows them in this order.
   for (const content of company.messages) await owner.mutate("sendCustomNotification", { content });
-  return { password };
+  const busy = company.workspaces.find((workspace) => company.tasks.some((task) => task.owner === workspace.owner))!;
+  return { username: busy.owner, password };
 }
 
-/** Refuses a server that has anything besides its administrators. */
-async function requireEmpty(owner: Client): Promise<void> {
-  const { me, users, groups, templates, organizations } = await owner.run(
-    `{ me { roles { name } } users { totalCount } groups { nodes { isEveryone } } templates { totalCount } organizations { id } }`,
+/** Throws unless the names of all that is created are free, as they are unless the server has been filled before. */
+async function requireNames(owner: Client): Promise<void> {
+  const { me, keys } = await owner.run(
+    `{ me { roles { name } } keys: provisionerKeys(organization: "default") { name } }`,
   );
   if (!me.roles.some(({ name }: Data) => name === "OWNER"))
     throw new Failure("The demonstration needs a user with the role owner.", "FORBIDDEN");
-  const isEmpty =
-    users.totalCount === 1 &&
-    templates.totalCount === 0 &&
-    organizations.length === 1 &&
-    groups.nodes.every(({ isEveryone }: Data) => isEveryone);
-  if (!isEmpty) throw new Failure("The server is in use: the demonstration fills empty servers only.", "CONFLICT");
+  const lookups: Array<[what: string, field: string]> = [
+    [`organization ${company.lab.name}`, `organization(organization: "${company.lab.name}") { id }`],
+    ...company.people.map(({ username }) => named("user", username, `user(user: "${username}") { id }`)),
+    ...company.groups
+      .map(({ group }) => group)
+      .filter(({ organization }) => organization === "default")
+      .map(({ name }) => named("group", name, `groupByName(organization: "default", name: "${name}") { id }`)),
+    ...Object.values(company.templates).map(({ name }) =>
+      named("template", name, `templateByName(organization: "default", name: "${name}") { id }`),
+    ),
+    ...company.secrets.map(({ name }) => named("secret", name, `userSecret(name: "${name}") { id }`)),
+  ];
+  const found = await owner.find(`{ ${lookups.map(([, field], at) => `f${at}: ${field}`).join("\n")} }`);
+  const taken = lookups.filter((_, at) => found[`f${at}`]).map(([what]) => what);
+  if (keys.some(({ name }: Data) => name === company.provisionerKey.name))
+    taken.push(`provisioner key ${company.provisionerKey.name}`);
+  if (taken.length === 0) return;
+  throw new Failure(
+    `The server has been filled before, or uses names of the demonstration otherwise: ${taken.join(", ")}.`,
+    "CONFLICT",
+  );
 }
+
+const named = (kind: string, name: string, field: string): [string, string] => [`${kind} ${name}`, field];
 
 /** Milliseconds within which a build must end. */
 const patience = 30_000;

@@ -1,4 +1,4 @@
-// Fills an empty server with a small company, through the public API. `npm run demo -- --help` lists its settings.
+// Adds a small company to a server, through the public API. `npm run demo -- --help` lists its settings.
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { Client, Failure } from "./client.js";
@@ -7,8 +7,8 @@ import { fillServer, type Report } from "./fill.js";
 
 const help = `Usage: npm run demo
 
-Fills an empty Steward server with a small company: people, groups with budgets, templates, workspaces, tasks, secrets,
-OAuth2 applications, and notifications. Refuses servers that are in use.
+Adds a small company to a Steward server: people, groups with budgets, templates, workspaces, tasks, secrets, OAuth2
+applications, and notifications. Rejects a server that has been filled before, or that uses a name of the company.
 
 Environment variables
   STEWARD_URL             URL of the server. Default: http://localhost:3000.
@@ -45,13 +45,20 @@ async function signIn(server: Client): Promise<Client> {
   return server.as(sessionToken as string);
 }
 
+const others = (username: string) =>
+  people
+    .map((person) => person.username)
+    .filter((name) => name !== username)
+    .join(", ");
+
 try {
   if (process.argv.includes("--help")) console.log(help);
   else {
     const url = (process.env.STEWARD_URL ?? "http://localhost:3000").replace(/\/$/, "");
-    const { password } = await fillServer(await signIn(new Client(url)), progress);
-    console.log(`\nLarkspur Robotics is at ${url}. Sign in as ${emailOf(people[0]!)}, or as any other`);
-    console.log(`(${people.map(({ username }) => username).join(", ")}), with the password ${password}`);
+    const { username, password } = await fillServer(await signIn(new Client(url)), progress);
+    console.log(`\nLarkspur Robotics is at ${url}. Your own account sees all of it. ${emailOf({ username })} has a`);
+    console.log(`workspace and a task. That account and the others (${others(username)})`);
+    console.log(`sign in with the password ${password}`);
   }
 } catch (error) {
   if (!(error instanceof Failure)) throw error;
