@@ -310,7 +310,7 @@ describe("the live inbox", () => {
 });
 
 describe("many watchers", () => {
-  const the = world({ STEWARD_DATABASE_POOL: "6" });
+  const the = world({ STEWARD_DATABASE_POOL: "12" });
 
   it("leave connections for other requests when all of them query together", async () => {
     const w = the();

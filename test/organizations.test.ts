@@ -394,18 +394,22 @@ describe("members of organizations", () => {
       for (const name of ["ann", "bob", "cat"]) await w.user(name, organizations);
     };
     const [one, other] = [(await w.organization()).id, (await w.organization()).id];
+    const costs = [];
     for (const organizations of [
       [one, other],
       [one, other, (await w.organization()).id],
     ]) {
       await join(organizations);
-      for (const [selected, cost] of [
-        ["organizations { memberCount members(first: 2) { totalCount nodes { username } } }", 3],
-        ["users { nodes { organizations { name memberCount } } }", 3],
-        ["users { nodes { groups(first: 1) { totalCount nodes { name organization { name } } } } }", 3],
-      ] as const)
-        expect(await w.statements(() => w.as(w.owner).graphql(`{ ${selected} }`)), selected).to.equal(cost);
+      const counts = [];
+      for (const selected of [
+        "organizations { memberCount members(first: 2) { totalCount nodes { username } } }",
+        "users { nodes { organizations { name memberCount } } }",
+        "users { nodes { groups(first: 1) { totalCount nodes { name organization { name } } } } }",
+      ])
+        counts.push(await w.statements(() => w.as(w.owner).graphql(`{ ${selected} }`)));
+      costs.push(counts);
     }
+    expect(costs[1]).to.deep.equal(costs[0]);
   });
 
   it("join at most 1000 organizations, even concurrently", async () => {
