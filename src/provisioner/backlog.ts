@@ -28,13 +28,15 @@ export class Backlog<Item> {
   }
 
   add(item: Item): void {
-    while (this.#items.length >= most) this.#leaveOut();
+    while (this.#items.length >= most) this.#leaveOut(this.streamOf(item));
     this.#items.push(item);
   }
 
-  #leaveOut(): void {
+  /** Leaves out an item of the stream that grows, so that others lose nothing by its burst, if it has one behind the gap. */
+  #leaveOut(growing: string): void {
     const gap = (this.#gap ??= { at: most / 2, left: new Map() });
-    const [item] = this.#items.splice(gap.at, 1) as [Item];
+    const own = this.#items.findIndex((each, at) => at >= gap.at && this.streamOf(each) === growing);
+    const [item] = this.#items.splice(own < 0 ? gap.at : own, 1) as [Item];
     const stream = this.streamOf(item);
     gap.left.set(stream, { first: item, ...gap.left.get(stream), count: (gap.left.get(stream)?.count ?? 0) + 1 });
   }
