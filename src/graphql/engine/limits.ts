@@ -51,7 +51,7 @@ export const limits = {
 export const tokens = 10_000;
 
 /** The most faults of a document that validation looks for: it searches the schema for what each could have meant. */
-export const faults = 30;
+export const faults = 20;
 
 /** The most tokens of a document without a credential, whose validation takes a few milliseconds. */
 const strangerTokens = 500;
