@@ -181,38 +181,6 @@ describe("a registered workspace proxy", () => {
     );
   });
 
-  it("ignores the result of a check that started before it registered again or was deleted", async () => {
-    const { id, standIn } = await registered("late");
-    await eventually(async () => (await look(id)).healthy, "it is healthy");
-    await pool().query(`
-      create table found (status text);
-      create function note_found() returns trigger language plpgsql as
-        'begin insert into found values (new.status); return new; end';
-      create trigger note_found before update of status on workspace_proxies
-        for each row when (new.id = '${id}') execute function note_found()`);
-    await standIn.behave("silent");
-    await standIn.asked();
-    await eventually(async () => (await standIn.asked()).length > 0, "the check is in progress");
-    const elsewhere = await start(the().url, "none");
-    await standIn.register({ accessUrl: elsewhere.url });
-    await eventually(async () => (await elsewhere.asked()).length > 0, "the new address is called");
-    await eventually(async () => (await pool().query("select from found")).rowCount! > 0, "a result is stored");
-    expect((await pool().query("select distinct status from found")).rows).to.deep.equal([{ status: "ok" }]);
-
-    await elsewhere.behave("silent");
-    await elsewhere.asked();
-    await eventually(async () => (await elsewhere.asked()).length > 0, "the check is in progress");
-    expect(await owner().delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
-    const { rows: then } = await pool().query("select * from workspace_proxies where id = $1", [id]);
-    await eventually(
-      async () => (await pool().query("select from pg_locks where locktype = 'advisory'")).rowCount === 0,
-      "the round is over",
-    );
-    expect((await pool().query("select * from workspace_proxies where id = $1", [id])).rows).to.deep.equal(then);
-    expect(await look(id)).to.deep.include({ deleted: true, healthy: false, status: {} });
-    expect(await elsewhere.asked()).to.deep.equal([]);
-  });
-
   it("lists its processes for site administrators until they have been silent for 90 seconds", async () => {
     const { id, token, standIn } = await registered("many");
     const second = await start(the().url, token);
@@ -457,6 +425,54 @@ describe("a registered workspace proxy", () => {
       there.services.proxyHealth.soon();
       await eventually(async () => (await look(id)).status.status === "unhealthy", "the other replica checks it");
     });
+  });
+});
+
+// Its checks take as long as it does.
+describe("a workspace proxy that responds late", () => {
+  const the = world({ STEWARD_PROXY_HEALTH_INTERVAL: "1s", STEWARD_PROXY_HEALTH_TIMEOUT: "1m" });
+  const start = standIns();
+  const query = (text: string, ...values: unknown[]) => the().app.services.database.pool.query(text, values);
+  const owner = () => the().as(the().owner);
+
+  /** Waits for a check to which the proxy does not respond until it is told to speak. */
+  async function checking(standIn: StandIn): Promise<void> {
+    await standIn.behave("silent");
+    await standIn.asked();
+    await eventually(async () => (await standIn.asked()).length > 0, "the check is in progress");
+  }
+
+  it("has no effect once it has registered again, or was deleted", async () => {
+    const { id, token } = await makeProxy(the(), "late");
+    const [standIn, elsewhere] = [await start(the().url, token), await start(the().url, "none")];
+    await elsewhere.behave("failing");
+    await query(`
+      create table found (status text);
+      create function note_found() returns trigger language plpgsql as
+        'begin insert into found values (new.status); return new; end';
+      create trigger note_found before update of status on workspace_proxies
+        for each row when (new.id = '${id}') execute function note_found()`);
+    await standIn.register();
+    await eventually(async () => (await query("select from found")).rowCount! > 0, "it is healthy");
+    await checking(standIn);
+    await query("truncate found");
+    await standIn.register({ accessUrl: elsewhere.url });
+    await standIn.speak();
+    await eventually(async () => (await query("select from found")).rowCount! > 0, "a result is stored");
+    expect((await query("select distinct status from found")).rows).to.deep.equal([{ status: "unhealthy" }]);
+
+    await checking(elsewhere);
+    expect(await owner().delete(`${proxiesPath}/${id}`)).to.include({ status: 200 });
+    const { rows: then } = await query("select * from workspace_proxies where id = $1", id);
+    await elsewhere.speak();
+    await eventually(
+      async () => (await query("select from pg_locks where locktype = 'advisory'")).rowCount === 0,
+      "the round is over",
+    );
+    expect((await query("select * from workspace_proxies where id = $1", id)).rows).to.deep.equal(then);
+    const { body } = await owner().get(`${proxiesPath}/${id}`);
+    expect(body).to.deep.include({ deleted: true, healthy: false, status: {} });
+    expect(await elsewhere.asked()).to.deep.equal([]);
   });
 });
 
