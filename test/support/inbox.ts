@@ -6,24 +6,32 @@ import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
 import type { App } from "../../src/app.js";
 
-/** Adds notifications with these titles to an inbox, concurrently, each in a transaction of its own. */
-export function deliver(
+/** Notifications that `deliver` adds at the same time: those of one inbox wait for each other, on a connection each. */
+const concurrency = 8;
+
+/** Adds notifications with these titles to an inbox, several at a time, each in a transaction of its own. */
+export async function deliver(
   app: App,
   userId: string,
   titles: string[],
   { targets = [], templateId = newId(), content }: { targets?: string[]; templateId?: string; content?: string } = {},
 ): Promise<string[]> {
   const template = { ...customTemplate, id: templateId };
-  return Promise.all(
-    titles.map((title) => {
-      const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
-      const labels = { custom_title: title, custom_message: content ?? `About ${title}` };
-      return ctx.transactional(async () => {
-        const [arrived] = await notify(ctx, { template, recipients: sql`u.id = ${userId}`, targets, labels, data: {} });
-        return arrived!.id;
-      });
-    }),
-  );
+  const add = async (title: string): Promise<string> => {
+    const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
+    const labels = { custom_title: title, custom_message: content ?? `About ${title}` };
+    return ctx.transactional(async () => {
+      const [arrived] = await notify(ctx, { template, recipients: sql`u.id = ${userId}`, targets, labels, data: {} });
+      return arrived!.id;
+    });
+  };
+  const ids: string[] = [];
+  const waiting = titles.entries();
+  const work = async () => {
+    for (const [index, title] of waiting) ids[index] = await add(title);
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return ids;
 }
 
 /** Fills an empty inbox with unread notifications, inserted directly into the tables. */
