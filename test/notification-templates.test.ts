@@ -480,6 +480,22 @@ describe("every notification", () => {
     expect(await told((await prebuilding("of ${workspace.id}")).id)).to.equal(0);
   });
 
+  it("but that of the suspension itself stays away from users who are suspended", async () => {
+    const eve = await w.user("eve");
+    const { workspace } = await runningBox(w, eve, (await template()).id);
+    await graphql("suspendUser", { user: eve.id });
+    await doBuild(w, (await owner.graphql(remove, { workspace: workspace.id })).deleteWorkspace.workspaceBuild.id);
+    await eventually(() => mailbox.to(eve.email).length > 0, "the mail about the suspension", 15_000);
+    await graphql("activateUser", { user: eve.id });
+    await eventually(() => mailbox.to(eve.email).length > 1, "the mail about the activation", 15_000);
+    const { body } = await w.as({ token: await w.session(eve.id) }).get(inbox);
+    expect(body.notifications.map(({ title }: Anything) => title)).to.deep.equal([
+      "Your account was activated",
+      "Your account was suspended",
+    ]);
+    expect(mailbox.to(eve.email)).to.have.length(2);
+  });
+
   it("sent by a user says so at the end of the mail", async () => {
     await w.as(ada!).post("/api/v2/notifications/custom", { content: { title: "Look here" } });
     await eventually(() => mailbox.to(ada!.email).some(({ text }) => text.includes("Subject: Look here")), "the mail");

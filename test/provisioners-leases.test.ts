@@ -160,6 +160,18 @@ describe("leases of provisioner jobs", () => {
     expect((await stateOf(job.jobId)).logs.totalCount).to.equal(3 + 255);
   });
 
+  it("end with the job: it reports nothing more", async () => {
+    const job = await running();
+    await daemon.call("updateProvisionerJob", job, { logs: [line(1)] });
+    await daemon.call("failProvisionerJob", job, { error: "It does not work." });
+    for (const work of [
+      daemon.call("updateProvisionerJob", job, { logs: [line(2)] }),
+      daemon.call("reportProvisionerResources", job, { resources }),
+    ])
+      expect((await refusal(work)).reason).to.equal("LEASE_LOST");
+    expect((await stateOf(job.jobId)).logs.totalCount).to.equal(1);
+  });
+
   it("of a job that was never accepted end after 15 seconds: another daemon gets it", async () => {
     const id = await queueImport(w());
     const job = await daemon.job();

@@ -248,6 +248,11 @@ describe("inputs of tasks", () => {
       const auditor = await the().user("auditor");
       await the().grant(auditor, "auditor");
       expect((await the().as(auditor).failure(cancel, { id: one!.id })).code).to.be.oneOf(["NOT_FOUND", "FORBIDDEN"]);
+      const reader = await the().user("reader");
+      const share = `mutation($input: UpdateWorkspaceAclInput!) { updateWorkspaceAcl(input: $input) { __typename } }`;
+      const userPerms = [{ id: reader.id, role: "use" }];
+      await as.graphql(share, { input: { workspace: task.workspace_id.uuid, userPerms } });
+      expect((await the().as(reader).failure(cancel, { id: one!.id })).code).to.equal("FORBIDDEN");
       const { cancelTaskInput: ended } = await as.graphql(cancel, { id: one!.id });
       expect(ended.taskInput.state).to.equal("CANCELED");
       await the().as(the().owner).graphql(cancel, { id: two!.id });
