@@ -96,6 +96,55 @@ describe("the versions of SCIM resources", () => {
   });
 });
 
+describe("the accounts of SCIM users", () => {
+  const w = world();
+  let scim: ScimClient;
+  before(async () => {
+    scim = await scimClient(w(), { source: "one" });
+  });
+  const account = async (id: string) =>
+    (await w().as(w().owner).graphql(`{ user(user: "${id}") { email scim { source userName } } }`)).user as {
+      email: string;
+      scim: Array<{ source: string; userName: string | null }>;
+    };
+
+  it("have the primary email address, else the one of type work, else the first", async () => {
+    const address = (name: string, more: object = {}) => ({ value: `${name}@mapped.example`, ...more });
+    const cases: Array<[string, object[]]> = [
+      ["p1", [address("w1", { type: "work" }), address("p1", { type: "home", primary: true })]],
+      ["w2", [address("f2", { type: "home" }), address("w2", { type: "WORK" })]],
+      ["f3", [address("f3", { type: "home" }), address("s3", { type: "other", primary: false })]],
+    ];
+    for (const [expected, emails] of cases) {
+      const { body } = await scim.post("/Users", newScimUser({ emails }));
+      expect((await account(body.id)).email).to.equal(`${expected}@mapped.example`);
+      await scim.change(`/Users/${body.id}`, { op: "replace", path: "emails", value: [address(`x-${expected}`)] });
+      expect((await account(body.id)).email).to.equal(`x-${expected}@mapped.example`);
+      await scim.change(`/Users/${body.id}`, { op: "replace", path: "emails", value: emails });
+      expect((await account(body.id)).email).to.equal(`${expected}@mapped.example`);
+    }
+  });
+
+  it("keep the userName of the source that gave it, until another one gives another", async () => {
+    const other = await scimClient(w(), { source: "two" });
+    const { body } = await scim.post("/Users", newScimUser());
+    const path = `/Users/${body.id}`;
+    await other.change(path, { op: "add", value: { externalId: "2", userName: body.userName } });
+    const kept = [
+      { source: "one", userName: body.userName },
+      { source: "two", userName: null },
+    ];
+    expect((await account(body.id)).scim).to.deep.equal(kept);
+    const renamed = `renamed-${body.userName}`;
+    await other.change(path, { op: "replace", path: "userName", value: renamed });
+    expect((await account(body.id)).scim).to.deep.equal([
+      { source: "one", userName: null },
+      { source: "two", userName: renamed },
+    ]);
+    for (const client of [scim, other]) expect((await client.get(path)).body.userName).to.equal(renamed);
+  });
+});
+
 describe("SCIM lists and failures", () => {
   const w = world();
   let scim: ScimClient;
@@ -175,6 +224,25 @@ describe("SCIM lists and failures", () => {
     expect(body.Operations.map(({ status }: { status: string }) => status)).to.deep.equal(
       ["404", "400", "404", "409", "201", "400", "409"], // oxfmt-ignore
     );
+  });
+
+  it("apply a bulk operation only to the version that it names", async () => {
+    const { body: user } = await scim.post("/Users", newScimUser());
+    const path = `/Users/${user.id}`;
+    const { version } = user.meta;
+    await scim.change(path, { op: "add", value: { title: "One" } });
+    const { body: group } = await scim.post("/Groups", { displayName: "Bulk versions" });
+    const Operations = [
+      { method: "PUT", path, version, data: { ...user, title: "Two" } },
+      { method: "PATCH", path, version, data: { Operations: [{ op: "add", value: { title: "Two" } }] } },
+      { method: "DELETE", path, version },
+      { method: "DELETE", path: `/Groups/${group.id}`, version: 'W/"99"' },
+      { method: "DELETE", path: `/Groups/${group.id}`, version: group.meta.version },
+    ];
+    const { body } = await scim.post("/Bulk", { Operations });
+    const statuses = body.Operations.map(({ status }: { status: string }) => status);
+    expect(statuses).to.deep.equal(["412", "412", "412", "412", "204"]);
+    expect((await scim.get(path)).body).to.include({ title: "One" });
   });
 
   it("name no kind of fault for a body that is too large", async () => {

@@ -123,8 +123,8 @@ export async function patchScimUser(
 }
 
 /**
- * Suspends a user, who leaves its groups, and hides it from the source. The account stays for administrators. A user who also belongs to other
- * organizations leaves those of the key instead of being suspended. Returns the id.
+ * Suspends a user, who leaves its groups, and hides it from the source. The account stays for administrators. A user who
+ * also belongs to other organizations leaves those of the key instead of being suspended. Returns the id.
  */
 export async function deleteScimUser(
   ctx: Context,
