@@ -7,10 +7,8 @@ import { freePort } from "../../../src/ports.js";
 import { ownerPassword } from "../../../test/support/app.js";
 import { launchBrowser } from "../../../test/support/browser.js";
 import { GithubServer } from "../../../test/support/providers.js";
-import { type Person, startWorld, type World } from "../../../test/support/world.js";
+import { type Person, startWorld, userPassword, type World } from "../../../test/support/world.js";
 import { buildDashboard, serveDashboard } from "./served.js";
-
-const passwordOf = ({ username }: Person) => `${username}-has-quite-a-long-password`;
 
 const echo = {
   schema: "steward.template/1",
@@ -94,8 +92,24 @@ describe("the example dashboard", () => {
     await button("Sign in").click();
   }
   const asOwner = (path?: string) => signIn("owner@example.com", ownerPassword, path);
-  const asPerson = (person: Person, path?: string) => signIn(person.email, passwordOf(person), path);
+  const asPerson = (person: Person, path?: string) => signIn(person.email, userPassword, path);
   const owner = () => w.as(w.owner);
+
+  /** Creates a template, and waits until its version is imported. Returns its ID. */
+  async function readyTemplate(name: string): Promise<string> {
+    const { createTemplate } = await owner().graphql(
+      "mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { template { id } templateVersion { id } } }",
+      { input: { organization: "default", name, document: echo } },
+    );
+    const imported = async () =>
+      (
+        await owner().graphql("query($id: UUID!) { templateVersion(id: $id) { isImported } }", {
+          id: createTemplate.templateVersion.id,
+        })
+      ).templateVersion.isImported as boolean;
+    while (!(await imported())) await new Promise((done) => setTimeout(done, 50));
+    return createTemplate.template.id as string;
+  }
 
   it("signs in with the keyboard, says what is wrong, and returns to the page", async () => {
     await page.goto(`${home}/users?status=ACTIVE`);
@@ -160,29 +174,19 @@ describe("the example dashboard", () => {
     expect(new Set([...first, ...rest]).size).to.equal(27);
     await page.goBack();
     await page.getByText("25 of 27").waitFor();
-    await button("Name").click();
+    await button("Username").click();
     await page.locator("[aria-sort=descending]").waitFor();
     await page
       .getByRole("cell", { name: /paged-36/ })
       .first()
       .waitFor();
     await page.getByRole("searchbox").fill("paged-12");
-    await page.getByText("1 shown").waitFor();
+    await page.getByText("1 of 1").waitFor();
     expect(new URL(page.url()).searchParams.get("q")).to.equal("paged-12");
   });
 
   it("follows workspaces and tasks without a reload", async () => {
-    const input = { organization: "default", name: "live", document: echo };
-    const { createTemplate } = await owner().graphql(
-      "mutation($input: CreateTemplateInput!) { createTemplate(input: $input) { template { id } templateVersion { id } } }",
-      { input },
-    );
-    const version = createTemplate.templateVersion.id as string;
-    const imported = async () =>
-      (await owner().graphql("query($id: UUID!) { templateVersion(id: $id) { isImported } }", { id: version }))
-        .templateVersion.isImported as boolean;
-    while (!(await imported())) await new Promise((done) => setTimeout(done, 50));
-
+    await readyTemplate("live");
     await asOwner("/workspaces");
     await button("Create a workspace").click();
     await field("Name").fill("followed");
@@ -248,7 +252,7 @@ describe("the example dashboard", () => {
     await page.getByRole("link", { name: "Tasks" }).click();
     await heading("Sign in");
     await page.getByLabel("Email").fill(person.email);
-    await page.getByLabel("Password").fill(passwordOf(person));
+    await page.getByLabel("Password").fill(userPassword);
     await button("Sign in").click();
     await heading("Tasks");
   });
@@ -260,6 +264,83 @@ describe("the example dashboard", () => {
     expect(await page.getByRole("link", { name: "Audit log" }).count()).to.equal(0);
     await page.goto(`${home}/users/${w.owner.id}`);
     await page.getByRole("heading", { name: "Not found" }).waitFor();
+  });
+
+  it("offers only actions that the caller may do, after one check for each view", async () => {
+    const [ada, bob] = await w.users("ada-worker", "bob-reader");
+    const group = await w.group(undefined, { members: [bob!] });
+    const template = await readyTemplate("offered");
+    const create = "mutation($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { workspace { id } } }";
+    const created = await w.as(ada!).graphql(create, { input: { name: "private", templateId: template } });
+    const { id } = created.createWorkspace.workspace;
+    // Reads all workspaces and users, but changes none.
+    await w.grant(bob!, "template-admin");
+    let checks = 0;
+    page.on("request", (request) => {
+      if (request.postData()?.includes("query Allowed")) checks++;
+    });
+    const offered = async () => {
+      await page.locator(".loading").first().waitFor({ state: "detached" });
+      await page.waitForLoadState("networkidle");
+      const names = await page.getByRole("main").getByRole("button").allInnerTexts();
+      return names.filter((name) => !["Previous", "Next", "Username", "Last used", "Created"].includes(name)).sort();
+    };
+    const opened = async (path: string) => {
+      checks = 0;
+      await page.goto(home + path);
+      const names = await offered();
+      // Once more at most, when the rows are known that it asks for as well.
+      expect(checks, path).to.be.within(1, 2);
+      return names;
+    };
+    await asPerson(bob!, "/users");
+    await heading("Users");
+    expect(await opened("/users")).to.deep.equal([]);
+    expect(await opened(`/users/${ada!.id}`)).to.deep.equal([]);
+    expect(await opened(`/groups/${group.id}`)).to.deep.equal([]);
+    expect(await opened("/workspaces?q=private")).to.deep.equal(["Create a workspace"]);
+    expect(await opened(`/workspaces/${id}`)).to.deep.equal([]);
+    await page.goto(`${home}/workspaces`);
+    await button("Sign out").click();
+    await heading("Sign in");
+
+    await asPerson(ada!, "/workspaces");
+    await page.getByRole("button", { name: "Stop private" }).waitFor();
+    expect(await opened(`/workspaces/${id}`)).to.deep.equal(["Delete", "Stop"]);
+    await page.goto(`${home}/workspaces`);
+    await button("Sign out").click();
+    await heading("Sign in");
+
+    await asOwner("/users");
+    await heading("Users");
+    expect(await opened(`/users/${ada!.id}`)).to.deep.equal(["Edit", "Roles", "Suspend"]);
+    expect(await opened(`/groups/${group.id}`)).to.include.members(["AI budget", "Delete", "Edit", "Remove"]);
+  });
+
+  it("tells objects of the same name apart, says what it sorts by, and shows totals", async () => {
+    const { id: other, name: otherName } = await w.organization();
+    const { organization } = await owner().graphql('{ organization(organization: "default") { name displayName } }');
+    await asOwner("/groups?q=Everyone");
+    await page.getByRole("cell", { name: `${otherName}/Everyone` }).waitFor();
+    await page.getByRole("cell", { name: `${organization.name}/Everyone` }).waitFor();
+    expect(await page.getByRole("columnheader", { name: "Organization and name" }).getAttribute("aria-sort")).to.equal(
+      "ascending",
+    );
+    const rename = "mutation($input: UpdateOrganizationInput!) { updateOrganization(input: $input) { __typename } }";
+    await owner().graphql(rename, { input: { organization: other, displayName: organization.displayName } });
+    await page.reload();
+    await button("Create a group").click();
+    const options = await field("Organization").locator("option").allInnerTexts();
+    expect(options).to.include.members([`${organization.displayName} (${otherName})`]);
+    expect(new Set(options).size).to.equal(options.length);
+
+    for (const path of ["audit", "connections", "provisioners", "access", "groups", "users"]) {
+      await page.goto(`${home}/${path}`);
+      await page.locator("h1").waitFor();
+      await page.locator(".loading").first().waitFor({ state: "detached" });
+      for (const pager of await page.getByRole("navigation", { name: /^Pages of/ }).all())
+        expect(await pager.innerText(), path).to.match(/^\d+ of \d+/);
+    }
   });
 
   it("waits as long as a rate limit says, and tries again by itself", async () => {
@@ -304,6 +385,8 @@ describe("the example dashboard", () => {
       await page.goto(`${home}/${path}`);
       await page.locator("h1").waitFor();
       await page.locator(".loading").first().waitFor({ state: "detached" });
+      // Actions appear when it is known that they are allowed.
+      await page.waitForLoadState("networkidle");
       for (const role of ["button", "link", "textbox", "searchbox", "combobox"] as const) {
         const [all, named] = [page.getByRole(role), page.getByRole(role, { name: /\S/ })];
         expect(await named.count(), `${role} of ${path}`).to.equal(await all.count());

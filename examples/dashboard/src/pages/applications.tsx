@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import type { ApplicationsQuery } from "../gql/graphql";
 import { Confirmed, type FieldSpec, FormDialog, type Values } from "../ui/form";
@@ -118,6 +119,12 @@ export function ApplicationsPage() {
   const [remove] = useMutation(deleteApp, { refetchQueries });
   const [makeSecret] = useMutation(createSecret, { refetchQueries });
   const { attempt } = useNotices();
+  const may = useAllowed({
+    create: { may: "oauth2_app:create" },
+    update: { may: "oauth2_app:update" },
+    delete: { may: "oauth2_app:delete" },
+    secret: { may: "oauth2_app_secret:create" },
+  });
 
   const reveal = async (app: string) => {
     const { data } = await makeSecret({ variables: { input: { app } } });
@@ -127,9 +134,11 @@ export function ApplicationsPage() {
   return (
     <>
       <Heading title="Applications" note="OAuth2 clients of this server">
-        <button type="button" className="primary" onClick={() => setEdited("new")}>
-          Create an application
-        </button>
+        {may("create") && (
+          <button type="button" className="primary" onClick={() => setEdited("new")}>
+            Create an application
+          </button>
+        )}
       </Heading>
       <div className="filters">
         <Search place={place} label="Search by name" />
@@ -160,21 +169,28 @@ export function ApplicationsPage() {
             isAction: true,
             show: (app) => (
               <>
-                <button type="button" aria-label={`Edit ${app.name}`} onClick={() => setEdited(app)}>
-                  Edit
-                </button>
-                <button
-                  type="button"
-                  aria-label={`New secret for ${app.name}`}
-                  onClick={() => void attempt(() => reveal(app.id))}
-                >
-                  New secret
-                </button>
-                <Confirmed
-                  label="Delete"
-                  question={`Delete ${app.name}? All access through it ends.`}
-                  act={() => remove({ variables: { input: { id: app.id } } })}
-                />
+                {may("update") && (
+                  <button type="button" aria-label={`Edit ${app.name}`} onClick={() => setEdited(app)}>
+                    Edit
+                  </button>
+                )}
+                {may("secret") && (
+                  <button
+                    type="button"
+                    aria-label={`New secret for ${app.name}`}
+                    onClick={() => void attempt(() => reveal(app.id))}
+                  >
+                    New secret
+                  </button>
+                )}
+                {may("delete") && (
+                  <Confirmed
+                    label="Delete"
+                    on={app.name}
+                    question={`Delete ${app.name}? All access through it ends.`}
+                    act={() => remove({ variables: { input: { id: app.id } } })}
+                  />
+                )}
               </>
             ),
           },

@@ -15,6 +15,7 @@ const auditQuery = graphql(`
     $before: String
   ) {
     auditEvents(filter: $filter, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) {
+      totalCount
       nodes {
         id
         time
@@ -90,6 +91,7 @@ export function AuditPage() {
         place={place}
         order={order}
         pageInfo={list?.pageInfo}
+        totalCount={list?.totalCount}
         columns={[
           { title: "Time", sort: "TIME", show: ({ time }) => <Time at={time} /> },
           { title: "Actor", show: ({ actorUsername, actorKind }) => actorUsername ?? wordsOf(actorKind) },

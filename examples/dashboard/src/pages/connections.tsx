@@ -15,6 +15,7 @@ const connectionsQuery = graphql(`
     $before: String
   ) {
     connectionLogs(q: $q, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) {
+      totalCount
       nodes {
         id
         connectTime
@@ -88,6 +89,7 @@ export function ConnectionsPage() {
         place={place}
         order={order}
         pageInfo={list?.pageInfo}
+        totalCount={list?.totalCount}
         columns={[
           { title: "Began", sort: "CONNECT_TIME", show: ({ connectTime }) => <Time at={connectTime} /> },
           { title: "Type", show: ({ type: kind }) => wordsOf(kind) },

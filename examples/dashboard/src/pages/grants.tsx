@@ -8,6 +8,7 @@ import { Heading, Time } from "../ui/parts";
 const grantsQuery = graphql(`
   query Grants($first: Int, $after: String, $last: Int, $before: String) {
     oauth2Grants(user: "me", first: $first, after: $after, last: $last, before: $before) {
+      totalCount
       nodes {
         id
         createdAt
@@ -55,6 +56,7 @@ export function GrantsPage() {
         empty="You have not given any application access."
         place={place}
         pageInfo={list?.pageInfo}
+        totalCount={list?.totalCount}
         columns={[
           { title: "Application", show: ({ app }) => app.name },
           {
@@ -76,6 +78,7 @@ export function GrantsPage() {
             show: ({ id, app }) => (
               <Confirmed
                 label="Revoke"
+                on={app.name}
                 question={`Revoke the access of ${app.name}?`}
                 act={() => revoke({ variables: { input: { id } } })}
               />

@@ -1,6 +1,7 @@
 import { useLazyQuery, useMutation, useQuery } from "@apollo/client/react";
 import { useId, useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import { Failure } from "../ui/failure";
 import { Confirmed, FormDialog } from "../ui/form";
@@ -117,6 +118,11 @@ export function GroupPage() {
   const navigate = useNavigate();
   const { attempt } = useNotices();
   const group = (result.data ?? result.previousData)?.group;
+  const may = useAllowed({
+    update: { may: "group:update", resourceId: id },
+    delete: { may: "group:delete", resourceId: id },
+    ...(group && { budget: { may: "group_ai_budget:update", organizationId: group.organization.id } }),
+  });
   if (!group) {
     return result.error ? <Failure error={result.error} retry={() => void result.refetch()} /> : <Loading />;
   }
@@ -125,13 +131,17 @@ export function GroupPage() {
   return (
     <>
       <Heading title={group.displayName || group.name} note={group.organization.displayName || group.organization.name}>
-        <button type="button" onClick={() => setDialog("edit")}>
-          Edit
-        </button>
-        <button type="button" onClick={() => setDialog("budget")}>
-          AI budget
-        </button>
-        {!group.isEveryone && (
+        {may("update") && (
+          <button type="button" onClick={() => setDialog("edit")}>
+            Edit
+          </button>
+        )}
+        {may("budget") && (
+          <button type="button" onClick={() => setDialog("budget")}>
+            AI budget
+          </button>
+        )}
+        {may("delete") && !group.isEveryone && (
           <Confirmed
             label="Delete"
             question={`Delete the group ${group.name}?`}
@@ -155,6 +165,7 @@ export function GroupPage() {
       <Panel
         title="Members"
         actions={
+          may("update") &&
           !group.isEveryone && (
             <AddMember
               organization={group.organization.id}
@@ -185,6 +196,7 @@ export function GroupPage() {
               title: "Actions",
               isAction: true,
               show: ({ user }) =>
+                may("update") &&
                 !group.isEveryone && (
                   <button
                     type="button"

@@ -1,8 +1,9 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
 import { Link } from "react-router";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
-import { FormDialog } from "../ui/form";
+import { FormDialog, labelOf } from "../ui/form";
 import { List, Search } from "../ui/list";
 import { orderOf, usePlace } from "../ui/pages";
 import { Heading } from "../ui/parts";
@@ -59,13 +60,20 @@ export function GroupsPage() {
   const result = useQuery(groupsQuery, { variables: { ...place.cursors, filter, orderBy: order } });
   const data = result.data ?? result.previousData;
   const [isCreating, setCreating] = useState(false);
+  const organizations = data?.organizations ?? [];
+  const may = useAllowed(
+    Object.fromEntries(organizations.map(({ id }) => [id, { may: "group:create", organizationId: id }])),
+  );
+  const open = organizations.filter(({ id }) => may(id));
   const [create] = useMutation(createGroup, { refetchQueries: ["Groups"] });
   return (
     <>
       <Heading title="Groups">
-        <button type="button" className="primary" onClick={() => setCreating(true)}>
-          Create a group
-        </button>
+        {open.length > 0 && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            Create a group
+          </button>
+        )}
       </Heading>
       <div className="filters">
         <Search place={place} label="Search by name" />
@@ -82,11 +90,14 @@ export function GroupsPage() {
         totalCount={data?.groups?.totalCount}
         columns={[
           {
-            title: "Name",
-            sort: "NAME",
+            title: "Group",
             show: ({ id, name, displayName }) => <Link to={`/groups/${id}`}>{displayName || name}</Link>,
           },
-          { title: "Organization", show: ({ organization }) => organization.displayName || organization.name },
+          {
+            title: "Organization and name",
+            sort: "NAME",
+            show: ({ name, organization }) => `${organization.name}/${name}`,
+          },
           { title: "Members", isNumber: true, show: ({ totalMemberCount }) => totalMemberCount },
           { title: "Workspace credits", isNumber: true, show: ({ quotaAllowance }) => quotaAllowance },
           {
@@ -108,7 +119,7 @@ export function GroupsPage() {
               name: "organization",
               label: "Organization",
               isRequired: true,
-              options: data?.organizations?.map(({ id, name, displayName }) => [id, displayName || name]) ?? [],
+              options: open.map((each) => [each.id, labelOf(each, open)]),
             },
             { name: "quotaAllowance", label: "Workspace credits", type: "number", value: "0" },
           ]}

@@ -1,8 +1,9 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import { Failure } from "../ui/failure";
-import { Confirmed, FormDialog } from "../ui/form";
+import { Confirmed, FormDialog, labelOf } from "../ui/form";
 import { Choice, List } from "../ui/list";
 import { usePlace } from "../ui/pages";
 import { Heading, Loading, Panel, Revealed, Status, Time, wordsOf } from "../ui/parts";
@@ -46,6 +47,7 @@ const keysQuery = graphql(`
 const jobsQuery = graphql(`
   query Jobs($organization: String!, $first: Int, $after: String, $last: Int, $before: String) {
     provisionerJobs(organization: $organization, first: $first, after: $after, last: $last, before: $before) {
+      totalCount
       nodes {
         id
         type
@@ -96,15 +98,21 @@ export function ProvisionersPage() {
   const [key, setKey] = useState<string>();
   const [create] = useMutation(createKey, { refetchQueries: ["ProvisionerKeys"] });
   const organizations = data?.organizations;
-  if (!organizations) return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
-  const usual = organizations.find(({ isDefault }) => isDefault) ?? organizations[0];
+  const usual = organizations?.find(({ isDefault }) => isDefault) ?? organizations?.[0];
   const organization = place.get("organization") || (usual?.id ?? "default");
+  const may = useAllowed({
+    create: { may: "provisioner_key:create", organizationId: organization },
+    delete: { may: "provisioner_key:delete", organizationId: organization },
+  });
+  if (!organizations) return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
   return (
     <>
       <Heading title="Provisioners" note={organizations.length === 1 ? usual?.displayName : undefined}>
-        <button type="button" className="primary" onClick={() => setCreating(true)}>
-          Create a key
-        </button>
+        {may("create") && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            Create a key
+          </button>
+        )}
       </Heading>
       {organizations.length > 1 && (
         <div className="filters">
@@ -112,15 +120,15 @@ export function ProvisionersPage() {
             place={place}
             label="Organization"
             name="organization"
-            any={`${usual?.displayName || usual?.name}`}
+            any={usual && labelOf(usual, organizations)}
             options={organizations
               .filter((each) => each !== usual)
-              .map(({ id, name, displayName }) => [id, displayName || name])}
+              .map((each) => [each.id, labelOf(each, organizations)])}
           />
         </div>
       )}
       <Daemons organization={organization} />
-      <Keys organization={organization} />
+      <Keys organization={organization} isDeletable={may("delete")} />
       <Jobs organization={organization} />
       {isCreating && (
         <FormDialog
@@ -165,7 +173,7 @@ function Daemons({ organization }: { organization: string }) {
   );
 }
 
-function Keys({ organization }: { organization: string }) {
+function Keys({ organization, isDeletable }: { organization: string; isDeletable: boolean }) {
   const { data, error, refetch } = useQuery(keysQuery, { variables: { organization } });
   const [remove] = useMutation(deleteKey, { refetchQueries: ["ProvisionerKeys"] });
   return (
@@ -187,13 +195,15 @@ function Keys({ organization }: { organization: string }) {
           {
             title: "Actions",
             isAction: true,
-            show: ({ name }) => (
-              <Confirmed
-                label="Delete"
-                question={`Delete ${name}? Its daemons end.`}
-                act={() => remove({ variables: { input: { organization, name } } })}
-              />
-            ),
+            show: ({ name }) =>
+              isDeletable && (
+                <Confirmed
+                  label="Delete"
+                  on={name}
+                  question={`Delete ${name}? Its daemons end.`}
+                  act={() => remove({ variables: { input: { organization, name } } })}
+                />
+              ),
           },
         ]}
       />
@@ -215,6 +225,7 @@ function Jobs({ organization }: { organization: string }) {
         empty="No jobs yet."
         place={place}
         pageInfo={list?.pageInfo}
+        totalCount={list?.totalCount}
         columns={[
           { title: "Job", show: ({ type }) => wordsOf(type) },
           {

@@ -132,6 +132,7 @@ export function SecretsPage() {
                 </button>
                 <Confirmed
                   label="Delete"
+                  on={secret.name}
                   question={`Delete ${secret.name}?`}
                   act={() => remove({ variables: { input: { name: secret.name } } })}
                 />

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Link, useNavigate, useParams } from "react-router";
 import { useLive } from "../api/live";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import { Failure } from "../ui/failure";
 import { Confirmed, Form } from "../ui/form";
@@ -128,6 +129,14 @@ export function TaskPage() {
   const [remove] = useMutation(deleteTask);
   const { attempt } = useNotices();
   const navigate = useNavigate();
+  const may = useAllowed({
+    delete: { may: "task:delete", resourceId: id },
+    ...(data?.task?.workspaceId && {
+      pause: { may: "workspace:stop", resourceId: data.task.workspaceId },
+      resume: { may: "workspace:start", resourceId: data.task.workspaceId },
+      send: { may: "workspace:application_connect", resourceId: data.task.workspaceId },
+    }),
+  });
   const task = data?.task;
   if (!task) return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
   const variables = { input: { task: id } };
@@ -135,23 +144,26 @@ export function TaskPage() {
   return (
     <>
       <Heading title={task.displayName || task.name} note={task.templateDisplayName || task.templateName}>
-        {task.status === "PAUSED" ? (
+        {task.status === "PAUSED" && may("resume") && (
           <button type="button" onClick={() => void attempt(() => resume({ variables }))}>
             Resume
           </button>
-        ) : (
+        )}
+        {task.status !== "PAUSED" && may("pause") && (
           <button type="button" onClick={() => void attempt(() => pause({ variables }))}>
             Pause
           </button>
         )}
-        <Confirmed
-          label="Delete"
-          question={`Delete ${task.displayName || task.name} and its workspace?`}
-          act={async () => {
-            await remove({ variables });
-            void navigate("/tasks");
-          }}
-        />
+        {may("delete") && (
+          <Confirmed
+            label="Delete"
+            question={`Delete ${task.displayName || task.name} and its workspace?`}
+            act={async () => {
+              await remove({ variables });
+              void navigate("/tasks");
+            }}
+          />
+        )}
       </Heading>
       <Facts
         facts={[
@@ -194,12 +206,14 @@ export function TaskPage() {
               ))}
             </ul>
           )}
-          <Form
-            key={task.inputs.length}
-            submit="Send"
-            fields={[{ name: "input", label: "Message", type: "area", isRequired: true }]}
-            onSubmit={({ input = "" }) => send({ variables: { input: { task: id, input } } })}
-          />
+          {may("send") && (
+            <Form
+              key={task.inputs.length}
+              submit="Send"
+              fields={[{ name: "input", label: "Message", type: "area", isRequired: true }]}
+              onSubmit={({ input = "" }) => send({ variables: { input: { task: id, input } } })}
+            />
+          )}
         </Panel>
       </div>
     </>

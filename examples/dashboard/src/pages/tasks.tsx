@@ -2,9 +2,10 @@ import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { useLive } from "../api/live";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import type { TaskStatus } from "../gql/graphql";
-import { FormDialog } from "../ui/form";
+import { FormDialog, labelOf } from "../ui/form";
 import { Choice, List, Search } from "../ui/list";
 import { orderOf, usePlace } from "../ui/pages";
 import { Heading, Person, Status, Time, wordsOf } from "../ui/parts";
@@ -70,6 +71,10 @@ const aiTemplates = graphql(`
         id
         name
         displayName
+        organization {
+          name
+          displayName
+        }
         activeVersion {
           id
           hasAiTask
@@ -93,12 +98,15 @@ export function TasksPage() {
   const result = useQuery(tasksQuery, { variables: { ...place.cursors, filter, orderBy: order } });
   const list = (result.data ?? result.previousData)?.tasks;
   const [isCreating, setCreating] = useState(false);
+  const may = useAllowed({ create: { may: "task:create", ownerId: "me", anyOrg: true } });
   return (
     <>
       <Heading title="Tasks">
-        <button type="button" className="primary" onClick={() => setCreating(true)}>
-          Create a task
-        </button>
+        {may("create") && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            Create a task
+          </button>
+        )}
       </Heading>
       <div className="filters">
         <Search place={place} label="Search by name" />
@@ -166,7 +174,7 @@ function CreateTask({ onClose }: { onClose: () => void }) {
           name: "templateVersionId",
           label: "Template",
           isRequired: true,
-          options: templates.map(({ name, displayName, activeVersion }) => [activeVersion!.id, displayName || name]),
+          options: templates.map((each) => [each.activeVersion!.id, labelOf(each, templates)]),
         },
         { name: "displayName", label: "Name", hint: "The server finds a name if this is empty" },
         { name: "input", label: "Prompt", type: "area", isRequired: true },

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
 import { Link, useParams } from "react-router";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import type { RoleName } from "../gql/graphql";
 import { Failure } from "../ui/failure";
@@ -121,19 +122,28 @@ export function UserPage() {
   const [suspendOne] = useMutation(suspend);
   const [activateOne] = useMutation(activate);
   const { attempt } = useNotices();
+  const may = useAllowed({
+    edit: { may: "user:update_personal", resourceId: id },
+    update: { may: "user:update", resourceId: id },
+    roles: { may: "assign_role:assign" },
+  });
   const user = data?.user;
   if (!user) return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
   const held = new Set<string>(user.roles.map(({ name }) => name));
   return (
     <>
       <Heading title={user.name || user.username} note={user.email}>
-        <button type="button" onClick={() => setDialog("edit")}>
-          Edit
-        </button>
-        <button type="button" onClick={() => setDialog("roles")}>
-          Roles
-        </button>
-        {user.status === "ACTIVE" ? (
+        {may("edit") && (
+          <button type="button" onClick={() => setDialog("edit")}>
+            Edit
+          </button>
+        )}
+        {may("roles") && (
+          <button type="button" onClick={() => setDialog("roles")}>
+            Roles
+          </button>
+        )}
+        {!may("update") ? undefined : user.status === "ACTIVE" ? (
           <Confirmed
             label="Suspend"
             question={`Suspend ${user.username}? All sessions end.`}

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
 import { Link } from "react-router";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import type { UserOrderField, UserStatus } from "../gql/graphql";
 import { FormDialog } from "../ui/form";
@@ -61,12 +62,15 @@ export function UsersPage() {
   const result = useQuery(usersQuery, { variables: { ...place.cursors, filter, orderBy: order } });
   const list = (result.data ?? result.previousData)?.users;
   const [isCreating, setCreating] = useState(false);
+  const may = useAllowed({ create: { may: "user:create" } });
   return (
     <>
       <Heading title="Users">
-        <button type="button" className="primary" onClick={() => setCreating(true)}>
-          Create a user
-        </button>
+        {may("create") && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            Create a user
+          </button>
+        )}
       </Heading>
       <div className="filters">
         <Search place={place} label="Search by name or email" />
@@ -92,7 +96,7 @@ export function UsersPage() {
         totalCount={list?.totalCount}
         columns={[
           {
-            title: "Name",
+            title: "Username",
             sort: "USERNAME",
             show: (user) => (
               <Link to={`/users/${user.id}`}>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Link, useNavigate, useParams } from "react-router";
 import { useLive } from "../api/live";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import { Failure } from "../ui/failure";
 import { Confirmed } from "../ui/form";
@@ -135,6 +136,11 @@ export function WorkspacePage() {
   const { error, refetch, data = result.previousData } = result;
   const [remove] = useMutation(deleteWorkspace);
   const navigate = useNavigate();
+  const may = useAllowed({
+    start: { may: "workspace:start", resourceId: id },
+    stop: { may: "workspace:stop", resourceId: id },
+    delete: { may: "workspace:delete", resourceId: id },
+  });
   const workspace = data?.workspace;
   useLive(buildUpdated, id, {
     variables: () => ({ workspaceId: id }),
@@ -149,15 +155,17 @@ export function WorkspacePage() {
   return (
     <>
       <Heading title={workspace.name} note={workspace.template.displayName || workspace.template.name}>
-        <Transition workspace={workspace} />
-        <Confirmed
-          label="Delete"
-          question={`Delete ${workspace.name} and its files?`}
-          act={async () => {
-            await remove({ variables: { input: { workspace: id } } });
-            void navigate("/workspaces");
-          }}
-        />
+        <Transition workspace={workspace} may={may} />
+        {may("delete") && (
+          <Confirmed
+            label="Delete"
+            question={`Delete ${workspace.name} and its files?`}
+            act={async () => {
+              await remove({ variables: { input: { workspace: id } } });
+              void navigate("/workspaces");
+            }}
+          />
+        )}
       </Heading>
       <Facts
         facts={[

@@ -2,9 +2,10 @@ import { useMutation, useQuery } from "@apollo/client/react";
 import { useState } from "react";
 import { Link } from "react-router";
 import { useLive } from "../api/live";
+import { useAllowed } from "../api/allowed";
 import { graphql } from "../gql";
 import type { WorkspaceStatus } from "../gql/graphql";
-import { FormDialog } from "../ui/form";
+import { FormDialog, labelOf } from "../ui/form";
 import { Choice, List, Search } from "../ui/list";
 import { useNotices } from "../ui/notices";
 import { orderOf, usePlace } from "../ui/pages";
@@ -31,6 +32,9 @@ const workspacesQuery = graphql(`
           username
           name
           avatarUrl
+        }
+        organization {
+          id
         }
         template {
           id
@@ -100,6 +104,10 @@ const templatesQuery = graphql(`
         id
         name
         displayName
+        organization {
+          name
+          displayName
+        }
       }
     }
   }
@@ -118,12 +126,26 @@ export function WorkspacesPage() {
   const result = useQuery(workspacesQuery, { variables: { ...place.cursors, filter, orderBy: order } });
   const list = (result.data ?? result.previousData)?.workspaces;
   const [isCreating, setCreating] = useState(false);
+  const may = useAllowed({
+    create: { may: "workspace:create", ownerId: "me", anyOrg: true },
+    ...Object.fromEntries(
+      list?.nodes.flatMap(({ id, owner, organization }) =>
+        (["start", "stop"] as const).map((action) => [
+          `${action} ${id}`,
+          // Shares are not considered: the page of a workspace, which asks for it by its ID, has the button as well.
+          { may: `workspace:${action}` as const, ownerId: owner.id, organizationId: organization.id },
+        ]),
+      ) ?? [],
+    ),
+  });
   return (
     <>
       <Heading title="Workspaces">
-        <button type="button" className="primary" onClick={() => setCreating(true)}>
-          Create a workspace
-        </button>
+        {may("create") && (
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
+            Create a workspace
+          </button>
+        )}
       </Heading>
       <div className="filters">
         <Search place={place} label="Search by name" />
@@ -146,7 +168,13 @@ export function WorkspacesPage() {
           { title: "Template", show: ({ template }) => template.displayName || template.name },
           { title: "Status", show: ({ id, status }) => <LiveStatus key={id} id={id} status={status} /> },
           { title: "Last used", sort: "LAST_USED_AT", show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { title: "Actions", isAction: true, show: (workspace) => <Transition workspace={workspace} /> },
+          {
+            title: "Actions",
+            isAction: true,
+            show: (workspace) => (
+              <Transition workspace={workspace} may={(action) => may(`${action} ${workspace.id}`)} />
+            ),
+          },
         ]}
       />
       {isCreating && <CreateWorkspace onClose={() => setCreating(false)} />}
@@ -163,8 +191,10 @@ function LiveStatus({ id, status }: { id: string; status: WorkspaceStatus }) {
 /** The button that starts or stops a workspace. */
 export function Transition({
   workspace: { id, name, status },
+  may,
 }: {
   workspace: { id: string; name: string; status: string };
+  may: (action: "start" | "stop") => boolean;
 }) {
   const [start] = useMutation(startWorkspace);
   const [stop] = useMutation(stopWorkspace);
@@ -173,6 +203,7 @@ export function Transition({
   const act = () => (status === "RUNNING" ? stop({ variables }) : start({ variables }));
   const isMoving = ["PENDING", "STARTING", "STOPPING", "DELETING", "CANCELING"].includes(status);
   const verb = status === "RUNNING" ? "Stop" : "Start";
+  if (!may(status === "RUNNING" ? "stop" : "start")) return undefined;
   return (
     <button type="button" aria-label={`${verb} ${name}`} disabled={isMoving} onClick={() => void attempt(act)}>
       {verb}
@@ -194,7 +225,7 @@ function CreateWorkspace({ onClose }: { onClose: () => void }) {
           name: "templateId",
           label: "Template",
           isRequired: true,
-          options: data.templates.nodes.map(({ id, name, displayName }) => [id, displayName || name]),
+          options: data.templates.nodes.map((each, _, all) => [each.id, labelOf(each, all)]),
         },
       ]}
       onSubmit={({ name = "", templateId }) => create({ variables: { input: { name, templateId } } })}

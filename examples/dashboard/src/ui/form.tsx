@@ -140,6 +140,20 @@ function Field({ field, fault }: { field: FieldSpec; fault?: string }) {
   );
 }
 
+interface Named {
+  name: string;
+  displayName: string;
+  organization?: Named;
+}
+
+/** Names of objects, by which people can tell them apart: with what they are unique by where display names are equal. */
+export function labelOf(object: Named, all: readonly Named[]): string {
+  const short = ({ name, displayName }: Named) => displayName || name;
+  const isUnique = all.filter((each) => short(each) === short(object)).length < 2;
+  const exact = [object.organization?.name, object.name].filter(Boolean).join("/");
+  return isUnique ? short(object) : `${short(object)} (${exact})`;
+}
+
 /** The form in a dialog, which closes when it has succeeded. */
 export const FormDialog = ({
   title,
@@ -159,12 +173,20 @@ export const FormDialog = ({
   </Dialog>
 );
 
+interface ConfirmedProps {
+  label: string;
+  /** What it acts on, if the page has several such buttons. */
+  on?: string;
+  question: string;
+  act: () => Promise<unknown>;
+}
+
 /** A button that asks before it acts. */
-export function Confirmed({ label, question, act }: { label: string; question: string; act: () => Promise<unknown> }) {
+export function Confirmed({ label, on, question, act }: ConfirmedProps) {
   const [isAsking, setAsking] = useState(false);
   return (
     <>
-      <button type="button" className="danger" onClick={() => setAsking(true)}>
+      <button type="button" className="danger" aria-label={on && `${label} ${on}`} onClick={() => setAsking(true)}>
         {label}
       </button>
       {isAsking && (

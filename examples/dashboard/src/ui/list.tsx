@@ -99,7 +99,7 @@ function Pager<Row>({ name, rows, place, pageInfo, totalCount }: ListProps<Row>)
   return (
     <nav className="pager" aria-label={`Pages of ${name}`}>
       <span className="faint">
-        {totalCount === undefined || totalCount === rows.length
+        {totalCount === undefined
           ? `${rows.length} shown`
           : `${rows.length} of ${totalCount}${totalCount === mostCounted ? " or more" : ""}`}
       </span>

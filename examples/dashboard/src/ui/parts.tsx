@@ -99,7 +99,9 @@ export function Person({ user }: { user: { username: string; name: string; avata
           {initials}
         </span>
       )}
-      <span>{name || username}</span>
+      <span>
+        {name || username} {name && name !== username && <span className="faint">{username}</span>}
+      </span>
     </span>
   );
 }
