@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import pino from "pino";
 import { type Cluster, startCluster } from "../src/embedded-postgres/index.js";
+import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase as openSteward } from "../src/infrastructure/database/database.js";
 import { ClusterCpu } from "./cpu.js";
 import { seed } from "./data.js";
@@ -90,10 +91,10 @@ export async function withClient<Result>(
 }
 
 async function migrate(url: string): Promise<void> {
-  const { orm } = openSteward({ url, pool: 2, statementTimeout: 60_000 });
+  const database = openSteward({ url, pool: 2, statementTimeout: 60_000 });
   try {
-    await orm.migrator.up();
+    await migrateOffline(database);
   } finally {
-    await orm.close();
+    await database.close();
   }
 }

@@ -13,6 +13,7 @@ import { readContents, tableNames } from "../src/domain/backup/contents.js";
 import { openBackup, restore } from "../src/domain/backup/restore.js";
 import { userSecretValues } from "../src/domain/encryption/columns.js";
 import { type BackupRecord, writeBackup } from "../src/domain/outside/backup-file.js";
+import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 import { encryptionKeys, startServer } from "./support/app.js";
 import { createDatabase, type TestDatabase } from "./support/cluster.js";
@@ -288,7 +289,7 @@ describe("a backup", function () {
 
     it("with keys fills a database that was only migrated, and rejects a server with other keys", async () => {
       const target = await empty();
-      await onDatabase(target, ({ database }) => database.orm.migrator.up());
+      await onDatabase(target, ({ database }) => migrateOffline(database));
       await backUpTo(at("keyed"), url, true);
       const others = { STEWARD_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, "other").toString("base64")}` };
       const failure = await failureOf(restoreFrom(at("keyed"), target, { settings: others }));
@@ -306,7 +307,7 @@ describe("a backup", function () {
     const [source, target] = [await empty(), await empty()];
     const migration = "0022-locked-state";
     await onDatabase(source, async ({ database: { orm, pool } }) => {
-      await orm.migrator.up({ to: migration });
+      await migrateOffline({ orm, pool }, migration);
       const client = await pool.connect();
       const contents = await readContents(client, tableNames(orm));
       client.release();

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../src/embedded-postgres/index.js";
+import { migrateOffline } from "../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../src/infrastructure/database/database.js";
 
 const directory = await mkdtemp(join(tmpdir(), "steward-migration-"));
@@ -11,12 +12,12 @@ const cluster = await startCluster({
   fsync: false,
   log: { info() {}, warn: console.error, error: console.error },
 });
-const { orm } = openDatabase({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
+const database = openDatabase({ url: cluster.url, pool: 2, statementTimeout: 60_000 });
 try {
-  await orm.migrator.up();
-  console.log((await orm.schema.getUpdateSchemaSQL({ wrap: false })).trim() || "The migrations are complete.");
+  await migrateOffline(database);
+  console.log((await database.orm.schema.getUpdateSchemaSQL({ wrap: false })).trim() || "The migrations are complete.");
 } finally {
-  await orm.close();
+  await database.close();
   await cluster.stop();
   await rm(directory, { recursive: true, force: true });
 }

@@ -1,9 +1,10 @@
 // A restore is one transaction: it creates the schema of the backup's migration, loads the tables, and migrates them to
 // the schema of this program.
-import { once } from "node:events";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import type { PoolClient } from "pg";
 import { migrations } from "../../entities/migrations/index.js";
+import { migrationSql } from "../../infrastructure/database/migrations.js";
+import { migrateWithin, progressOf } from "../../infrastructure/database/migrator.js";
 import { waitForDatabase } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/keys.js";
 import type { Services } from "../kernel/context.js";
@@ -84,28 +85,25 @@ export async function restore(
 
 const latest = migrations.at(-1)!.name;
 
-/**
- * Runs `work` in a transaction in which migrations run, too, and in which no server starts. It has the connection of the
- * migrations, since COPY needs one of its own.
- */
+/** Runs `work` in a transaction in which migrations run, too, and in which no server starts. */
 async function inTransaction<Result>(
-  { orm, pools }: Database,
+  { orm, pool }: Database,
   signal: AbortSignal,
   work: (client: PoolClient, migrateTo: (name: string) => Promise<unknown>) => Promise<Result>,
 ): Promise<Result> {
-  // Creates the table of migrations, on another connection.
-  await orm.migrator.getExecuted();
-  const acquired = Promise.race(pools.map((pool) => once(pool, "acquire") as Promise<[PoolClient]>));
-  return orm.em.fork().transactional(async (em) => {
-    // The first statement takes the connection.
-    await em.execute("select 1");
-    const [client] = await acquired;
-    const transaction = em.getTransactionContext();
-    return interruptible(client, signal, async () => {
+  const client = await pool.connect();
+  try {
+    return await interruptible(client, signal, async () => {
+      await client.query("begin");
       await client.query(`select pg_advisory_xact_lock(${numberOf("boot")})`);
-      return work(client, (name) => orm.migrator.up({ to: name, transaction }));
+      const result = await work(client, (name) => migrateWithin(client, migrationSql(orm), name));
+      await client.query("commit");
+      return result;
     });
-  });
+  } finally {
+    // A transaction that is not committed ends with the connection.
+    client.release(true);
+  }
 }
 
 /** Rejects a database that a server has used, and one whose tables are not those that the backup needs. */
@@ -116,10 +114,7 @@ async function rejectUsed(client: PoolClient, { migration }: BackupHeader, orm: 
     [names],
   );
   if (existing.length === 0) return;
-  const { rows: executed } = await client.query<{ name: string }>(
-    "select name from migrations order by id desc limit 1",
-  );
-  const last = executed[0]?.name;
+  const last = (await progressOf(client)).executed.at(-1);
   if (!last)
     throw new BackupRefused(`The database has a table "${existing[0]!.name}" that is not of Steward. ${useNew}`);
   const { rows: used } = await client.query("select from deployment");

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { MikroORM } from "@mikro-orm/postgresql";
 import { systemActor } from "../kernel/actor.js";
 import { ConfigError } from "../../config/config.js";
 import { Context, type Services } from "../kernel/context.js";
@@ -7,6 +6,9 @@ import { auditedAs } from "../audit/audit.js";
 import { newId } from "../kernel/ids.js";
 import { numberOf, takeTurn } from "../kernel/locks.js";
 import { migrations } from "../../entities/migrations/index.js";
+import { migrationSql } from "../../infrastructure/database/migrations.js";
+import { isConnectionFault } from "../../infrastructure/database/availability.js";
+import { Migrator } from "../../infrastructure/database/migrator.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
 import { readClock } from "./clock.js";
 import { statement } from "../kernel/database.js";
@@ -23,7 +25,8 @@ export type BootServices = Pick<Services, "config" | "database" | "passwords" | 
 
 /**
  * Prepares the database: waits for it, migrates it, checks the encryption keys, and initializes an empty one. Servers
- * that start concurrently take turns. Returns the first administrator if this start created one. Aborting the signal ends the wait.
+ * that start concurrently take turns. Returns the first administrator if this start created one. Aborting the signal ends
+ * the wait.
  */
 export const firstBoot = (services: BootServices, signal?: AbortSignal): Promise<Administrator | undefined> =>
   services.database.withoutTimeouts((database) => boot({ ...services, database }, signal));
@@ -33,7 +36,6 @@ async function boot(services: BootServices, signal?: AbortSignal): Promise<Admin
   // Hints are discarded: no subscriber exists before the boot ends.
   const ctx = new Context(services as Services, systemActor, { id: newId() }, () => new AbortController());
   return ctx.transactional(async () => {
-    await ctx.rows(waitIndefinitely);
     await takeTurn(ctx, "boot");
     await unlockVault(ctx);
     await createDeployment(ctx);
@@ -44,27 +46,37 @@ async function boot(services: BootServices, signal?: AbortSignal): Promise<Admin
   });
 }
 
-/** Migrates the database to the version of this program. Throws `StartRefused` if it is newer. */
+/**
+ * Migrates the database to the version of this program, while servers of earlier versions may use it. Throws
+ * `StartRefused` if it is newer.
+ */
 export const migrate = (services: BootServices, signal?: AbortSignal): Promise<void> =>
   services.database.withoutTimeouts((database) => migrateOn({ ...services, database }, signal));
 
-async function migrateOn(services: BootServices, signal?: AbortSignal): Promise<void> {
-  await waitForDatabase(services, signal);
-  const { orm } = services.database;
-  await orm.em.fork().transactional(async (em) => {
-    await em.execute(waitIndefinitely.text);
-    await em.execute(`select pg_advisory_xact_lock(${numberOf("boot")})`);
-    await rejectNewer(orm.migrator);
-    const done = await orm.migrator.up({ transaction: em.getTransactionContext() });
-    if (done.length > 0) services.log.info({ migrations: done.map(({ name }) => name) }, "The database was migrated.");
+async function migrateOn({ database, log }: BootServices, signal?: AbortSignal): Promise<void> {
+  const migrator = new Migrator({
+    pools: database.pools,
+    migrations: migrationSql(database.orm),
+    turn: numberOf("boot"),
+    check: rejectNewer,
+    log,
   });
+  for (;;) {
+    await waitForDatabase({ database, log }, signal);
+    try {
+      const done = await migrator.run(signal);
+      if (done.length > 0) log.info({ migrations: done }, "The database was migrated.");
+      return;
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+    }
+  }
 }
 
-async function rejectNewer(migrator: MikroORM["migrator"]): Promise<void> {
+function rejectNewer(executed: string[]): void {
   const known = new Set(migrations.map(({ name }) => name));
-  const unknown = (await migrator.getExecuted()).filter(({ name }) => !known.has(name));
-  if (unknown.length === 0) return;
-  const newest = unknown.at(-1)!.name;
+  const newest = executed.findLast((name) => !known.has(name));
+  if (newest === undefined) return;
   throw new StartRefused(
     `The database is newer than this program: it has the migration ${newest}. Start the version that made it, or a later one.`,
   );
@@ -103,11 +115,6 @@ export async function waitForDatabase(
     }
   }
 }
-
-/** Disables time limits: a boot, and the wait for boots of other servers, may take any time. */
-export const waitIndefinitely = statement(
-  `select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
-);
 
 const insertDeployment = statement<{ id: string }>(`
   insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);

@@ -33,7 +33,7 @@ export class Database {
     /** For statements outside of transactions. */
     readonly pool: Pool,
     /** All pools. */
-    readonly pools: readonly Pool[],
+    readonly pools: readonly [Pool, Pool],
     readonly counts: { executed: number },
     private readonly options: DatabaseOptions,
   ) {

@@ -2,7 +2,6 @@
 // (PostgreSQL manual, 32.1.1.2 Connection URIs and 32.1.2 Parameter Key Words).
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { userInfo } from "node:os";
 import { type ConnectionOptions, getCACertificates } from "node:tls";
 
 /** One way to reach the database. */
@@ -118,7 +117,7 @@ export function readDatabaseUrl(text: string, env = process.env): { faults: stri
   };
 
   const [, name = "", colon, secret = ""] = /^([^:]*)(:?)(.*)$/s.exec(credentials)!;
-  const user = parameter("user") ?? (decode(name) || userInfo().username);
+  const user = parameter("user") ?? (decode(name) || env.PGUSER || env.USER || "postgres");
   const password = parameter("password") ?? (colon ? decode(secret) : undefined);
   const database = parameter("dbname") ?? (decode(path) || user);
   const tls = readTls(parameter, file, faults);

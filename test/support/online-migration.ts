@@ -1,0 +1,39 @@
+// A process of its own that runs a migration like that of a new release: a column, an index, and the values of the rows.
+import "reflect-metadata";
+import { migrationSql } from "../../src/infrastructure/database/migrations.js";
+import { openDatabase } from "../../src/infrastructure/database/database.js";
+import { Migrator } from "../../src/infrastructure/database/migrator.js";
+
+const database = openDatabase({ url: process.argv[2]!, pool: 2, statementTimeout: 0 });
+const migration = {
+  name: "9999-folded-titles",
+  sql: [
+    `
+      alter table inbox_notifications add column folded_title text;
+      create index inbox_notifications_folded_index on inbox_notifications (folded_title);
+      create function fold_title() returns trigger language plpgsql as $$
+      begin
+        new.folded_title := lower(new.title); -- "; begins no statement
+        return new;
+      end $$;
+      create trigger fold_title before insert or update on inbox_notifications
+        for each row execute function fold_title();
+      alter table users add column folded_count int not null default 0;
+    `,
+  ],
+  backfills: [
+    `update inbox_notifications set folded_title = lower(title)
+     where id in (select id from inbox_notifications where folded_title is null order by id limit 2000)`,
+  ],
+};
+const log = { info: (detail: unknown, message = "") => console.log(JSON.stringify([detail, message])) };
+const migrations = [...migrationSql(database.orm), migration];
+const migrator = new Migrator({
+  pools: database.pools,
+  migrations,
+  log,
+  turn: "hashtext('steward.boot')",
+  check: () => {},
+});
+console.log(JSON.stringify(["done", await migrator.run()]));
+await database.close();
