@@ -112,8 +112,8 @@ describe("a migration beside a busy server", function () {
   }
 
   /** Starts the process of a new release that only migrates. */
-  function migrating() {
-    const script = ["--import", "./tools/ts-loader.mjs", "test/support/online-migration.ts", the().database.url];
+  function migrating(kind = "columns") {
+    const script = ["--import", "./tools/ts-loader.mjs", "test/support/online-migration.ts", the().database.url, kind];
     const child = spawn(process.execPath, script, { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -137,7 +137,7 @@ describe("a migration beside a busy server", function () {
       drop function if exists fold_title;
       alter table inbox_notifications drop column if exists folded_title;
       alter table users drop column if exists folded_count;
-      delete from migrations where name = '9999-folded-titles';
+      delete from migrations where name ~ '^9999-';
       drop table if exists unfinished_migrations;`),
   );
 
@@ -164,6 +164,19 @@ describe("a migration beside a busy server", function () {
     await reader.end();
     expect(failures).to.deep.equal([]);
     await expectMigrated();
+  });
+
+  it("validates a constraint without waiting for those who read the table", async () => {
+    await query(
+      "alter table inbox_notifications add constraint inbox_notifications_title_check check (title <> '') not valid",
+    );
+    const reader = await connected("weekly report");
+    await reader.query("begin; select count(*) from inbox_notifications");
+    const { output, ended } = migrating("validation");
+    await ended;
+    await reader.end();
+    expect(output()).to.equal('["done",["9999-titles-checked"]]\n');
+    await query("alter table inbox_notifications drop constraint inbox_notifications_title_check");
   });
 
   it("is completed by another process if it is killed while it builds an index", async () => {

@@ -1,11 +1,12 @@
-// A process of its own that runs a migration like that of a new release: a column, an index, and the values of the rows.
+// A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows, or
+// the validation of a constraint.
 import "reflect-metadata";
 import { migrationSql } from "../../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../../src/infrastructure/database/database.js";
 import { Migrator } from "../../src/infrastructure/database/migrator.js";
 
 const database = openDatabase({ url: process.argv[2]!, pool: 2, statementTimeout: 0 });
-const migration = {
+const columns = {
   name: "9999-folded-titles",
   sql: [
     `
@@ -26,6 +27,12 @@ const migration = {
      where id in (select id from inbox_notifications where folded_title is null order by id limit 2000)`,
   ],
 };
+const validation = {
+  name: "9999-titles-checked",
+  sql: ["alter table inbox_notifications validate constraint inbox_notifications_title_check;"],
+  backfills: [],
+};
+const migration = process.argv[3] === "validation" ? validation : columns;
 const log = { info: (detail: unknown, message = "") => console.log(JSON.stringify([detail, message])) };
 const migrations = [...migrationSql(database.orm), migration];
 const migrator = new Migrator({

@@ -45,7 +45,8 @@ const name = String.raw`(?:only )?"?(\w+)"?`;
 const optional = "(?:if (?:not )?exists )?";
 /** Statements that lock a table, by their beginning, and how. Other statements lock nothing that others wait for. */
 const locking: ReadonlyArray<readonly [RegExp, LockMode]> = [
-  [new RegExp(`^(?:alter|drop) table ${optional}${name}`), "access exclusive"],
+  // A constraint is validated without a lock that writes wait for.
+  [new RegExp(`^(?:alter|drop) table ${optional}${name}(?!\\w| validate constraint)`), "access exclusive"],
   [new RegExp(`^drop trigger ${optional}\\S+ on ${name}`), "access exclusive"],
   [new RegExp(`^create (?:or replace )?(?:constraint )?trigger .*? on ${name}`), "share row exclusive"],
   [new RegExp(`^(?:update|delete from|insert into) ${name}`), "share row exclusive"],
