@@ -136,7 +136,7 @@ describe("a migration beside a busy server", function () {
       drop trigger if exists fold_title on inbox_notifications;
       drop function if exists fold_title;
       alter table inbox_notifications drop column if exists folded_title;
-      alter table users drop column if exists folded_count;
+      alter table users drop column if exists folded_count, drop column if exists slow;
       delete from migrations where name ~ '^9999-';
       drop table if exists unfinished_migrations;`),
   );
@@ -164,6 +164,18 @@ describe("a migration beside a busy server", function () {
     await reader.end();
     expect(failures).to.deep.equal([]);
     await expectMigrated();
+  });
+
+  it("that holds locks for seconds gives way to others, says so, and succeeds without them", async () => {
+    let started!: ReturnType<typeof migrating>;
+    const failures = await busy(async () => {
+      started = migrating("slow");
+      const isAdvised = () => started.output().includes("Stop those servers");
+      await eventually(isAdvised, "it says what would let it succeed", 60_000);
+    });
+    expect(failures).to.deep.equal([]);
+    await started.ended;
+    expect(started.output()).to.contain('["done",["9999-slow"]]');
   });
 
   it("validates a constraint without waiting for those who read the table", async () => {

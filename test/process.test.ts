@@ -204,6 +204,10 @@ describe("the process", function () {
         status: 503,
         body: { status: "unavailable", failed: ["migrations"] },
       });
+      await eventually(() => server.stdout().includes("Waiting for another process"), "it says that it waits");
+      expect(await countWaiting(client), "its snapshot would keep the other process from completing indexes").to.equal(
+        0,
+      );
       for (const path of ["/api/v2/groups", "/graphql", "/docs"]) await expectUnavailable(nobody.get(path));
       await client.end();
       await eventually(() => fetch(`${server.url}/readyz`).then(({ ok }) => ok), "it is ready", 15_000);

@@ -1,5 +1,5 @@
-// A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows, or
-// the validation of a constraint.
+// A process of its own that runs a migration like those of new releases: a column, an index, and the values of the rows;
+// the validation of a constraint; or a transaction that holds its locks for seconds.
 import "reflect-metadata";
 import { migrationSql } from "../../src/infrastructure/database/migrations.js";
 import { openDatabase } from "../../src/infrastructure/database/database.js";
@@ -32,7 +32,8 @@ const validation = {
   sql: ["alter table inbox_notifications validate constraint inbox_notifications_title_check;"],
   backfills: [],
 };
-const migration = process.argv[3] === "validation" ? validation : columns;
+const slow = { name: "9999-slow", sql: ["alter table users add column slow int; select pg_sleep(2)"], backfills: [] };
+const migration = { columns, validation, slow }[process.argv[3]!]!;
 const log = { info: (detail: unknown, message = "") => console.log(JSON.stringify([detail, message])) };
 const migrations = [...migrationSql(database.orm), migration];
 const migrator = new Migrator({

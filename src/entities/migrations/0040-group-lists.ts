@@ -1,10 +1,10 @@
-import { Migration } from "@mikro-orm/migrations";
+import { BackfillMigration } from "./backfill.js";
 
 /**
  * Lists groups by the name of their organization, and members by their username, from an index: both names are stored with
  * the rows that are listed, and kept by triggers.
  */
-export class GroupLists extends Migration {
+export class GroupLists extends BackfillMigration {
   override up(): void {
     this.addSql(`
       alter table groups add column organization_name varchar(32) not null default '';
@@ -39,11 +39,17 @@ export class GroupLists extends Migration {
       end $$;
       create trigger rename_group_members after update of username on users for each row
         when (old.username <> new.username) execute function rename_group_members();
-      update groups g set organization_name = o.name from organizations o where o.id = g.organization_id;
-      update group_members m set username = lower(u.username collate "C") from users u where u.id = m.user_id;
       create index groups_list_index on groups (organization_name, name, id);
       create index groups_organization_list_index on groups (organization_id, organization_name, name, id);
       create index group_members_list_index on group_members (group_id, username collate "C", user_id);
     `);
+    this.addBackfill(`
+      update groups g set organization_name = o.name from organizations o
+      where o.id = g.organization_id
+        and g.id in (select id from groups where organization_name = '' limit 1000)`);
+    this.addBackfill(`
+      update group_members m set username = lower(u.username collate "C") from users u
+      where u.id = m.user_id
+        and (m.group_id, m.user_id) in (select group_id, user_id from group_members where username = '' limit 1000)`);
   }
 }
