@@ -118,7 +118,7 @@ describe("npm run provisioner, on the server", () => {
   });
 
   const provisioner = () => {
-    const program = spawnProgram("dist/provisioner/main.js", ["--allow-root"], settings);
+    const program = spawnProgram("dist/provisioner/main.js", ["--allow-root", "--allow-shared-user"], settings);
     programs.push(program);
     return program;
   };

@@ -34,7 +34,7 @@ describe("the life of a task with a real program", () => {
     await chmod(directory, 0o711);
     const program = join(directory, "chat.mjs");
     await copyFile("examples/agentapi-echo/chat.mjs", program);
-    daemon = spawnProgram("dist/provisioner/main.js", ["--allow-root"], {
+    daemon = spawnProgram("dist/provisioner/main.js", ["--allow-root", "--allow-shared-user"], {
       STEWARD_URL: the().url,
       STEWARD_PROVISIONER_KEY: await newKey(the()),
       STEWARD_PROVISIONER_TYPES: "process",

@@ -12,8 +12,16 @@ export interface Reads {
 export const onEveryConnection = (connections: number, work: () => Promise<unknown>): Promise<unknown> =>
   Promise.all(Array.from({ length: connections }, work));
 
-/** Counts the reads of tables by `work`, over all connections of the server. */
+/**
+ * Counts the reads of tables by `work`, over all connections of the server. Reads twice if there are sequential scans: those
+ * of `work` happen again, those of a background task of the server do not.
+ */
 export async function readsOf(w: World, tables: readonly string[], work: () => Promise<unknown>): Promise<Reads> {
+  const first = await readsOnce(w, tables, work);
+  return first.scans === 0 ? first : readsOnce(w, tables, work);
+}
+
+async function readsOnce(w: World, tables: readonly string[], work: () => Promise<unknown>): Promise<Reads> {
   const before = await readsSoFar(w, tables);
   await work();
   const after = await readsSoFar(w, tables);
