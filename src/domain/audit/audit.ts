@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
-import type { Database } from "../kernel/database.js";
-import { type Ending, endingOf } from "../kernel/endings.js";
+import { sql as fragment } from "kysely";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
 
 /** The recorded actions on resources. */
@@ -65,12 +65,6 @@ export function diffOf<Row extends object>(
 const columns = `id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id, resource_label,
   organization_id, diff, request_id, ip, user_agent`;
 
-/** The part of the last statement of a transaction that inserts audit events. */
-export const auditing: Ending<AuditRow> = (rows) => sql`
-  audited as (
-    insert into audit_events (${raw(columns)})
-    select ${raw(columns.replace("time", "now()"))} from json_populate_recordset(null::audit_events, ${rows}))`;
-
 /**
  * Common table expression that inserts an audit event to whose diff the statement adds fields. `more` is JSON with them:
  * null for none. Without any field, nothing is inserted.
@@ -88,6 +82,13 @@ export function auditingMore(ctx: Parameters<typeof auditRow>[0], entry: AuditEn
 
 /** An event by the columns of `audit_events`, except the time. */
 type AuditRow = Readonly<Record<string, unknown>>;
+
+/** Inserts audit events, in one statement for any number of them. */
+export const insertAuditEvents = ({ db }: { db: Db }, events: readonly AuditRow[]): Promise<unknown> =>
+  fragment`
+    insert into audit_events (${fragment.raw(columns)})
+    select ${fragment.raw(columns.replace("time", "now()"))}
+    from json_populate_recordset(null::audit_events, ${JSON.stringify(events)})`.execute(db);
 
 /** Returns the row of an audit event, for the transaction of the action. */
 export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: AuditEntry): AuditRow {
@@ -110,12 +111,10 @@ export function auditRow(ctx: { actor: Actor; request: RequestDetails }, entry: 
 }
 
 /** Inserts an audit event outside of a transaction. */
-export async function auditAtOnce(
-  ctx: { actor: Actor; request: RequestDetails; services: { database: Pick<Database, "query"> } },
+export const auditAtOnce = (
+  ctx: { actor: Actor; request: RequestDetails; services: { database: Pick<Database, "db"> } },
   entry: AuditEntry,
-): Promise<void> {
-  await ctx.services.database.query(...endingOf(new Map([[auditing, [auditRow(ctx, entry)]]])));
-}
+): Promise<unknown> => insertAuditEvents(ctx.services.database, [auditRow(ctx, entry)]);
 
 /** The public part of the key that authenticated the request. */
 const keyOf = (actor: Actor): string | null =>

@@ -1,7 +1,7 @@
 import DataLoader from "dataloader";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
-import { type AuditEntry, auditing, auditRow } from "../audit/audit.js";
+import { type AuditEntry, auditRow, insertAuditEvents } from "../audit/audit.js";
 import { recordFlushes } from "../audit/changes.js";
 import { type Actor, idOf } from "./actor.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
@@ -72,6 +72,9 @@ export interface Sealing {
   open(purpose: string, sealed: string | undefined): Promise<string | undefined>;
 }
 
+/** Writes what the verbs of a mutation collected. */
+type DeferredWrite<Item> = (ctx: Context, items: readonly Item[]) => Promise<unknown>;
+
 type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;
 
 const first = <Row>(rows: Row[]): Row | undefined => rows[0];
@@ -91,6 +94,7 @@ export class Context {
   private transaction: { em: EntityManager; db: Db } | undefined;
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
+  private readonly deferred = new Map<DeferredWrite<unknown>, unknown[]>();
   private readonly endings = new Map<Ending<unknown>, unknown[]>();
   private readonly unwritten = new Map<Ending<unknown>, unknown[]>();
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
@@ -157,7 +161,18 @@ export class Context {
 
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
   audit(entry: AuditEntry): void {
-    this.atCommit(auditing, auditRow(this, entry));
+    this.beforeCommit(insertAuditEvents, auditRow(this, entry));
+  }
+
+  /**
+   * Passes items to `write` at the end of the mutation, before its commit: once, with all that were collected. If it fails,
+   * so does the mutation.
+   */
+  beforeCommit<Item>(write: DeferredWrite<Item>, ...items: readonly Item[]): void {
+    if (!this.transaction) throw new Error("This requires a transaction.");
+    const collected = this.deferred.get(write as DeferredWrite<unknown>);
+    if (collected) collected.push(...items);
+    else this.deferred.set(write as DeferredWrite<unknown>, [...items]);
   }
 
   /** Writes rows with the commit of the mutation: all that was collected, in one statement. If it fails, so does the mutation. */
@@ -248,6 +263,7 @@ export class Context {
     recordFlushes(em, (entry) => this.audit(entry));
     await em.begin();
     this.transaction = { em, db: kyselyOf(em) };
+    this.deferred.clear();
     this.endings.clear();
     this.unwritten.clear();
     const result = await this.committing(em, work);
@@ -258,6 +274,13 @@ export class Context {
     return result;
   }
 
+  private async writeDeferred(): Promise<void> {
+    for (const [write, items] of this.deferred) {
+      this.deferred.delete(write);
+      await write(this, items);
+    }
+  }
+
   /** After a failure, the context keeps the transaction, which rejects late statements. */
   private async committing<Result>(em: EntityManager, work: () => Promise<Result>): Promise<Result> {
     try {
@@ -265,6 +288,7 @@ export class Context {
       this.beginCommit();
       if (this.unwritten.size > 0) await this.writeNow();
       await em.flush();
+      await this.writeDeferred();
       if (this.endings.size > 0) await run(em.getKysely(), ...endingOf(this.endings));
       await em.commit();
       return result;
