@@ -1,4 +1,4 @@
-import { lruCache } from "../kernel/lru.js";
+import { LRUCache } from "lru-cache";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
 interface Running extends Count {
@@ -11,7 +11,7 @@ const limit = 20_000;
 
 /** Counts uses by key, in the memory of this replica. */
 export class LocalCounters {
-  readonly #running = lruCache<string, Running>(limit);
+  readonly #running = new LRUCache<string, Running>({ max: limit });
 
   constructor(private readonly policy: Policy) {}
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { lruCache } from "../kernel/lru.js";
+import { LRUCache } from "lru-cache";
 import { type Database, statement } from "../kernel/database.js";
 import { minute, purge } from "../kernel/purge.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
@@ -46,7 +46,7 @@ const limit = 10_000;
  */
 export class SharedCounters {
   /** By key, the end of the rejection, in milliseconds of the monotonic clock. */
-  readonly #rejected = lruCache<string, number>(limit);
+  readonly #rejected = new LRUCache<string, number>({ max: limit });
 
   constructor(
     private readonly database: Database,

@@ -1,5 +1,4 @@
-import type { LRUCache } from "lru-cache";
-import { lruCache } from "../kernel/lru.js";
+import { LRUCache } from "lru-cache";
 
 /**
  * Milliseconds from the start of a read for which its result is cached. Limits the delay of a revocation without hint.
@@ -18,7 +17,7 @@ export class Recent<Value extends object> {
     private readonly source: (key: string) => Promise<Value | undefined>,
     limit = usualLimit,
   ) {
-    this.#known = lruCache(limit);
+    this.#known = new LRUCache({ max: limit });
   }
 
   /** Returns the cached value, if any. */
