@@ -212,24 +212,4 @@ describe("administration of users", () => {
       [w.defaultOrganization, [w.owner.id, second!.id]],
     );
   });
-
-  it("takes a fixed, small number of statements per change", async () => {
-    const w = the();
-    const [bob] = await w.users("bob");
-    const cost = (document: string, input: object) => w.statements(() => w.as(w.owner).graphql(document, { input }));
-    const user = bob!.id;
-    // Lookup, insert, payload, and the event with the notifications.
-    expect(
-      await cost(userMutation("createUser"), { email: "c@example.com", username: "c", password: goodPassword }),
-    ).to.equal(4);
-    // Lock, change, payload, and the event; grants end and others are notified in the same statements.
-    expect(await cost(updateUser, { user, name: "Bob" })).to.equal(4);
-    expect(await cost(suspendUser, { user })).to.equal(4);
-    expect(await cost(activateUser, { user })).to.equal(4);
-    expect(await cost(userMutation("setUserRoles"), { user, roles: ["AUDITOR"] })).to.equal(4);
-    // Two more: grants end, and the user is read before hashing, which happens outside the transaction.
-    expect(await cost(resetUserPassword, { user, password: goodPassword })).to.equal(6);
-    // Lock, memberships and groups in one order, change, the end of grants, and the event.
-    expect(await cost(deleteUser, { user })).to.equal(6);
-  });
 });
