@@ -12,7 +12,6 @@ import {
   setUserRoles,
   suspendUser,
   updateUser,
-  userMutation,
 } from "./support/accounts.js";
 import { type Person, world } from "./support/world.js";
 
