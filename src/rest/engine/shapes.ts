@@ -22,6 +22,7 @@ import { entryKeyOf } from "../../graphql/engine/access.js";
 import { fragmentsOf } from "../../graphql/engine/fragments.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import type { RowOptions } from "./area.js";
+import { snakeCase } from "./spelling.js";
 
 /** How the result of an operation is written: read off its selection at boot. */
 export type Shape =
@@ -218,25 +219,28 @@ class Selections {
     return { kind: "map", key, item: rest.length === 1 ? rest[0]!.shape : { ...shape, fields: rest } };
   }
 
-  /** Fields in JSON order; those of an alias ending in `_` lie flat in the parent, under just their names for `_` alone. */
+  /**
+   * Fields in JSON order, their names in snake case. Those of an alias ending in `_` lie flat in the parent, under just
+   * their names for `_` alone.
+   */
   #written({ key, sure, field: { description, deprecationReason }, ...selected }: Selected): Field[] {
     const { withheld, sparse, nullableIds } = this.spelling;
-    const shape: Shape = nullableIds.includes(key) ? { kind: "nullableId" } : this.shape(selected);
+    const name = snakeCase(key);
+    const shape: Shape = nullableIds.includes(name) ? { kind: "nullableId" } : this.shape(selected);
     if (key.endsWith("_") && shape.kind === "object")
       return shape.fields.map((field) => ({
         ...field,
         from: [key, ...field.from],
-        name: (key === "_" ? "" : key) + field.name,
+        name: (key === "_" ? "" : name) + field.name,
         description: key === "_" ? field.description : `${description} ${field.description}`,
         sure: (sure && field.sure) || isNeverMissing(field),
       }));
-    if (/[A-Z]/.test(key)) throw new Error(`${this.operation.name}: "${key}" is no wire name; give it an alias.`);
-    const written = { shape, otherwise: withheld[key], isSparse: sparse.includes(key) };
+    const written = { shape, otherwise: withheld[name], isSparse: sparse.includes(name) };
     return [
       {
         ...written,
         from: [key],
-        name: key,
+        name,
         sure: sure || isNeverMissing(written),
         description: description ?? undefined,
         isDeprecated: deprecationReason != null,
