@@ -105,4 +105,44 @@ describe("the delivery of notifications by servers that are killed", () => {
     if (process.env.STEWARD_TEST_CHAOS)
       console.log(`      ${messages} messages, ${lost} leases lost, ${deliveries().length - messages} repeated`);
   });
+
+  it("ignores the result of a server that goes on after its lease", async () => {
+    const settings = {
+      ...receiver.settings,
+      STEWARD_DATABASE_URL: w.database.url,
+      STEWARD_NOTIFICATIONS_LEASE_PERIOD: "4s",
+      STEWARD_NOTIFICATIONS_DISPATCH_TIMEOUT: "2s",
+      STEWARD_NOTIFICATIONS_FETCH_INTERVAL: "200ms",
+    };
+    const { length } = receiver.requests;
+    receiver.respond = (count) => (count === length + 1 ? "hang" : 204);
+    const halted = await spawnServer(settings);
+    const response = await fetch(`${halted.url}/api/v2/notifications/custom`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${w.owner.token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ content: { title: "late", message: "A server stops while it sends this." } }),
+    });
+    expect(response.status).to.equal(204);
+    await eventually(() => receiver.requests.length === length + 1, "the first attempt", 30_000);
+    halted.child.kill("SIGSTOP");
+    const other = await spawnServer(settings);
+    const { id } = receiver.requests[length]!;
+    const read = async () =>
+      (
+        await sql.query<{ state: string; outcomes: string[] }>(
+          `select state, array(select outcome from notification_attempts where message_id = m.id order by number, time) as outcomes
+           from notification_messages m where id = $1`,
+          [id],
+        )
+      ).rows[0]!;
+    await eventually(async () => (await read()).state === "sent", "another server sends it", 30_000);
+    // Its attempt times out, and it stores the result before it ends.
+    halted.child.kill("SIGCONT");
+    halted.child.kill("SIGTERM");
+    await halted.ended;
+    expect(await read()).to.deep.equal({ state: "sent", outcomes: ["lost", "done"] });
+    expect(receiver.requests.slice(length).map((each) => each.id)).to.deep.equal([id, id]);
+    other.child.kill("SIGTERM");
+    await other.ended;
+  });
 });

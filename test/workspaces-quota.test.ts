@@ -52,6 +52,22 @@ describe("the workspace quota", () => {
     expect(await doBuild(w(), startWorkspace.workspaceBuild.id)).to.equal(undefined);
   });
 
+  it("permits a build that costs less than the one before, however small the budget has become", async () => {
+    const [ada] = await w().users("ada");
+    const group = await w().group(undefined, { members: [ada!] });
+    await allow(w().defaultOrganization, 0);
+    await allow(group.id, 9);
+    const disk = { name: "disk", daily_cost: 3, transitions: ["start", "stop"] };
+    const box = boxOf(6);
+    const template = await templateOf(w(), { ...box, resources: [...box.resources, disk] });
+    const { workspace } = await runningBox(w(), ada!, template.id);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 9, credits_consumed: 9 });
+    await allow(group.id, 1);
+    const { stopWorkspace } = await w().as(ada!).graphql(stop, { workspace: workspace.id });
+    expect((await doBuild(w(), stopWorkspace.workspaceBuild.id))!.dailyCost).to.equal(3);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 1, credits_consumed: 3 });
+  });
+
   it("does not count workspaces without a cost, nor touch their builds", async () => {
     const [ada] = await w().users("ada");
     await allow(w().defaultOrganization, 0);
