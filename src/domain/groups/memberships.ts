@@ -1,3 +1,4 @@
+import { type Expression, sql as fragment } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { allOf, given, sql } from "../kernel/sql.js";
 
@@ -8,6 +9,11 @@ import { allOf, given, sql } from "../kernel/sql.js";
 export const memberships = `(
   select group_id, organization_id, user_id, created_at as added_at from group_members
   union all select organization_id, organization_id, user_id, null from organization_members)`;
+
+/** Selects the ids of the groups of a user, Everyone included. */
+export const groupIdsOf = (user: string | null | Expression<string>) => fragment<string>`
+  select group_id from group_members where user_id = ${user}
+  union all select organization_id from organization_members where user_id = ${user}`;
 
 /** The ids of the members of the group `g`, as an array. Postgres might scan a small table that has none of them. */
 export const memberIds = `case when g.id = g.organization_id

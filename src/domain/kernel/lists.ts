@@ -21,6 +21,7 @@ import {
   type Range,
   readRange,
 } from "./paging.js";
+import { containing } from "./text.js";
 
 /** A column by which a list is ordered. */
 interface Key<Row> {
@@ -282,3 +283,7 @@ export const defineListOfEach = <DB, TB extends keyof DB, Row, Values, Order ext
 
 /** One of some ids: `eb("g.id", "=", anyOf(ids))`. Unlike with `in`, the statement is the same for any number of them. */
 export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`;
+
+/** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
+export const contains = (column: string, part: string) =>
+  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;

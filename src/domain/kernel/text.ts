@@ -111,3 +111,6 @@ export const iconProblem = (text: string): string | undefined =>
   text === "" || isPath(text) || isUrl(text)
     ? undefined
     : "Must be empty, a path that begins with one slash, or an http or https URL of at most 2048 bytes.";
+
+/** The `like` pattern of texts that contain `part`. */
+export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
