@@ -109,7 +109,7 @@ describe("lists of tasks", () => {
       const costs: number[] = [];
       for (const limit of [1, 100])
         costs.push((await statementsOf(() => as.get(`${tasks}?limit=${limit}&${query}`))).statements);
-      expect(costs, query).to.deep.equal([2, 2]);
+      expect(costs[1], query).to.equal(costs[0]);
     }
   });
 });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { systemActor } from "../src/domain/kernel/actor.js";
 import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
-import { noteActivity } from "../src/domain/workspaces/activity.js";
+import { noteActivity } from "../src/domain/workspaces/deadlines.js";
 import { deadlinesAt } from "../src/domain/workspaces/deadlines.js";
 import { workspaceJobs } from "../src/domain/workspaces/schedule.js";
 import {

@@ -136,7 +136,7 @@ export const TaskLogSnapshotSchema = defineEntity({
     task: () => p.oneToOne(Task).ref().primary().owner().deleteRule("cascade"),
     buildNumber: p.integer(),
     format: p.string().length(32),
-    messages: p.json<unknown[]>(),
+    messages: p.json<Array<{ id: number; role: "user" | "agent"; content: string; time: string }>>(),
     capturedAt: moment(),
   },
 });

@@ -5,7 +5,7 @@ import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
 import { appStatusReported } from "../tasks/app-statuses.js";
 import { updateTaskStatus } from "../tasks/status.js";
-import { noteActivity } from "../workspaces/activity.js";
+import { noteActivity } from "../workspaces/deadlines.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentLifecycle } from "./agents.js";
 import type { AppHealth, AppState } from "./apps.js";

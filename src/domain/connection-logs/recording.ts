@@ -6,7 +6,7 @@ import { type Statement, statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { noteActivity } from "../workspaces/activity.js";
+import { noteActivity } from "../workspaces/deadlines.js";
 import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireValid, timeOf } from "./events.js";
 
 const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,

@@ -10,8 +10,8 @@ import type { TemplateDocument } from "../templates/documents.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { createBuild } from "../workspaces/builds.js";
-import { openStatusList } from "../workspaces/status.js";
-import { workspaceColumns, type WorkspaceRow, workspacesById } from "../workspaces/workspaces.js";
+import { openStatuses, openStatusList } from "../workspaces/status.js";
+import { workspaces, workspacesById } from "../workspaces/workspaces.js";
 import { readPrebuildsSettings } from "./settings.js";
 
 /** Unclaimed workspaces `w` of presets `p` of templates `t`. */
@@ -36,16 +36,18 @@ const superfluous = statement<{ id: string }>(`
   where (is_unfit or place > instances) and latest_status not in ${openStatusList}
     and (autobuild_after is null or autobuild_after <= now())`);
 
-// A claim takes the same lock, and ends the state of being prebuilt.
-const lockUnclaimed = statement<WorkspaceRow>(`
-  select ${workspaceColumns} from workspaces w
-  where w.id = $1 and w.prebuilt_preset_id is not null and w.deleted_at is null
-    and w.latest_status not in ${openStatusList} for no key update skip locked`);
-
 const retryLater = statement("update workspaces set autobuild_after = now() + interval '30 minutes' where id = $1");
 
 async function deleteUnclaimed(ctx: Context, id: string): Promise<void> {
-  const workspace = await ctx.row(lockUnclaimed, id);
+  // A claim takes the same lock, and ends the state of being prebuilt.
+  const workspace = await workspaces(ctx.db)
+    .where("w.id", "=", id)
+    .where("w.prebuiltPresetId", "is not", null)
+    .where("w.deletedAt", "is", null)
+    .where("w.latestStatus", "not in", openStatuses)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .executeTakeFirst();
   if (!workspace) return;
   const initiatorId = await systemIdentity(ctx, "prebuilds");
   await createBuild(ctx, workspace, { transition: "delete", reason: "initiator", initiatorId });

@@ -1,7 +1,6 @@
 import type { AgentLifecycle } from "../agents/agents.js";
 import type { AppState } from "../agents/apps.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { sql } from "../kernel/sql.js";
 import { notify, oncePerMinute } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/tasks.js";
@@ -25,11 +24,6 @@ const templates = {
   failed: taskNotifications.failed,
 };
 
-const taskOfApp = statement<{ name: string; ownerId: string; workspaceId: string; workspaceName: string }>(`
-  select t.name, t.owner_id as "ownerId", w.id as "workspaceId", w.name as "workspaceName"
-  from tasks t join workspaces w on w.id = t.workspace_id join task_builds s on s.task_id = t.id and s.app_id = $2
-  where t.id = $1`);
-
 /**
  * Applies a reported status to the task, in the transaction that stores it: notifies the owner of another state, once
  * the agent is ready, once a minute for each state. That a program begins to work after a start is no news.
@@ -38,7 +32,15 @@ export async function appStatusReported(ctx: Context, report: ReportedAppStatus)
   const { taskId, appId, lifecycle, before, state } = report;
   ctx.publish(taskHint(taskId));
   const isNews = state !== before && !(before === null && state === "working");
-  const task = isNews && lifecycle === "ready" ? await ctx.row(taskOfApp, taskId, appId) : undefined;
+  if (!isNews || lifecycle !== "ready") return;
+  const task = await ctx.db
+    .selectFrom("tasks as t")
+    .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .innerJoin("taskBuilds as s", "s.taskId", "t.id")
+    .select(["t.name", "t.ownerId", "w.id as workspaceId", "w.name as workspaceName"])
+    .where("t.id", "=", taskId)
+    .where("s.appId", "=", appId)
+    .executeTakeFirst();
   if (!task) return;
   await notify(ctx, {
     template: templates[state],

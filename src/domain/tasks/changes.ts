@@ -1,7 +1,7 @@
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput, conflict, notFound } from "../kernel/errors.js";
+import { now } from "../kernel/times.js";
 import { cancelPendingJob } from "../provisioners/cancellation.js";
 import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
@@ -19,9 +19,6 @@ export interface UpdateTaskInput extends TaskReference {
   input?: string | null;
 }
 
-const replacePrompt = statement<{ id: string }>(`
-  update tasks set initial_prompt = $2, updated_at = now() where id = $1 and deleted_at is null returning id`);
-
 /** Replaces the prompt for the next start of a paused task. Returns its id. Throws CONFLICT in other states. */
 export async function updateTaskInput(ctx: Context, { input, ...reference }: UpdateTaskInput): Promise<string> {
   const found = await findTaskFor(ctx, reference, "task:update");
@@ -33,7 +30,12 @@ export async function updateTaskInput(ctx: Context, { input, ...reference }: Upd
   if (task.status !== "paused")
     throw conflict(`${statusSentence(task.status)} Only the input of a paused task can change.`);
   if (input === task.initialPrompt) return task.id;
-  await ctx.row(replacePrompt, task.id, input);
+  await ctx.db
+    .updateTable("tasks")
+    .set({ initialPrompt: input, updatedAt: now })
+    .where("id", "=", task.id)
+    .where("deletedAt", "is", null)
+    .execute();
   ctx.audit({ action: "update", ...audited(task), diff: { initialPrompt: { old: "***", new: "***" } } });
   ctx.publish(taskHint(task.id));
   return task.id;

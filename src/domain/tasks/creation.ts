@@ -1,15 +1,18 @@
+import { sql, type SqlBool } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { displayNameProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { findUser } from "../users/users.js";
-import { type Built } from "../workspaces/transitions.js";
+import { buildsByIds } from "../workspaces/builds.js";
 import { createWorkspace } from "../workspaces/creation.js";
+import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/versions.js";
 import { requireBudget } from "./budget.js";
+import { addTaskBuild } from "./builds.js";
 import { ownerHint } from "./hints.js";
 import { inputProblem } from "./inputs.js";
 import { displayNameFor, nameFor } from "./names.js";
@@ -77,17 +80,19 @@ async function versionFor(
   return isFit ? version : undefined;
 }
 
-const unusedNames = statement<{ name: string }>(`
-  select name from unnest($2::text[]) with ordinality as c (name, place)
-  where not exists (select from workspaces w where w.owner_id = $1 and lower(w.name) = c.name and w.deleted_at is null)
-  order by place limit 1`);
-
 /** Number of names that are derived from a prompt until one is free. */
 const mostNames = 5;
 
 async function freeName(ctx: Context, ownerId: string, prompt: string): Promise<string> {
   const names = Array.from({ length: mostNames }, () => nameFor(prompt));
-  return (await ctx.row(unusedNames, ownerId, names))?.name ?? names[0]!;
+  const taken = await ctx.db
+    .selectFrom("workspaces")
+    .select(sql<string>`lower(name)`.as("name"))
+    .where("ownerId", "=", ownerId)
+    .where("deletedAt", "is", null)
+    .where(sql<SqlBool>`lower(name) = any(${names}::text[])`)
+    .execute();
+  return names.find((name) => !taken.some((each) => each.name === name)) ?? names[0]!;
 }
 
 /** Creates the workspace of a task. Throws its faults together with those of the task. */
@@ -121,23 +126,19 @@ interface NewTask extends Built {
   prompt: string;
 }
 
-const insertTask = statement(`
-  with task as (
-    insert into tasks (id, created_at, updated_at, owner_id, organization_id, name, display_name, initial_prompt,
-      version_id, preset_id, workspace_id)
-    values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8, $9)
-  ), seat as (update users set ai_seat_at = now() where id = $2)
-  insert into task_builds (task_id, build_number) select $1, build_number from workspace_builds where id = $10`);
-
 const nameTaken = onViolation({
   tasks_name_unique: () => conflictOn("name", "The owner has another task of this name."),
 });
 
-async function store(ctx: Context, task: NewTask): Promise<string> {
+async function store(ctx: Context, { version, prompt, buildId, ...fields }: NewTask): Promise<string> {
   const id = newId();
-  const { ownerId, version, name, displayName, prompt, presetId, workspaceId, buildId } = task;
-  const labels = [name, displayName, prompt];
-  const values = [ownerId, version.organizationId, ...labels, version.id, presetId, workspaceId, buildId];
-  await ctx.row(insertTask, id, ...values).catch(nameTaken);
+  const { organizationId, id: versionId } = version;
+  await ctx.db
+    .insertInto("tasks")
+    .values({ id, createdAt: now, updatedAt: now, organizationId, versionId, initialPrompt: prompt, ...fields })
+    .execute()
+    .catch(nameTaken);
+  const [build] = await buildsByIds(ctx, [buildId]);
+  await addTaskBuild(ctx, { id, ownerId: fields.ownerId }, build!.buildNumber);
   return id;
 }

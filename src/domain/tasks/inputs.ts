@@ -1,17 +1,18 @@
+import { sql } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import { mayOn } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput, conflict, DomainError, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { textProblem } from "../kernel/text.js";
+import { after, now } from "../kernel/times.js";
 import { AgentUnreachable } from "../outside/agent-api.js";
 import { appBase } from "./app.js";
 import { requireBudget } from "./budget.js";
 import { deliver, newestOf } from "./delivery.js";
 import { inputsHint, queueHint } from "./hints.js";
-import { messageById, openStates } from "./messages.js";
+import { isUnfinished, messageById } from "./messages.js";
 import { finishInput, holdSeconds } from "./queue.js";
 import { statusSentence } from "./status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
@@ -75,20 +76,6 @@ const unreachable = (detail?: string, cause?: unknown) => upstream("Failed to re
 const upstream = (message: string, detail?: string, cause?: unknown) =>
   new DomainError("UNAVAILABLE", message, { upstream: true, ...(detail && { detail }), cause });
 
-const lockTask = statement<{ isDelivering: boolean }>(`
-  select coalesce(t.delivering_until > now(), false) as "isDelivering" from tasks t
-  where t.id = $1 and t.deleted_at is null for no key update`);
-
-const insertInput = statement<{ state: "queued" | "delivering"; waiting: number }>(`
-  with open as (select count(*) as number from task_messages where task_id = $1 and state in ${openStates}),
-  numbered as (update tasks set input_seq = input_seq + 1 where id = $1 returning input_seq)
-  insert into task_messages (id, task_id, seq, sender_id, content, state, newest_before, next_attempt_at, created_at)
-  select $2, $1, input_seq, $3, $4, case when $5::bigint is not null and number = 0 then 'delivering' else 'queued' end,
-    case when number = 0 then $5 end,
-    now() + case when $5 is not null and number = 0 then make_interval(secs => $6) else interval '0' end, now()
-  from open cross join numbered
-  returning state, (select number from open) as waiting`);
-
 interface Stored {
   id: string;
   /** Whether the input is to be sent now: the program waits, and no other input does. */
@@ -99,25 +86,47 @@ interface Stored {
 function store(ctx: Context, task: TaskRow, input: string, newest: number | undefined): Promise<Stored> {
   const { userId } = requireUser(ctx.actor);
   return ctx.transactional(async () => {
-    const locked = await ctx.row(lockTask, task.id);
+    const locked = await ctx.db
+      .selectFrom("tasks")
+      .select(sql<boolean>`coalesce(delivering_until > now(), false)`.as("isDelivering"))
+      .where("id", "=", task.id)
+      .where("deletedAt", "is", null)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
     if (!locked) throw notFound();
-    const id = newId();
-    const known = locked.isDelivering ? null : (newest ?? null);
-    const { state, waiting } = (await ctx.row(
-      insertInput,
-      task.id,
-      id,
-      userId,
-      input,
-      known,
-      holdSeconds(ctx.config),
-    ))!;
+    const { waiting } = await ctx.db
+      .selectFrom("taskMessages")
+      .select(({ fn }) => fn.countAll<number>().as("waiting"))
+      .where("taskId", "=", task.id)
+      .where(isUnfinished)
+      .executeTakeFirstOrThrow();
+    const isDue = newest !== undefined && !locked.isDelivering && waiting === 0;
     const most = ctx.config.taskQueueMax;
-    if (state === "queued" && waiting >= most)
-      throw conflict(`The queue of the task is full: it holds ${most} inputs.`);
+    if (!isDue && waiting >= most) throw conflict(`The queue of the task is full: it holds ${most} inputs.`);
+    const { inputSeq: seq } = await ctx.db
+      .updateTable("tasks")
+      .set(({ eb }) => ({ inputSeq: eb("inputSeq", "+", 1) }))
+      .where("id", "=", task.id)
+      .returning("inputSeq")
+      .executeTakeFirstOrThrow();
+    const id = newId();
+    await ctx.db
+      .insertInto("taskMessages")
+      .values({
+        id,
+        taskId: task.id,
+        seq,
+        senderId: userId,
+        content: input,
+        state: isDue ? "delivering" : "queued",
+        newestBefore: isDue ? newest : null,
+        nextAttemptAt: isDue ? after(1000 * holdSeconds(ctx.config)) : now,
+        createdAt: now,
+      })
+      .execute();
     ctx.audit({ action: "create", ...auditedAs("task_input", id, task.name, task.organizationId) });
-    ctx.publish(queueHint(task.id), ...(state === "queued" ? [inputsHint] : []));
-    return { id, isDue: state === "delivering" };
+    ctx.publish(queueHint(task.id), ...(isDue ? [] : [inputsHint]));
+    return { id, isDue };
   });
 }
 
@@ -143,9 +152,6 @@ async function sendNow({ services }: Context, base: string, { id, input, newest 
   throw unreachable();
 }
 
-const cancelInput = statement<{ id: string }>(`
-  update task_messages set state = 'canceled', finished_at = now() where id = $1 and state = 'queued' returning id`);
-
 /**
  * Cancels a queued input, for its sender and for callers who may update the task. Returns its id. Throws CONFLICT if its
  * delivery has begun, or it has ended.
@@ -157,7 +163,14 @@ export async function cancelTaskInput(ctx: Context, id: string): Promise<string>
   if (!task || !isVisible(ctx, task)) throw notFound();
   const isSender = message.senderId === userIdOf(ctx.actor);
   if (!isSender && !mayOn(ctx.actor, "task:update", taskTarget(task))) throw forbidden();
-  if (!(await ctx.row(cancelInput, id))) throw conflict("The input is not queued any more.");
+  const canceled = await ctx.db
+    .updateTable("taskMessages")
+    .set({ state: "canceled", finishedAt: now })
+    .where("id", "=", id)
+    .where("state", "=", "queued")
+    .returning("id")
+    .executeTakeFirst();
+  if (!canceled) throw conflict("The input is not queued any more.");
   ctx.audit({ action: "update", ...auditedAs("task_input", id, task.name, task.organizationId) });
   ctx.publish(queueHint(task.id));
   return id;

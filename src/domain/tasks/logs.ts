@@ -1,12 +1,17 @@
-import { may } from "../authorization/authorization.js";
+import { sql } from "kysely";
+import { authorizeMachine, may } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
-import { conflict, DomainError } from "../kernel/errors.js";
-import { rfc3339 } from "../../infrastructure/database/parsers.js";
+import { badInput, conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
+import { isObject } from "../kernel/json.js";
+import { utcMoment } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
+import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../outside/agent-api.js";
+import { accessHints } from "../workspaces/workspaces.js";
 import { appBase } from "./app.js";
+import { taskHint } from "./hints.js";
 import { statusSentence } from "./status.js";
-import { type TaskRow, taskTarget } from "./tasks.js";
+import { findTaskFor, type TaskRow, taskTarget } from "./tasks.js";
 
 /** Who wrote an entry: a user (input), or the program (output). */
 export const TaskLogType = { INPUT: "input", OUTPUT: "output" } as const;
@@ -28,21 +33,12 @@ export interface TaskLogs {
   snapshotAt: string | null;
 }
 
-export const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
+const entryOf = ({ id, role, content, time }: AgentMessage): TaskLogEntry => ({
   id,
   content,
   type: role === "user" ? TaskLogType.INPUT : TaskLogType.OUTPUT,
   time,
 });
-
-interface SnapshotRow {
-  messages: AgentMessage[];
-  capturedAt: string;
-}
-
-const snapshotOf = statement<SnapshotRow>(
-  `select messages, captured_at as "capturedAt" from task_log_snapshots where task_id = $1`,
-);
 
 /**
  * Reads the conversation of a task: of an active one from its program, for callers who may connect to it; else what its
@@ -52,8 +48,12 @@ export async function readTaskLogs(ctx: Context, task: TaskRow): Promise<TaskLog
   const isLive = task.status === "active" && may(ctx.actor, "workspace:application_connect", taskTarget(task));
   const live = isLive ? await liveEntries(ctx, task) : undefined;
   if (Array.isArray(live)) return { entries: live, snapshot: false, snapshotAt: null };
-  const stored = await ctx.row(snapshotOf, task.id);
-  if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: rfc3339(stored.capturedAt) };
+  const stored = await ctx.db
+    .selectFrom("taskLogSnapshots")
+    .select(["messages", "capturedAt"])
+    .where("taskId", "=", task.id)
+    .executeTakeFirst();
+  if (stored) return { entries: stored.messages.map(entryOf), snapshot: true, snapshotAt: stored.capturedAt };
   if (live) throw live;
   if (task.status === "error" || task.status === "unknown")
     throw conflict(`${statusSentence(task.status)} It has no stored logs.`);
@@ -73,4 +73,111 @@ async function liveEntries(ctx: Context, { appUrl }: TaskRow): Promise<TaskLogEn
     if (error instanceof AgentUnreachable) return unreachable(error);
     throw error;
   }
+}
+
+/**
+ * Streams the conversation of an active task as its program reports it: first all entries, then each that is new or
+ * changed. Ends with the program's stream. Throws CONFLICT for a task that is not active. A rejected watch throws before
+ * this resolves.
+ */
+export const watchTaskMessages = (ctx: Context, { id }: { id: string }): Promise<Watch<TaskLogEntry>> =>
+  relaying(ctx, {
+    while: (fresh) => findTaskFor(fresh, { task: id }, "workspace:application_connect"),
+    hints: (task) => [taskHint(task.id), ...accessHints(ctx, task.workspaceId)],
+    open: (task, signal) => openConversation(ctx, task, signal),
+  });
+
+async function openConversation(
+  { services }: Context,
+  { status, appUrl }: TaskRow,
+  signal: AbortSignal,
+): Promise<AsyncIterator<TaskLogEntry, void>> {
+  if (status !== "active") throw conflict(`${statusSentence(status)} Only an active task has live messages.`);
+  const base = appBase(appUrl);
+  if (base === undefined) throw unreachable();
+  return entriesOf(await services.agentApi.events(base, signal).catch(upstreamFailure));
+}
+
+async function* entriesOf(messages: AsyncIterable<AgentMessage>): AsyncGenerator<TaskLogEntry, void> {
+  for await (const message of messages) yield entryOf(message);
+}
+
+function upstreamFailure(error: unknown): never {
+  throw error instanceof AgentUnreachable ? unreachable(error) : error;
+}
+
+export interface UploadTaskLogSnapshot {
+  taskId: string;
+  /** `agentapi`: an object with the messages of the conversation, as AgentAPI lists them. */
+  format?: string | null;
+  content?: unknown;
+}
+
+/** Maximum size of the uploaded JSON, in bytes. */
+export const largestSnapshot = 64 * 1024;
+
+/**
+ * Stores the conversation of a task, for its agent. Throws NOT_FOUND for a task of another workspace, BAD_USER_INPUT for
+ * an unknown format or faulty messages, all of them together.
+ */
+export async function uploadTaskLogSnapshot(
+  ctx: Context,
+  { taskId, format, content }: UploadTaskLogSnapshot,
+): Promise<string> {
+  const agent = authorizeMachine(ctx.actor, "task_snapshot:upload");
+  const task = await ctx.db
+    .selectFrom("tasks as t")
+    .innerJoin("workspaceAgents as a", "a.workspaceId", "t.workspaceId")
+    .innerJoin("workspaceBuilds as b", "b.id", "a.buildId")
+    .select("b.buildNumber")
+    .where("t.id", "=", taskId)
+    .where("a.id", "=", agent.id)
+    .where("t.deletedAt", "is", null)
+    .executeTakeFirst();
+  if (!task) throw notFound();
+  if (format !== "agentapi") throw badInput([{ field: "format", detail: "Must be agentapi." }]);
+  if (Buffer.byteLength(JSON.stringify(content) ?? "") > largestSnapshot)
+    throw new DomainError("BAD_USER_INPUT", "Request body too large.", {
+      tooLarge: true,
+      detail: `A snapshot must be at most ${largestSnapshot} bytes.`,
+    });
+  const messages = sql<AgentMessage[]>`${JSON.stringify(readMessages(content))}::jsonb`;
+  await ctx.db
+    .insertInto("taskLogSnapshots")
+    .values({ taskId, buildNumber: task.buildNumber, format, messages, capturedAt: now })
+    .onConflict((existing) =>
+      existing
+        .column("taskId")
+        .doUpdateSet((eb) => ({
+          buildNumber: eb.ref("excluded.buildNumber"),
+          format: eb.ref("excluded.format"),
+          messages: eb.ref("excluded.messages"),
+          capturedAt: eb.ref("excluded.capturedAt"),
+        }))
+        // An upload of an older build does not replace the one of a newer build.
+        .whereRef("taskLogSnapshots.buildNumber", "<=", "excluded.buildNumber"),
+    )
+    .execute();
+  return taskId;
+}
+
+/** Reads the messages of an upload. NUL characters, which Postgres does not store, become U+FFFD. */
+function readMessages(content: unknown): AgentMessage[] {
+  const given = isObject(content) ? content.messages : undefined;
+  if (!Array.isArray(given)) throw badInput([{ field: "messages", detail: "Must be a list of messages." }]);
+  const problems = new Problems();
+  const messages = given.map((each: unknown, index) => readMessage(each, `messages[${index}]`, problems));
+  problems.throwIfAny();
+  return messages;
+}
+
+function readMessage(value: unknown, path: string, problems: Problems): AgentMessage {
+  const { id, content, role, time } = isObject(value) ? value : {};
+  const at = typeof time === "string" ? utcMoment(time) : undefined;
+  problems.add(`${path}.id`, Number.isSafeInteger(id) ? undefined : "Must be an integer.");
+  problems.add(`${path}.content`, typeof content === "string" ? undefined : "Must be a text.");
+  problems.add(`${path}.role`, role === "user" || role === "agent" ? undefined : "Must be user or agent.");
+  problems.add(`${path}.time`, at === undefined ? "Must be a date and time in RFC 3339 form." : undefined);
+  const text = typeof content === "string" ? content.replaceAll("\0", "\uFFFD").toWellFormed() : "";
+  return { id: Number(id), role: role as AgentMessage["role"], content: text, time: at ?? "" };
 }

@@ -1,8 +1,8 @@
-import { TaskMessage } from "../../entities/tasks.js";
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { anyOf, readEach } from "../kernel/lists.js";
 import { day, purge } from "../kernel/purge.js";
 
 /** What became of an input. */
@@ -17,55 +17,54 @@ export const TaskInputState = {
 } as const;
 export type TaskInputState = (typeof TaskInputState)[keyof typeof TaskInputState];
 
-const columns = columnsOf(TaskMessage, "m", [
-  "id",
-  "taskId",
-  "seq",
-  "senderId",
-  "content",
-  "state",
-  "attempts",
-  "lastError",
-  "createdAt",
-  "deliveredAt",
-]);
+const inputs = (db: Db) =>
+  db
+    .selectFrom("taskMessages as m")
+    .select([
+      "m.id",
+      "m.taskId",
+      "m.seq",
+      "m.senderId",
+      "m.content",
+      "m.state",
+      "m.attempts",
+      "m.lastError",
+      "m.createdAt",
+      "m.deliveredAt",
+    ]);
 
 /** An input that a user sent to a task. */
-export interface TaskMessageRow extends RowOf<typeof columns> {
-  state: TaskInputState;
-}
-
-export const messageColumns = columns;
+export type TaskMessageRow = InferResult<ReturnType<typeof inputs>>[number];
 
 /** The states of inputs that are not finished, in SQL. */
 export const openStates = "('queued', 'delivering')";
 
-const messagesByIds = statement<TaskMessageRow>(`select ${columns} from task_messages m where m.id = any($1::uuid[])`);
+/** The condition that an input is not finished, as in `task_messages_open_index`. */
+export const isUnfinished = sql.raw<SqlBool>(`state in ${openStates}`);
 
 /** Batch read of inputs by id, for `ctx.load`. Checks no permission. */
 export async function messageById(ctx: Context, ids: readonly string[]): Promise<Array<TaskMessageRow | undefined>> {
-  const found = new Map((await ctx.rows(messagesByIds, ids)).map((row) => [row.id, row]));
+  const rows = await inputs(ctx.db).where("m.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => found.get(id));
 }
 
-const queuedOfTasks = statement<TaskMessageRow>(`
-  select ${columns} from task_messages m where m.task_id = any($1::uuid[]) and m.state in ${openStates} order by m.seq`);
-
 /** Batch read of the inputs of tasks that are not finished, in their order, for `ctx.load`. Checks no permission. */
-export const queuedInputs = async (ctx: Context, taskIds: readonly string[]): Promise<TaskMessageRow[][]> =>
-  rowsByKey(await ctx.rows(queuedOfTasks, taskIds), taskIds, ({ taskId }) => taskId);
+export async function queuedInputs(ctx: Context, taskIds: readonly string[]): Promise<TaskMessageRow[][]> {
+  const open = inputs(ctx.db).where("m.taskId", "=", anyOf(taskIds)).where(isUnfinished);
+  return rowsByKey(await open.orderBy("m.seq").execute(), taskIds, ({ taskId }) => taskId);
+}
 
 /** Maximum number of inputs of a task that are shown whatever became of them. */
 export const mostInputs = 50;
 
-const newestOfTasks = statement<TaskMessageRow>(`
-  select m.* from unnest($1::uuid[]) t (id) cross join lateral (
-    select ${columns} from task_messages m where m.task_id = t.id order by m.seq desc limit ${mostInputs}) m
-  order by m.seq`);
-
 /** Batch read of the newest inputs of tasks in any state, in their order, for `ctx.load`. Checks no permission. */
-export const newestInputs = async (ctx: Context, taskIds: readonly string[]): Promise<TaskMessageRow[][]> =>
-  rowsByKey(await ctx.rows(newestOfTasks, taskIds), taskIds, ({ taskId }) => taskId);
+export async function newestInputs(ctx: Context, taskIds: readonly string[]): Promise<TaskMessageRow[][]> {
+  const newest = await readEach(ctx, taskIds, (task) =>
+    inputs(ctx.db).where("m.taskId", "=", task).orderBy("m.seq", "desc").limit(mostInputs),
+  );
+  return taskIds.map((id) => newest.get(id)?.toReversed() ?? []);
+}
 
 /** Deletes inputs that ended 7 days ago. */
 export const inputPurge = purge("task_messages", { by: "finished_at", keptFor: 7 * day });

@@ -1,5 +1,6 @@
+import { sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 
 /** The state of a task as a whole, derived from its latest build, agent, and app. */
 export const TaskStatus = {
@@ -20,26 +21,36 @@ export const statusSentence = (status: TaskStatus): string =>
       ? "The status of the task is unknown."
       : `The task is ${status}.`;
 
-/** SQL for the id of the task of a workspace; null if it has none. */
-export const taskIdOf = (workspaceId: string): string =>
-  `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;
-
-const tablesWith = (workspaces: string) => `tasks t join ${workspaces} w on w.id = t.workspace_id
-  left join workspace_builds b on b.id = w.latest_build_id
-  left join task_builds s on s.task_id = t.id and not exists (
-    select from task_builds later where later.task_id = s.task_id and later.build_number > s.build_number)
-  left join workspace_agents a on a.id = s.agent_id
-  left join workspace_apps p on p.id = s.app_id`;
-
 /**
  * The tables of which the state of a task is derived: the task `t`, its workspace `w` with the latest build `b`, the
  * most recent start `s`, and the agent `a` and the app `p` of that start.
  */
-export const taskTables = tablesWith("workspaces");
+export const tasksWithState = (db: Db) =>
+  db
+    .selectFrom("tasks as t")
+    .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .leftJoin("workspaceBuilds as b", "b.id", "w.latestBuildId")
+    .leftJoin("taskBuilds as s", (join) =>
+      join
+        .onRef("s.taskId", "=", "t.id")
+        .on((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom("taskBuilds as later")
+                .select("later.taskId")
+                .whereRef("later.taskId", "=", "s.taskId")
+                .whereRef("later.buildNumber", ">", "s.buildNumber"),
+            ),
+          ),
+        ),
+    )
+    .leftJoin("workspaceAgents as a", "a.id", "s.agentId")
+    .leftJoin("workspaceApps as p", "p.id", "s.appId");
 
 /**
- * The status of a task, as `updateTaskStatus` stores it. While a stop is under way, the agent and the app of the most
- * recent start decide; a start that failed is an error whatever they report.
+ * The status of a task of `tasksWithState`, as `updateTaskStatus` stores it. While a stop is under way, the agent and the
+ * app of the most recent start decide; a start that failed is an error whatever they report.
  */
 export const taskStatus = `case
   when w.latest_status in ('failed', 'canceling', 'canceled') then 'error'
@@ -51,17 +62,7 @@ export const taskStatus = `case
   when p.health = 'unhealthy' then 'error'
   else 'active' end`;
 
-const lock = statement<{ id: string }>("select id from tasks where id = $1 and deleted_at is null for no key update");
-
-const storing = (workspaces: string, condition: string) => `
-  update tasks set status = derived.status
-  from (select t.id, ${taskStatus} as status from ${tablesWith(workspaces)} where ${condition}) derived
-  where tasks.id = derived.id and tasks.status <> derived.status`;
-
-const store = statement(storing("workspaces", "t.id = $1"));
-
-/** SQL: does the same in the statement that has changed the workspace, whose new row is the common table `workspace`. */
-export const storeTaskStatus = storing("workspace", "t.deleted_at is null");
+export const derivedStatus = sql.raw<TaskStatus>(taskStatus);
 
 /**
  * Derives the status of a task again and stores it, in the transaction that has changed the latest build, the agent or
@@ -69,5 +70,47 @@ export const storeTaskStatus = storing("workspace", "t.deleted_at is null");
  * all others.
  */
 export async function updateTaskStatus(ctx: Context, taskId: string | null): Promise<void> {
-  if (taskId !== null && (await ctx.row(lock, taskId))) await ctx.row(store, taskId);
+  if (taskId !== null) await storeStatus(ctx, await lockTask(ctx).where("id", "=", taskId).executeTakeFirst());
 }
+
+/** `updateTaskStatus` for the task of a workspace, if it has one. */
+export const updateTaskStatusOf = async (ctx: Context, workspaceId: string): Promise<void> =>
+  storeStatus(ctx, await lockTask(ctx).where("workspaceId", "=", workspaceId).executeTakeFirst());
+
+const lockTask = ({ db }: Context) =>
+  db.selectFrom("tasks").select("id").where("deletedAt", "is", null).forNoKeyUpdate();
+
+async function storeStatus({ db }: Context, task: { id: string } | undefined): Promise<void> {
+  if (!task) return;
+  const derived = tasksWithState(db)
+    .select(["t.id", derivedStatus.as("status")])
+    .where("t.id", "=", task.id);
+  await db
+    .updateTable("tasks")
+    .from(derived.as("derived"))
+    .set((eb) => ({ status: eb.ref("derived.status") }))
+    .whereRef("tasks.id", "=", "derived.id")
+    .whereRef("tasks.status", "<>", "derived.status")
+    .execute();
+}
+
+// For statements that are text.
+
+const tablesWith = (workspaces: string) => `tasks t join ${workspaces} w on w.id = t.workspace_id
+  left join workspace_builds b on b.id = w.latest_build_id
+  left join task_builds s on s.task_id = t.id and not exists (
+    select from task_builds later where later.task_id = s.task_id and later.build_number > s.build_number)
+  left join workspace_agents a on a.id = s.agent_id
+  left join workspace_apps p on p.id = s.app_id`;
+
+export const taskTables = tablesWith("workspaces");
+
+/** SQL: updates the status in the statement that has changed the workspace, whose new row is the common table `workspace`. */
+export const storeTaskStatus = `
+  update tasks set status = derived.status
+  from (select t.id, ${taskStatus} as status from ${tablesWith("workspace")} where t.deleted_at is null) derived
+  where tasks.id = derived.id and tasks.status <> derived.status`;
+
+/** SQL for the id of the task of a workspace; null if it has none. */
+export const taskIdOf = (workspaceId: string): string =>
+  `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;

@@ -1,16 +1,17 @@
-import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput } from "../kernel/errors.js";
 import type { Wake } from "../kernel/wakeups.js";
 import { type Batch, type Watch, watching } from "../kernel/watching.js";
 import { findUser } from "../users/users.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { ownerHint, taskHint } from "./hints.js";
-import { currentState, findTask, isVisible, taskColumns, type TaskRow, taskRows, tasksById } from "./tasks.js";
+import { currentState, findTask, isVisible, liveTasks, type TaskRow, tasksById } from "./tasks.js";
 
 /** Milliseconds for which changes are collected. */
 const gathering = 250;
+
+/** Maximum number of tasks of a user that are watched: the newest, as in lists. */
+const mostWatched = 1000;
 
 export interface WatchTasks {
   /** The id of a task. */
@@ -18,11 +19,6 @@ export interface WatchTasks {
   /** Id, username or `me`: all tasks of the user. */
   user?: string | null;
 }
-
-// The 1,000 newest tasks, as in lists.
-const tasksOfUser = statement<TaskRow>(`
-  select ${taskColumns("$1::uuid")} from ${taskRows}
-  where t.owner_id = $2 and t.deleted_at is null order by t.created_at desc, t.id desc limit 1000`);
 
 /**
  * Streams a task, first as it is and then after each change, until it is deleted or not readable any more; or the tasks
@@ -37,8 +33,11 @@ export async function watchTasks(ctx: Context, { id, user }: WatchTasks): Promis
       while: (fresh) => findUser(fresh, user),
       hints: ({ id: ownerId }) => changes.hints(ownerHint(ownerId).id),
       async read(fresh, owner) {
-        const tasks = await fresh.rows(tasksOfUser, requireUser(fresh.actor).userId, owner.id);
-        return changes.among(visibleTo(fresh, tasks));
+        const newest = liveTasks(fresh)
+          .where("t.ownerId", "=", owner.id)
+          .orderBy("t.createdAt", "desc")
+          .orderBy("t.id", "desc");
+        return changes.among(visibleTo(fresh, await newest.limit(mostWatched).execute()));
       },
       gathering,
     });

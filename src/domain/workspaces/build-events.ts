@@ -1,14 +1,45 @@
+import type { InferResult } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { sql } from "../kernel/sql.js";
 import { notify } from "../notifications/notify.js";
 import { templateAdministrators } from "../notifications/recipients.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { workspaceNotifications } from "../notifications/templates/workspaces.js";
 import { automaticReasons } from "./builds.js";
-import type { EndedBuild } from "./ended-builds.js";
 import type { BuildVersion } from "./versions.js";
 import type { WorkspaceRow } from "./workspaces.js";
+
+/** Builds with what their outcomes depend on, and what is told about them. */
+export const endedBuilds = (db: Db) =>
+  db
+    .selectFrom("workspaceBuilds as b")
+    .innerJoin("workspaces as w", "w.id", "b.workspaceId")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .innerJoin("templateVersions as v", "v.id", "b.versionId")
+    .innerJoin("users as u", "u.id", "b.initiatorId")
+    .leftJoin("userQuietHours as q", "q.userId", "w.ownerId")
+    .select([
+      "b.id",
+      "w.id as workspaceId",
+      "w.name as workspaceName",
+      "w.organizationId",
+      "w.ownerId",
+      "w.prebuiltPresetId",
+      "b.transition",
+      "b.reason",
+      "b.initiatorId",
+      "u.username as initiatorName",
+      "t.id as templateId",
+      "t.name as templateName",
+      "v.name as versionName",
+      ({ fn }) => fn.coalesce("w.ttl", "t.defaultTtl").as("ttl"),
+      "t.autostopDays",
+      "q.schedule",
+    ]);
+
+/** A build that has ended, of a locked workspace. */
+type EndedBuild = InferResult<ReturnType<typeof endedBuilds>>[number];
 
 const isPrebuilt = ({ prebuiltPresetId }: EndedBuild) => prebuiltPresetId !== null;
 
@@ -95,48 +126,48 @@ export async function announceDormancy(
   );
 }
 
-interface Replacement {
-  workspaceId: string;
-  workspaceName: string;
-  templateId: string;
-  templateName: string;
-  organizationId: string;
-  versionName: string;
-  presetId: string;
-  presetName: string;
-}
-
-// The build before the claim is the one that has prebuilt the workspace.
-const replacementBy = statement<Replacement>(`
-  select w.id as "workspaceId", w.name as "workspaceName", t.id as "templateId",
-    coalesce(nullif(t.display_name, ''), t.name) as "templateName", t.organization_id as "organizationId",
-    v.name as "versionName", p.id as "presetId", p.name as "presetName"
-  from workspace_builds b join provisioner_jobs j on j.id = b.job_id
-    join workspace_builds former on former.workspace_id = b.workspace_id and former.build_number = b.build_number - 1
-    join provisioner_jobs prebuilt on prebuilt.id = former.job_id and prebuilt.resources_hash <> j.resources_hash
-    join workspaces w on w.id = b.workspace_id join templates t on t.id = w.template_id
-    join template_versions v on v.id = b.version_id join template_presets p on p.id = b.preset_id
-  where b.id = $1`);
-
 /**
  * Tells the administrators of a template, once for each preset of a version, if the resources that were reported for the
  * claim of a prebuilt workspace are not those that were prebuilt. To be called last in a transaction.
  */
 export async function announceReplacement(ctx: Context, buildId: string): Promise<void> {
-  const replacement = await ctx.row(replacementBy, buildId);
+  // The build before the claim is the one that has prebuilt the workspace.
+  const replacement = await ctx.db
+    .selectFrom("workspaceBuilds as b")
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .innerJoin("workspaceBuilds as former", (join) =>
+      join
+        .onRef("former.workspaceId", "=", "b.workspaceId")
+        .on((eb) => eb("former.buildNumber", "=", eb(eb.ref("b.buildNumber"), "-", 1))),
+    )
+    .innerJoin("provisionerJobs as prebuilt", (join) =>
+      join.onRef("prebuilt.id", "=", "former.jobId").onRef("prebuilt.resourcesHash", "<>", "j.resourcesHash"),
+    )
+    .innerJoin("workspaces as w", "w.id", "b.workspaceId")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .innerJoin("templateVersions as v", "v.id", "b.versionId")
+    .innerJoin("templatePresets as p", "p.id", "b.presetId")
+    .select([
+      "w.id as workspaceId",
+      "w.name as workspace",
+      "t.id as templateId",
+      "t.organizationId",
+      "t.name as templateName",
+      "t.displayName as templateDisplayName",
+      "v.name as version",
+      "p.id as presetId",
+      "p.name as preset",
+    ])
+    .where("b.id", "=", buildId)
+    .executeTakeFirst();
   if (!replacement) return;
-  const { workspaceId, templateId, organizationId, presetId } = replacement;
+  const { workspaceId, templateId, organizationId, presetId, workspace, version, preset } = replacement;
   await notify(ctx, {
     template: templateNotifications.resourceReplaced,
     recipients: templateAdministrators(ctx, organizationId),
     targets: [templateId, workspaceId],
     dedupeKey: presetId,
-    labels: {
-      workspace: replacement.workspaceName,
-      template: replacement.templateName,
-      version: replacement.versionName,
-      preset: replacement.presetName,
-    },
+    labels: { workspace, template: replacement.templateDisplayName || replacement.templateName, version, preset },
     data: {},
   });
 }

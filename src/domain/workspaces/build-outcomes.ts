@@ -1,14 +1,14 @@
+import { sql } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { endAgentTokens } from "../agents/tokens.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { now } from "../kernel/times.js";
 import { prebuildEnded } from "../prebuilds/outcomes.js";
 import type { JobOutcome, JobRow } from "../provisioners/jobs.js";
 import { announceTaskBuild, endTaskOf } from "../tasks/builds.js";
-import { taskIdOf, updateTaskStatus } from "../tasks/status.js";
-import { announceDeletion, announceFailure } from "./build-events.js";
+import { updateTaskStatusOf } from "../tasks/status.js";
+import { announceDeletion, announceFailure, endedBuilds } from "./build-events.js";
 import { deadlinesAt } from "./deadlines.js";
-import { lockEndedBuild } from "./ended-builds.js";
 import { buildStatus } from "./status.js";
 import { workspaceHint } from "./workspaces.js";
 
@@ -20,23 +20,6 @@ export interface BuildResult {
   pinDaemonId?: string;
 }
 
-const store = statement<{ taskId: string | null }>(`
-  with build as (
-    update workspace_builds set state = coalesce($2::jsonb, state), deadline = $3, max_deadline = $4,
-      updated_at = now() where id = $1
-  )
-  update workspaces w set latest_status = ${buildStatus}, updated_at = now(),
-    deadline = case when j.status <> 'succeeded' then w.deadline else $3 end,
-    autobuild_after = case when j.status <> 'succeeded' then w.autobuild_after end,
-    pinned_daemon_id = case when j.status <> 'succeeded' then w.pinned_daemon_id
-      when b.transition = 'start' then $5::uuid end,
-    deleted_at = case when j.status = 'succeeded' and b.transition = 'delete' then now() end
-  from workspace_builds b join provisioner_jobs j on j.id = b.job_id
-  where b.id = $1 and w.id = b.workspace_id
-  returning ${taskIdOf("w.id")} as "taskId"`);
-
-const removeAccess = statement("delete from workspace_acl_entries where workspace_id = $1");
-
 /** Applies the end of a build, in the transaction that ends its job. */
 export async function buildEnded(
   ctx: Context,
@@ -44,20 +27,42 @@ export async function buildEnded(
   outcome: JobOutcome,
   { state, pinDaemonId }: BuildResult,
 ): Promise<void> {
-  const build = await lockEndedBuild(ctx, job);
-  const isRunning = outcome === "succeeded" && build.transition === "start";
+  const locked = endedBuilds(ctx.db).where("b.id", "=", job.workspaceBuildId).forNoKeyUpdate("w");
+  const build = await locked.executeTakeFirstOrThrow();
+  const { id, workspaceId } = build;
+  const isSuccess = outcome === "succeeded";
+  const isRunning = isSuccess && build.transition === "start";
+  const isDeleted = isSuccess && build.transition === "delete";
   const { deadline, maxDeadline } = isRunning ? deadlinesAt(ctx, build, databaseTime()) : noDeadlines;
-  const stored = state === undefined ? null : JSON.stringify(state);
-  const values = [job.workspaceBuildId, stored, deadline, maxDeadline, pinDaemonId ?? null];
-  await updateTaskStatus(ctx, (await ctx.row(store, ...values))!.taskId);
-  if (outcome === "succeeded" && build.transition !== "start") await endAgentTokens(ctx, build.workspaceId);
-  ctx.publish(workspaceHint(build.workspaceId));
-  if (outcome === "succeeded" && build.transition === "delete") {
-    await ctx.row(removeAccess, build.workspaceId);
-    await endTaskOf(ctx, build.workspaceId);
+  await ctx.db
+    .updateTable("workspaces")
+    .set({
+      latestStatus: statusOf(ctx, id),
+      updatedAt: now,
+      ...(isSuccess && { deadline, autobuildAfter: null, pinnedDaemonId: isRunning ? (pinDaemonId ?? null) : null }),
+      ...(isDeleted && { deletedAt: now }),
+    })
+    .where("id", "=", workspaceId)
+    .execute();
+  await ctx.db
+    .updateTable("workspaceBuilds")
+    .set({
+      ...(state !== undefined && { state: sql`${JSON.stringify(state)}::jsonb` }),
+      deadline,
+      maxDeadline,
+      updatedAt: now,
+    })
+    .where("id", "=", id)
+    .execute();
+  await updateTaskStatusOf(ctx, workspaceId);
+  if (isSuccess && !isRunning) await endAgentTokens(ctx, workspaceId);
+  ctx.publish(workspaceHint(workspaceId));
+  if (isDeleted) {
+    await ctx.db.deleteFrom("workspaceAclEntries").where("workspaceId", "=", workspaceId).execute();
+    await endTaskOf(ctx, workspaceId);
     await announceDeletion(ctx, build);
   }
-  if (outcome === "succeeded") await announceTaskBuild(ctx, build);
+  if (isSuccess) await announceTaskBuild(ctx, build);
   if (outcome === "failed") await announceFailure(ctx, build, job.error);
   if (build.prebuiltPresetId !== null && build.transition === "start")
     await prebuildEnded(ctx, build.prebuiltPresetId, outcome);
@@ -65,17 +70,25 @@ export async function buildEnded(
 
 const noDeadlines = { deadline: null, maxDeadline: null };
 
-const keepStatus = statement<{ id: string; taskId: string | null }>(`
-  with build as (update workspace_builds set updated_at = now() where id = $1)
-  update workspaces w set latest_status = ${buildStatus}, updated_at = now()
-  from workspace_builds b join provisioner_jobs j on j.id = b.job_id
-  where b.id = $1 and w.id = b.workspace_id
-  returning w.id, ${taskIdOf("w.id")} as "taskId"`);
-
 /** Applies a status of a build's job that is not final, in its transaction. */
-export async function buildChanged(ctx: Context, job: JobRow): Promise<void> {
-  const workspace = await ctx.row(keepStatus, job.workspaceBuildId);
+export async function buildChanged(ctx: Context, { workspaceBuildId: id }: JobRow): Promise<void> {
+  if (id === null) return;
+  const workspace = await ctx.db
+    .updateTable("workspaces")
+    .set({ latestStatus: statusOf(ctx, id), updatedAt: now })
+    .where("id", "=", ctx.db.selectFrom("workspaceBuilds").select("workspaceId").where("id", "=", id))
+    .returning("id")
+    .executeTakeFirst();
   if (!workspace) return;
-  await updateTaskStatus(ctx, workspace.taskId);
+  await ctx.db.updateTable("workspaceBuilds").set({ updatedAt: now }).where("id", "=", id).execute();
+  await updateTaskStatusOf(ctx, workspace.id);
   ctx.publish(workspaceHint(workspace.id));
 }
+
+/** Selects the status of a build. */
+const statusOf = ({ db }: Context, id: string) =>
+  db
+    .selectFrom("workspaceBuilds as b")
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .select(buildStatus.as("status"))
+    .where("b.id", "=", id);

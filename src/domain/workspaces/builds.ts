@@ -1,15 +1,29 @@
-import { WorkspaceBuild } from "../../entities/workspaces.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { userIdOf } from "../kernel/actor.js";
+import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
 import { conflict, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { anyOf, defineListOfEach, time } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import { OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { now } from "../kernel/times.js";
+import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { enqueueJob, priorities } from "../provisioners/enqueue.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
 import { taskBuildStarts } from "../tasks/builds.js";
-import { taskIdOf, updateTaskStatus } from "../tasks/status.js";
-import { buildStatus, isOpen, type WorkspaceStatus, type WorkspaceTransition } from "./status.js";
-import { ofWorkspace, workspaceHint, type WorkspaceRow } from "./workspaces.js";
+import { updateTaskStatusOf } from "../tasks/status.js";
+import { buildStatus, isOpen, type WorkspaceTransition } from "./status.js";
+import {
+  accessHints,
+  findWorkspace,
+  type FoundWorkspace,
+  ofWorkspace,
+  readWorkspace,
+  workspaceHint,
+  type WorkspaceRow,
+} from "./workspaces.js";
 
 /** Why a build was created. */
 export const BuildReason = {
@@ -38,55 +52,127 @@ export const automaticReasons: readonly BuildReason[] = [
   "task_auto_pause",
 ];
 
-const columns = columnsOf(WorkspaceBuild, "b", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "workspaceId",
-  "buildNumber",
-  "versionId",
-  "presetId",
-  "transition",
-  "reason",
-  "initiatorId",
-  "jobId",
-  "isClaim",
-  "dailyCost",
-  "deadline",
-  "maxDeadline",
-  "parameters",
-]);
-
-/** The select list of builds, from `buildTables`. */
-export const buildColumns = `${columns}, ${buildStatus} as status, v.name as "versionName",
-  v.task_app is not null as "hasAiTask", v.has_external_agent as "hasExternalAgent"`;
-
 /** Builds `b` with their jobs `j` and template versions `v`. */
-export const buildTables = `workspace_builds b join provisioner_jobs j on j.id = b.job_id
-  join template_versions v on v.id = b.version_id`;
+const builds = (db: Db) =>
+  db
+    .selectFrom("workspaceBuilds as b")
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .innerJoin("templateVersions as v", "v.id", "b.versionId")
+    .select([
+      "b.id",
+      "b.createdAt",
+      "b.updatedAt",
+      "b.workspaceId",
+      "b.buildNumber",
+      "b.versionId",
+      "b.presetId",
+      "b.transition",
+      "b.reason",
+      "b.initiatorId",
+      "b.jobId",
+      "b.isClaim",
+      "b.dailyCost",
+      "b.deadline",
+      "b.maxDeadline",
+      "b.parameters",
+      buildStatus.as("status"),
+      "v.name as versionName",
+      sql<boolean>`v.task_app is not null`.as("hasAiTask"),
+      "v.hasExternalAgent",
+    ]);
 
-export interface BuildRow extends RowOf<typeof columns> {
-  transition: WorkspaceTransition;
-  reason: BuildReason;
-  status: WorkspaceStatus;
-  versionName: string;
-  hasAiTask: boolean;
-  hasExternalAgent: boolean;
-}
-
-const byIds = lookup<BuildRow>(`select ${buildColumns} from ${buildTables} where b.id = any($1::uuid[])`);
+export type BuildRow = InferResult<ReturnType<typeof builds>>[number];
 
 /** Batch read of builds by id, for `ctx.load`. Checks no permission: the workspace does. */
 export async function buildsByIds(ctx: Context, ids: readonly string[]): Promise<Array<BuildRow | undefined>> {
-  const builds = new Map((await ctx.rows(byIds, ids)).map((each) => [each.id, each]));
-  return ids.map((id) => builds.get(id));
+  const rows = await builds(ctx.db).where("b.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((each) => [each.id, each]));
+  return ids.map((id) => found.get(id));
+}
+
+/** Finds a build of a workspace that the caller may read. Throws NOT_FOUND. */
+export async function findBuild(ctx: Context, id: string): Promise<BuildRow> {
+  const [build] = await buildsByIds(ctx, [id]);
+  if (!build) throw notFound();
+  await findWorkspace(ctx, build.workspaceId);
+  return build;
 }
 
 /** Reads the latest build of a workspace; `undefined` while it has none. Not cached: for locked workspaces. */
-export const latestBuildOf = async (
+export async function latestBuildOf(
   ctx: Context,
   { latestBuildId }: Pick<WorkspaceRow, "latestBuildId">,
-): Promise<BuildRow | undefined> => (latestBuildId === null ? undefined : ctx.row(byIds, [latestBuildId]));
+): Promise<BuildRow | undefined> {
+  return latestBuildId === null ? undefined : (await buildsByIds(ctx, [latestBuildId]))[0];
+}
+
+const buildsOfWorkspaces = defineListOfEach((ctx, workspace) => builds(ctx.db).where("b.workspaceId", "=", workspace), {
+  id: { column: "b.id", of: ({ id }: BuildRow) => id },
+  orders: { createdAt: { createdAt: time<BuildRow>("b.createdAt") } }, // workspace_builds_page_index
+  filters: {},
+});
+
+/** Lists the builds of a workspace that the caller may read, the latest first. */
+export const buildsOf = (
+  ctx: Context,
+  { id }: Pick<WorkspaceRow, "id">,
+  page: PageArguments,
+): Promise<Page<BuildRow>> =>
+  buildsOfWorkspaces.pageOf(ctx, id, { page, orderBy: { field: "createdAt", direction: OrderDirection.DESC } });
+
+/**
+ * Streams the latest build of a workspace: first as it is, then after each change of the build or the workspace. Ends
+ * when the caller may no longer read the workspace. A rejected watch throws before this resolves.
+ */
+export async function watchBuilds(ctx: Context, { workspaceId }: { workspaceId: string }): Promise<Watch<BuildRow>> {
+  const { id } = await findWorkspace(ctx, workspaceId);
+  return watching(ctx, {
+    while: (fresh) => readWorkspace(fresh, id),
+    hints: () => accessHints(ctx, id),
+    read: onChange(
+      (fresh, workspace: FoundWorkspace) => latestBuildOf(fresh, workspace),
+      (build, { updatedAt }) => `${build.id} ${build.updatedAt} ${build.status} ${updatedAt}`,
+    ),
+  });
+}
+
+const resources = (db: Db) =>
+  db
+    .selectFrom("workspaceResources as r")
+    .leftJoin("workspaceBuilds as b", "b.jobId", "r.jobId")
+    .leftJoin("workspaces as w", "w.id", "b.workspaceId")
+    .select([
+      "r.id",
+      "r.createdAt",
+      "r.jobId",
+      "r.transition",
+      "r.name",
+      "r.type",
+      "r.icon",
+      "r.hide",
+      "r.dailyCost",
+      "r.metadata",
+      "w.ownerId",
+    ]);
+
+/** What a build created or kept, with the owner of its workspace: null for the resources of template imports. */
+export type ResourceRow = InferResult<ReturnType<typeof resources>>[number];
+
+/** Batch read of the resources of jobs, for `ctx.load`. Checks no permission: the build does. */
+async function resourcesByJob(ctx: Context, jobIds: readonly string[]): Promise<ResourceRow[][]> {
+  const rows = await resources(ctx.db).where("r.jobId", "=", anyOf(jobIds)).orderBy("r.position").execute();
+  return rowsByKey(rows, jobIds, ({ jobId }) => jobId);
+}
+
+/** The resources of a build, in the order of the report. */
+export const resourcesOf = (ctx: Context, { jobId }: Pick<BuildRow, "jobId">): Promise<ResourceRow[]> =>
+  ctx.load(resourcesByJob, jobId);
+
+/** The metadata of a resource. Only the owner of the workspace reads sensitive values. */
+export const metadataOf = ({ actor }: Context, { metadata, ownerId }: ResourceRow): ResourceRow["metadata"] =>
+  ownerId !== null && ownerId === userIdOf(actor)
+    ? metadata
+    : metadata.map((each) => (each.sensitive ? { ...each, value: "" } : each));
 
 /** Throws CONFLICT if a build of the locked workspace has not ended. */
 export function requireNoOpenBuild({ latestBuildId, latestStatus }: WorkspaceRow): void {
@@ -108,30 +194,6 @@ export interface NewBuild {
   claim?: boolean;
 }
 
-interface Provisioning {
-  documentId: string;
-  provisioner: string;
-  tags: Tags;
-}
-
-const provisioningOf = lookup<Provisioning>(`
-  select d.id as "documentId", d.content->>'provisioner' as provisioner, coalesce(d.content->'tags', '{}') as tags
-  from template_versions v join template_documents d on d.id = v.document_id where v.id = $1`);
-
-// The cost of the previous build counts until the daemon reports the resources of this one.
-const insertBuild = statement<{ taskId: string | null }>(`
-  with build as (
-    insert into workspace_builds (id, created_at, updated_at, workspace_id, build_number, version_id, preset_id,
-      transition, reason, initiator_id, job_id, is_claim, daily_cost, parameters, state)
-    values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-      (select state from workspace_builds where workspace_id = $2 and build_number = $3 - 1))
-  )
-  update workspaces set latest_build_id = $1, latest_transition = $6, latest_status = 'pending', updated_at = now(),
-    last_used_at = case when $6 = 'start' then now() else last_used_at end,
-    deadline = case when $6 = 'start' then null else deadline end,
-    autobuild_after = case when $6 = 'start' then null else autobuild_after end
-  where id = $2 returning ${taskIdOf("$2")} as "taskId"`);
-
 /**
  * Creates a build of a workspace that the transaction has locked, with its job. Checks no permission. Throws CONFLICT if
  * another build has not ended.
@@ -140,40 +202,74 @@ export async function createBuild(ctx: Context, workspace: WorkspaceRow, build: 
   requireNoOpenBuild(workspace);
   const previous = await latestBuildOf(ctx, workspace);
   const versionId = build.versionId ?? previous?.versionId;
-  const provisioning = versionId && (await ctx.row(provisioningOf, versionId));
+  const provisioning = versionId && (await readProvisioning(ctx, versionId));
   if (!versionId || !provisioning) throw notFound();
+
+  const { transition, reason, initiatorId } = build;
   const id = newId();
   const jobId = await enqueueJob(ctx, {
-    ...jobOf(workspace, build, provisioning),
+    organizationId: workspace.organizationId,
+    type: "workspace_build",
+    provisioner: provisioning.provisioner,
+    tags: scoped(provisioning.tags, workspace.ownerId),
+    initiatorId,
+    documentId: provisioning.documentId,
+    priority: workspace.prebuiltPresetId === null ? priorities.people : priorities.prebuilds,
+    pinnedDaemonId: workspace.pinnedDaemonId,
     workspaceBuildId: id,
   });
-  const isSameVersion = versionId === previous?.versionId;
-  const presetId = build.presetId === undefined ? (isSameVersion ? previous?.presetId : null) : build.presetId;
-  const { transition, reason, initiatorId, claim = false } = build;
-  const parameters = build.parameters ?? previous?.parameters ?? {};
   const buildNumber = (previous?.buildNumber ?? 0) + 1;
-  const what = [versionId, presetId, transition, reason, initiatorId, jobId, claim];
-  const values = [id, workspace.id, buildNumber, ...what, previous?.dailyCost ?? 0, parameters];
-  const { taskId } = (await ctx.row(insertBuild, ...values))!;
+  const formerPreset = versionId === previous?.versionId ? previous.presetId : null;
+  await ctx.db
+    .insertInto("workspaceBuilds")
+    .values({
+      id,
+      createdAt: now,
+      updatedAt: now,
+      workspaceId: workspace.id,
+      buildNumber,
+      versionId,
+      presetId: build.presetId === undefined ? formerPreset : build.presetId,
+      transition,
+      reason,
+      initiatorId,
+      jobId,
+      isClaim: build.claim ?? false,
+      // Until the daemon reports the resources of this build.
+      dailyCost: previous?.dailyCost ?? 0,
+      parameters: build.parameters ?? previous?.parameters ?? {},
+      state: previous && ctx.db.selectFrom("workspaceBuilds").select("state").where("id", "=", previous.id),
+    })
+    .execute();
+  await ctx.db
+    .updateTable("workspaces")
+    .set({
+      latestBuildId: id,
+      latestTransition: transition,
+      latestStatus: "pending",
+      updatedAt: now,
+      ...(transition === "start" && { lastUsedAt: now, deadline: null, autobuildAfter: null }),
+    })
+    .where("id", "=", workspace.id)
+    .execute();
   const diff = { buildNumber: { new: buildNumber }, versionId: { old: previous?.versionId, new: versionId } };
   ctx.audit({ action: transition, ...ofWorkspace(workspace), diff: { ...diff, reason: { new: reason } } });
   if (transition === "start") await taskBuildStarts(ctx, workspace.id, buildNumber);
-  await updateTaskStatus(ctx, taskId);
+  await updateTaskStatusOf(ctx, workspace.id);
   ctx.publish(workspaceHint(workspace.id));
-  return (await ctx.row(byIds, [id]))!;
+  const [created] = await buildsByIds(ctx, [id]);
+  return created!;
 }
 
-const jobOf = (
-  workspace: WorkspaceRow,
-  { initiatorId }: NewBuild,
-  { documentId, provisioner, tags }: Provisioning,
-) => ({
-  organizationId: workspace.organizationId,
-  type: "workspace_build" as const,
-  provisioner,
-  tags: scoped(tags, workspace.ownerId),
-  initiatorId,
-  documentId,
-  priority: workspace.prebuiltPresetId === null ? priorities.people : priorities.prebuilds,
-  pinnedDaemonId: workspace.pinnedDaemonId,
-});
+/** Reads what the job of a build follows from. */
+const readProvisioning = ({ db }: Context, versionId: string) =>
+  db
+    .selectFrom("templateVersions as v")
+    .innerJoin("templateDocuments as d", "d.id", "v.documentId")
+    .select([
+      "d.id as documentId",
+      sql<string>`d.content->>'provisioner'`.as("provisioner"),
+      sql<Tags>`coalesce(d.content->'tags', '{}')`.as("tags"),
+    ])
+    .where("v.id", "=", versionId)
+    .executeTakeFirst();

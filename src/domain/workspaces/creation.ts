@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
+import { type SqlBool, sql } from "kysely";
 import { authorize, sees } from "../authorization/authorization.js";
+import { hasFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { nameProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { findTemplate, holdTemplate } from "../templates/templates.js";
 import { findUser } from "../users/users.js";
 import { announceBuild } from "./build-events.js";
 import { type BuildReason, createBuild } from "./builds.js";
-import { claimPrebuild } from "./claims.js";
-import { nameViolated } from "./names.js";
 import { ttlProblem } from "./settings.js";
 import type { Built, ParameterValue } from "./transitions.js";
 import {
@@ -23,7 +23,7 @@ import {
   readVersion,
   requireAllowed,
 } from "./versions.js";
-import { ofWorkspace, workspacesById } from "./workspaces.js";
+import { nameViolated, ofWorkspace, workspacesById } from "./workspaces.js";
 
 export interface CreateWorkspace {
   /** Id, username or `me`, which is the default. */
@@ -37,14 +37,6 @@ export interface CreateWorkspace {
   /** How long it runs after a start. Default: that of the template. */
   ttlSeconds?: number | null;
 }
-
-// Locks the membership, so that the owner stays in the organization until the workspace is stored.
-const lockMember = statement<{ userId: string }>(`
-  select user_id as "userId" from organization_members where user_id = $1 and organization_id = $2 for key share`);
-
-const insert = statement(`
-  insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name, template_id, ttl)
-  values ($1, now(), now(), $2, $3, $4, $5, $6)`);
 
 /**
  * Creates a workspace and starts it. If the caller chose a preset and no other values, it may be a prebuilt one.
@@ -66,13 +58,17 @@ export async function createWorkspace(
   problems.add("ttlSeconds", ttlProblem(input.ttlSeconds));
   problems.throwIfAny();
 
-  const wanted = { ownerId: owner.id, name: input.name!, ttl: input.ttlSeconds ?? null };
+  const fields = { ownerId: owner.id, name: input.name!, ttl: input.ttlSeconds ?? null };
   const isPlain = preset !== null && hasValuesOf(version!, preset, parameters!);
-  const claimed = isPlain ? await claimPrebuild(ctx, preset.id, wanted) : undefined;
+  const claimed = isPlain ? await claimPrebuild(ctx, preset.id, fields) : undefined;
   const id = claimed ?? newId();
   if (!claimed) {
-    const values = [version!.organizationId, wanted.ownerId, wanted.name, version!.templateId, wanted.ttl];
-    await ctx.row(insert, id, ...values).catch(nameViolated);
+    const { organizationId, templateId } = version!;
+    await ctx.db
+      .insertInto("workspaces")
+      .values({ id, createdAt: now, updatedAt: now, organizationId, templateId, ...fields })
+      .execute()
+      .catch(nameViolated);
   }
   const [workspace] = await workspacesById(ctx, [id]);
   const build = await createBuild(ctx, workspace!, {
@@ -125,7 +121,14 @@ async function requireCreation(
   authorize(ctx.actor, "workspace:create", { ownerId, organizationId });
   authorize(ctx.actor, "template:use", version);
   requireAllowed(ctx, version);
-  const member = await ctx.row(lockMember, ownerId, organizationId);
+  // So that the owner stays in the organization until the workspace is stored.
+  const member = await ctx.db
+    .selectFrom("organizationMembers")
+    .select("userId")
+    .where("userId", "=", ownerId)
+    .where("organizationId", "=", organizationId)
+    .forKeyShare()
+    .executeTakeFirst();
   if (!member) problems.add("owner", "Must be a member of the organization of the template.");
   await holdTemplate(ctx, version.templateId);
 }
@@ -136,3 +139,51 @@ const hasValuesOf = (
   preset: ChosenPreset,
   values: Readonly<Record<string, string>>,
 ): boolean => isDeepStrictEqual(resolveParameters(document, { preset }, new Problems()), values);
+
+/** Who claims a prebuilt workspace, and as what. `ttl` is in seconds; null for the value of the template. */
+interface Claim {
+  ownerId: string;
+  name: string;
+  ttl: number | null;
+}
+
+/**
+ * Makes the oldest prebuilt workspace of a preset whose agents are all ready that of a user. Returns its id; `undefined` if
+ * none is ready. The caller starts it once more. Of concurrent claims, each takes another one.
+ */
+async function claimPrebuild(ctx: Context, presetId: string, to: Claim): Promise<string | undefined> {
+  if (!hasFeature(ctx, "workspace_prebuilds")) return undefined;
+  const ready = ctx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("templatePresets as p", "p.id", "w.prebuiltPresetId")
+    .select("w.id")
+    .where("w.prebuiltPresetId", "=", presetId)
+    .where("w.deletedAt", "is", null)
+    .where("w.latestStatus", "=", "running")
+    .where(sql<SqlBool>`w.created_at > coalesce(p.last_invalidated_at, '-infinity')`)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("workspaceAgents as a")
+            .select("a.id")
+            .whereRef("a.workspaceId", "=", "w.id")
+            .where("a.tokenEndedAt", "is", null)
+            .where("a.lifecycle", "<>", "ready"),
+        ),
+      ),
+    )
+    .orderBy("w.createdAt")
+    .orderBy("w.id")
+    .limit(1)
+    .forNoKeyUpdate("w")
+    .skipLocked();
+  const claimed = await ctx.db
+    .updateTable("workspaces")
+    .set({ ...to, prebuiltPresetId: null, updatedAt: now })
+    .where("id", "=", ready)
+    .returning("id")
+    .executeTakeFirst()
+    .catch(nameViolated);
+  return claimed?.id;
+}

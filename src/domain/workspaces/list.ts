@@ -1,35 +1,18 @@
+import { type Expression, sql, type SqlBool } from "kysely";
 import { agentStatus, type AgentStatus } from "../agents/agents.js";
 import { reach } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import {
-  allNarrowings,
-  countIn,
-  countMatches,
-  type Fixed,
-  matchesIn,
-  type Order,
-  rowsIn,
-  type Search,
-} from "../kernel/list.js";
+import { contains, defineList, defineListOfEach, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import {
-  cursor,
-  type OrderBy,
-  OrderDirection,
-  type OrderKeys,
-  type PageArguments,
-  pageOf,
-  readRange,
-} from "../kernel/paging.js";
+import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
-import { allGiven, allOf, contains, given, raw, type Sql, sql } from "../kernel/sql.js";
 import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { findUser } from "../users/users.js";
 import type { WorkspaceStatus } from "./status.js";
-import { sharedWith, workspaceColumns, type WorkspaceRow } from "./workspaces.js";
+import { sharedWith, type WorkspaceRow, workspaces } from "./workspaces.js";
 
 /** Filters of workspaces. An absent filter does not narrow. */
 export interface WorkspaceFilter {
@@ -56,8 +39,49 @@ export interface WorkspacesQuery extends PageArguments {
   orderBy?: OrderBy<WorkspaceOrderField> | null;
 }
 
-/** A filter whose references are ids. */
-type Selection = Omit<WorkspaceFilter, "search" | "hasAgent" | "dormant">;
+const readableWorkspaces = (ctx: Context) => workspaces(ctx.db).where("w.deletedAt", "is", null).where(isReadable(ctx));
+
+/** The condition that the caller may read the workspace `w`. Callers without a role have few, which are found by id. */
+function isReadable({ actor }: Context): Expression<SqlBool> {
+  const { everywhere, organizations, own: readsOwn } = reach(actor, "workspace:read");
+  if (everywhere) return sql`true`;
+  if (!readsOwn && organizations.length === 0) return sql`false`;
+  const userId = userIdOf(actor) ?? null;
+  const memberships = actor.kind === "user" ? [...actor.organizations.keys()] : [];
+  const isNear = sql<SqlBool>`w.id = any(array(
+    select own.id from workspaces own
+    where own.owner_id = ${userId} and own.organization_id = any(${memberships}::uuid[]) and own.deleted_at is null
+    union all ${sharedWith(userId)}))`;
+  return organizations.length > 0 ? sql`(w.organization_id = any(${organizations}::uuid[]) or ${isNear})` : isNear;
+}
+
+const definition = {
+  id: { column: "w.id", of: ({ id }: WorkspaceRow) => id },
+  orders: { [WorkspaceOrderField.LAST_USED_AT]: { lastUsedAt: time<WorkspaceRow>("w.lastUsedAt") } }, // workspaces_list_index
+  filters: {},
+  // A workspace may have been deleted since its page was read.
+  otherPlace: (ctx: Context, id: string) => sql`
+    select w.last_used_at, w.id from workspaces w where w.id = ${id} and ${isReadable(ctx)}`,
+};
+
+const workspaceList = defineList(readableWorkspaces, {
+  ...definition,
+  filters: {
+    owner: (eb, id: string) => eb("w.ownerId", "=", id),
+    organization: (eb, id: string) => eb("w.organizationId", "=", id),
+    templateId: (eb, id: string) => eb("w.templateId", "=", id),
+    status: (eb, status: WorkspaceStatus) => eb("w.latestStatus", "=", status),
+    search: (_, part: string) => contains("w.name", part),
+    dormant: (eb, isDormant: boolean) => eb("w.dormantAt", isDormant ? "is not" : "is", null),
+    // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
+    hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
+      select from workspace_agents a
+      where a.workspace_id = w.id and a.token_ended_at is null and ${sql.raw(agentStatus)} = ${status} offset 0)`,
+  },
+  planned: ["status", "search", "dormant", "hasAgent"],
+});
+
+const lastUsedFirst = { field: WorkspaceOrderField.LAST_USED_AT, direction: OrderDirection.DESC };
 
 /** Lists the workspaces that the caller may read, by default the most recently used first. */
 export async function listWorkspaces(
@@ -65,125 +89,23 @@ export async function listWorkspaces(
   { filter, orderBy, ...page }: WorkspacesQuery,
 ): Promise<Page<WorkspaceRow>> {
   const problems = new Problems();
-  const { owner, organization, search, hasAgent, dormant, ...others } = filter ?? {};
-  problems.add(
-    "filter.search",
-    given(search, (text) => proseProblem(text, 64)),
-  );
-  const range = readRange(page, useKeys, problems);
-  problems.throwIfAny();
-  const [ownerId, organizationId] = await Promise.all([
-    owner ? idNamed(ctx, owner, findUser) : undefined,
-    organization ? idNamed(ctx, organization, findOrganization) : undefined,
+  problems.add("filter.search", filter?.search ? proseProblem(filter.search, 64) : undefined);
+  const [owner, organization] = await Promise.all([
+    filter?.owner ? idNamed(ctx, filter.owner, findUser) : undefined,
+    filter?.organization ? idNamed(ctx, filter.organization, findOrganization) : undefined,
   ]);
-  const selection = { ...others, owner: ownerId, organization: organizationId };
-  const order = byUse(ctx, fixedBy(selection), orderBy?.direction !== OrderDirection.ASC);
-  const condition = allOf(isReadable(ctx, selection), matching(selection, order.fixed ?? []));
-  const from = (more?: Sql) => sql`from workspaces w where w.deleted_at is null and ${allOf(condition, more)}`;
-  const columns = raw(workspaceColumns);
-  const found = searchFor({ search, hasAgent, dormant }, { columns, from });
-  const rows = found
-    ? matchesIn(range, order, found)
-    : rowsIn(range, order, (beyond) => sql`select ${columns} ${from(beyond)}`);
-  return pageOf(range, await ctx.select<WorkspaceRow>(rows), {
-    cursor: useCursor,
-    count: () => ctx.count(found ? countMatches(order, found) : countIn(order, (more) => sql`select ${from(more)}`)),
-  });
+  const query = { filter: { ...filter, owner, organization }, orderBy: orderBy ?? lastUsedFirst, page };
+  return workspaceList.page(ctx, query, problems);
 }
 
-/** The key of the order in cursors. */
-export const useKeys = { lastUsedAt: "time" } as const satisfies OrderKeys;
-
-export const useCursor = ({ id, lastUsedAt }: WorkspaceRow): string =>
-  cursor(id, { lastUsedAt } satisfies Record<keyof typeof useKeys, string>);
-
-/** Orders by the last use. A page may begin only at a workspace that the caller may read. */
-export const byUse = (ctx: Context, fixed: readonly Fixed[], isDescending: boolean): Order => ({
-  fixed,
-  keys: [
-    {
-      column: sql`w.last_used_at`,
-      ofPlace: (id) => sql`(
-        select w.last_used_at from workspaces w where ${allOf(sql`w.id = ${id}`, isReadable(ctx, {}))})`,
-    },
-  ],
-  id: sql`w.id`,
-  isDescending,
-});
-
-const columnOf = {
-  owner: sql`w.owner_id`,
-  templateId: sql`w.template_id`,
-  organization: sql`w.organization_id`,
-  status: sql`w.latest_status`,
-} satisfies Partial<Record<keyof Selection, Sql>>;
-
-const indexed = Object.keys(columnOf) as Array<keyof typeof columnOf>;
-
-/** The filters, alone and together, that have an index in the order of the list, the most selective one first. */
-const indexes: ReadonlyArray<ReadonlyArray<keyof typeof columnOf>> = [
-  ["owner"],
-  ["templateId"],
-  ["organization", "status"],
-  ["organization"],
-  ["status"],
-];
-
-const fixedBy = (selection: Selection): Fixed[] =>
-  (indexes.find((names) => names.every((name) => selection[name])) ?? []).map((name) => ({
-    column: columnOf[name],
-    value: selection[name]!,
-  }));
-
-const matching = (selection: Selection, fixed: readonly Fixed[]): Sql | undefined =>
-  allGiven(
-    ...indexed
-      .filter((name) => !fixed.some(({ column }) => column === columnOf[name]))
-      .map((name) => given(selection[name], (value) => sql`${columnOf[name]} = ${value}`)),
-  );
-
-/**
- * The condition that the caller may read the workspace `w`; absent if that follows from the selection. Callers without
- * a role have few workspaces, which are found by id.
- */
-export function isReadable({ actor }: Context, selection: Selection): Sql | undefined {
-  const { everywhere, organizations, own: readsOwn } = reach(actor, "workspace:read");
-  const userId = userIdOf(actor) ?? null;
-  const own = actor.kind === "user" ? [...actor.organizations.keys()] : [];
-  if (everywhere || (selection.organization && organizations.includes(selection.organization))) return undefined;
-  if (!readsOwn && organizations.length === 0) return sql`false`;
-  const isOwn = sql`w.owner_id = ${userId} and w.organization_id = any(${own}::uuid[])`;
-  const isTheirs = sql`w.organization_id = any(${organizations}::uuid[])`;
-  const isNear = sql`w.id = any(array(
-    select w.id from workspaces w where ${isOwn} and w.deleted_at is null union all ${sharedWith(userId)}))`;
-  return organizations.length > 0 ? sql`(${isTheirs} or ${isNear})` : isNear;
+/** Lists the workspaces of an object that the caller may read, the most recently used first. */
+function workspacesOf(column: "w.ownerId" | "w.organizationId" | "w.templateId") {
+  const list = defineListOfEach((ctx, id) => readableWorkspaces(ctx).where(column, "=", id), definition);
+  return (ctx: Context, { id }: { id: string }, page: PageArguments): Promise<Page<WorkspaceRow>> =>
+    list.pageOf(ctx, id, { page, orderBy: lastUsedFirst });
 }
 
-/** The search for workspaces that match filters that few may match; absent without such filters. */
-function searchFor(
-  { search, hasAgent, dormant }: Pick<WorkspaceFilter, "search" | "hasAgent" | "dormant">,
-  list: Pick<Search, "columns" | "from">,
-): Search | undefined {
-  const wanted = [
-    given(search || undefined, (text) => {
-      const isNamed = contains("w.name", text);
-      return {
-        matches: isNamed,
-        candidates: sql`select w.id from workspaces w where w.deleted_at is null and ${isNamed}`,
-      };
-    }),
-    given(hasAgent, (status) => ({
-      // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
-      matches: sql`exists (select ${agentsOf(status)} and a.workspace_id = w.id offset 0)`,
-      candidates: sql`select a.workspace_id ${agentsOf(status)}`,
-    })),
-    given(dormant, (isDormant) => {
-      const matches = isDormant ? sql`w.dormant_at is not null` : sql`w.dormant_at is null`;
-      return { matches, candidates: sql`select w.id from workspaces w where w.deleted_at is null and ${matches}` };
-    }),
-  ].filter((each) => each !== undefined);
-  return given(allNarrowings(wanted), (all) => ({ ...list, ...all }));
-}
-
-const agentsOf = (status: AgentStatus): Sql =>
-  sql`from workspace_agents a where a.token_ended_at is null and ${raw(agentStatus)} = ${status}`;
+// workspaces_owner_used_index, workspaces_used_index, workspaces_template_index
+export const workspacesOfUser = workspacesOf("w.ownerId");
+export const workspacesOfOrganization = workspacesOf("w.organizationId");
+export const workspacesOfTemplate = workspacesOf("w.templateId");

@@ -2,9 +2,9 @@ import { createAgents, type CreatedAgent, renewAgents } from "../agents/creation
 import { endAgentTokens } from "../agents/tokens.js";
 import { requireQuota } from "../groups/quota.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
 import { raw, type Sql, sql } from "../kernel/sql.js";
+import { now } from "../kernel/times.js";
 import { linkTaskApp } from "../tasks/builds.js";
 import type { DocumentResource } from "../templates/documents.js";
 import { announceReplacement } from "./build-events.js";
@@ -65,8 +65,6 @@ export const insertingResources = (rows: readonly ResourceRow[], source: Sql): S
     select r.id, now(), job_id, transition, position, name, type, icon, hide, daily_cost, metadata
     from json_populate_recordset(null::workspace_resources, ${JSON.stringify(rows)}) r cross join ${source})`;
 
-const storeCost = statement("update workspace_builds set daily_cost = $2, updated_at = now() where id = $1");
-
 const largestCost = 2_147_483_647;
 
 /** Credits that resources cost each day. */
@@ -92,7 +90,7 @@ export async function storeBuild(
 ): Promise<CreatedAgent[]> {
   const isStart = build.transition === "start";
   if (isStart && !build.isPrebuild) await requireQuota(ctx, { ...build, cost: dailyCost });
-  await ctx.row(storeCost, build.id, dailyCost);
+  await ctx.db.updateTable("workspaceBuilds").set({ dailyCost, updatedAt: now }).where("id", "=", build.id).execute();
   ctx.publish(workspaceHint(build.workspaceId));
   if (!isStart) return [];
   if (isRepeated) return renewAgents(ctx, build.id);

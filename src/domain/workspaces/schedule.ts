@@ -1,73 +1,95 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
-import { type Statement, statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
 import { minute } from "../kernel/purge.js";
+import { after, now } from "../kernel/times.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { announceDormancy } from "./build-events.js";
 import { createBuild } from "./builds.js";
-import { isOpen, openStatusList } from "./status.js";
-import { ofWorkspace, workspaceColumns, workspaceHint, type WorkspaceRow } from "./workspaces.js";
-
-/** A workspace that is due, with what its template and its task say. */
-interface Due extends WorkspaceRow {
-  hasTask: boolean;
-  deleteAfterSeconds: number;
-}
+import { isOpen, openStatuses } from "./status.js";
+import { ofWorkspace, workspaceHint, workspaces } from "./workspaces.js";
 
 /** Maximum number of workspaces that a replica claims at a time. */
 const batchSize = 20;
 
-// A replica that ends before it acts delays the workspaces by a minute.
-const claiming = (from: string, condition: string, order: string): Statement<{ id: string }> =>
-  statement(`
-    update workspaces set autobuild_after = now() + interval '1 minute' where id = any(array(
-      select w.id from ${from}
-      where ${condition} and w.deleted_at is null and w.prebuilt_preset_id is null
-        and w.latest_status not in ${openStatusList} and (w.autobuild_after is null or w.autobuild_after <= now())
-      order by ${order} limit ${batchSize} for no key update of w skip locked))
-    returning id`);
+/** Workspaces `w` of templates `t` on which the server may act. */
+const idle = (db: Db) =>
+  db
+    .selectFrom("workspaces as w")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .select("w.id")
+    .where("w.deletedAt", "is", null)
+    .where("w.prebuiltPresetId", "is", null)
+    .where("w.latestStatus", "not in", openStatuses)
+    .where((eb) => eb.or([eb("w.autobuildAfter", "is", null), eb("w.autobuildAfter", "<=", now)]));
 
-const withTemplate = "workspaces w join templates t on t.id = w.template_id";
-
-const isUnused =
-  "t.dormant_after > 0 and w.dormant_at is null and w.last_used_at <= now() - make_interval(secs => t.dormant_after)";
-const isExpired = "t.delete_after > 0 and w.dormant_at <= now() - make_interval(secs => t.delete_after)";
-
-const claims = {
-  overdue: claiming("workspaces w", "w.deadline <= now()", "w.deadline"),
-  unused: claiming(withTemplate, isUnused, "w.last_used_at"),
-  expired: claiming(withTemplate, isExpired, "w.dormant_at"),
+/** What is due for which reason, the earliest first. */
+const due = {
+  stop: (db: Db) => idle(db).where("w.deadline", "<=", now).orderBy("w.deadline"),
+  dormancy: (db: Db) =>
+    idle(db)
+      .where("t.dormantAfter", ">", 0)
+      .where("w.dormantAt", "is", null)
+      .where(sql<SqlBool>`w.last_used_at <= now() - make_interval(secs => t.dormant_after)`)
+      .orderBy("w.lastUsedAt"),
+  deletion: (db: Db) =>
+    idle(db)
+      .where("t.deleteAfter", ">", 0)
+      .where(sql<SqlBool>`w.dormant_at <= now() - make_interval(secs => t.delete_after)`)
+      .orderBy("w.dormantAt"),
 };
 
-const lock = statement<Due>(`
-  select ${workspaceColumns}, t.delete_after as "deleteAfterSeconds",
-    exists (select from tasks k where k.workspace_id = w.id and k.deleted_at is null) as "hasTask"
-  from workspaces w join templates t on t.id = w.template_id
-  where w.id = $1 and w.deleted_at is null for no key update of w`);
+type DueQuery = ReturnType<typeof idle>;
 
-// A build that fails is repeated after this time.
-const retryLater = statement("update workspaces set autobuild_after = now() + interval '30 minutes' where id = $1");
+/** Claims workspaces: no other replica acts on them within a minute. If this one ends meanwhile, they are delayed. */
+const claim = (db: Db, query: DueQuery) =>
+  db
+    .updateTable("workspaces")
+    .set({ autobuildAfter: after(minute) })
+    .where("id", "=", sql<string>`any(array(${query.limit(batchSize).forNoKeyUpdate("w").skipLocked()}))`)
+    .returning("id")
+    .execute();
+
+const withTemplate = (db: Db) =>
+  workspaces(db)
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .leftJoin("tasks as k", (join) => join.onRef("k.workspaceId", "=", "w.id").on("k.deletedAt", "is", null))
+    .select(["t.deleteAfter as deleteAfterSeconds", "k.id as taskId"]);
+
+/** A workspace that is due, with what its template says, and its task. */
+type Due = InferResult<ReturnType<typeof withTemplate>>[number];
+
+/** A build that fails is repeated after half an hour. */
+const retryLater = ({ db }: Context, { id }: Due) =>
+  db
+    .updateTable("workspaces")
+    .set({ autobuildAfter: after(30 * minute) })
+    .where("id", "=", id)
+    .execute();
 
 async function stopOverdue(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
   if (workspace.deadline === null || workspace.deadline > new Date(databaseTime()).toISOString()) return;
-  const reason = workspace.hasTask ? "task_auto_pause" : "autostop";
+  const reason = workspace.taskId === null ? "autostop" : "task_auto_pause";
   await createBuild(ctx, workspace, { transition: "stop", reason, initiatorId });
-  await ctx.row(retryLater, workspace.id);
+  await retryLater(ctx, workspace);
 }
-
-const markDormant = statement<{ dormantAt: string }>(`
-  update workspaces set dormant_at = now(), updated_at = now() where id = $1 returning dormant_at as "dormantAt"`);
 
 async function makeDormant(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
   if (workspace.dormantAt !== null) return;
   if (workspace.latestStatus !== "stopped") {
     await createBuild(ctx, workspace, { transition: "stop", reason: "dormancy", initiatorId });
-    await ctx.row(retryLater, workspace.id);
+    await retryLater(ctx, workspace);
   }
-  const { dormantAt } = (await ctx.row(markDormant, workspace.id))!;
+  const { dormantAt } = await ctx.db
+    .updateTable("workspaces")
+    .set({ dormantAt: now, updatedAt: now })
+    .where("id", "=", workspace.id)
+    .returning((eb) => eb.ref("dormantAt").$notNull().as("dormantAt"))
+    .executeTakeFirstOrThrow();
   ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { dormantAt: { old: null, new: dormantAt } } });
   ctx.publish(workspaceHint(workspace.id));
   await announceDormancy(ctx, workspace, dormantAt, workspace.deleteAfterSeconds);
@@ -76,16 +98,17 @@ async function makeDormant(ctx: Context, workspace: Due, initiatorId: string): P
 async function deleteExpired(ctx: Context, workspace: Due, initiatorId: string): Promise<void> {
   if (workspace.dormantAt === null) return;
   await createBuild(ctx, workspace, { transition: "delete", reason: "autodelete", initiatorId });
-  await ctx.row(retryLater, workspace.id);
+  await retryLater(ctx, workspace);
 }
 
 type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
 
 /** Claims workspaces that are due, in batches, and acts on each in a transaction of its own. */
-async function sweep(services: Services, claim: Statement<{ id: string }>, act: Act): Promise<void> {
+async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act): Promise<void> {
+  const { db } = services.database;
   for (;;) {
-    const due = await services.database.query(claim, []);
-    for (const { id } of due) {
+    const claimed = await claim(db, select(db));
+    for (const { id } of claimed) {
       try {
         await inTransaction(services, id, act);
       } catch (error) {
@@ -95,7 +118,7 @@ async function sweep(services: Services, claim: Statement<{ id: string }>, act: 
         );
       }
     }
-    if (due.length < batchSize) return;
+    if (claimed.length < batchSize) return;
   }
 }
 
@@ -103,13 +126,14 @@ async function inTransaction(services: Services, id: string, act: Act): Promise<
   const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
   await ctx.transactional(async () => {
     const initiatorId = await systemIdentity(ctx, "system");
-    const workspace = await ctx.row(lock, id);
+    const locked = withTemplate(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate("w");
+    const workspace = await locked.executeTakeFirst();
     if (workspace && !isOpen(workspace.latestStatus)) await act(ctx, workspace, initiatorId);
   });
 }
 
-const scheduled = (claim: Statement<{ id: string }>, act: Act) => async (services: Services) => {
-  if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, claim, act);
+const scheduled = (select: (db: Db) => DueQuery, act: Act) => async (services: Services) => {
+  if (hasFeature({ services }, "advanced_template_scheduling")) await sweep(services, select, act);
 };
 
 /** What the server does with workspaces by itself. */
@@ -117,8 +141,8 @@ export const workspaceJobs = [
   {
     name: "stop workspaces at their deadline",
     every: minute / 4,
-    run: (services: Services) => sweep(services, claims.overdue, stopOverdue),
+    run: (services: Services) => sweep(services, due.stop, stopOverdue),
   },
-  { name: "make unused workspaces dormant", every: 5 * minute, run: scheduled(claims.unused, makeDormant) },
-  { name: "delete dormant workspaces", every: 5 * minute, run: scheduled(claims.expired, deleteExpired) },
+  { name: "make unused workspaces dormant", every: 5 * minute, run: scheduled(due.dormancy, makeDormant) },
+  { name: "delete dormant workspaces", every: 5 * minute, run: scheduled(due.deletion, deleteExpired) },
 ];

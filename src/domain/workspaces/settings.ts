@@ -1,11 +1,17 @@
 import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { nameProblem, wholeNumber } from "../kernel/text.js";
-import { nameViolated } from "./names.js";
-import { findWorkspace, lockWorkspace, ofWorkspace, workspaceHint, type WorkspaceRow } from "./workspaces.js";
+import { now } from "../kernel/times.js";
+import {
+  findWorkspace,
+  lockWorkspace,
+  nameViolated,
+  ofWorkspace,
+  workspaceHint,
+  type WorkspaceRow,
+} from "./workspaces.js";
 
 /** Seconds: ten years. */
 const longest = 315_360_000;
@@ -24,41 +30,42 @@ export interface UpdateWorkspace {
   ttlSeconds?: number | null;
 }
 
-const ownsTask = statement<{ exists: boolean }>(
-  "select exists (select from tasks where workspace_id = $1 and deleted_at is null) as exists",
-);
-
-const update = statement(`
-  update workspaces set name = coalesce($2, name), ttl = coalesce($3, ttl), updated_at = now() where id = $1`);
-
 /** Changes the name of a workspace, and how long it runs. Absent values stay. Returns the id. */
 export async function updateWorkspace(ctx: Context, { workspace: ref, ...input }: UpdateWorkspace): Promise<string> {
   const workspace = await lockWorkspace(ctx, ref, "update");
+  const { id } = workspace;
   const { name, ttlSeconds } = input;
   const diff = diffOf<Pick<WorkspaceRow, "name" | "ttlSeconds">>(workspace, { name, ttlSeconds });
   const problems = new Problems();
   if (diff.name) problems.add("name", nameProblem(name!));
   problems.add("ttlSeconds", ttlProblem(ttlSeconds));
   problems.throwIfAny();
-  if (Object.keys(diff).length === 0) return workspace.id;
-  if (diff.name && (await ctx.row(ownsTask, workspace.id))?.exists)
-    throw conflict("The workspace has the name of its task.");
-  await ctx.row(update, workspace.id, diff.name ? name : null, ttlSeconds).catch(nameViolated);
+  if (Object.keys(diff).length === 0) return id;
+  if (diff.name && (await hasTask(ctx, id))) throw conflict("The workspace has the name of its task.");
+  await ctx.db
+    .updateTable("workspaces")
+    .set({ ...(diff.name && { name: name! }), ...(diff.ttlSeconds && { ttl: ttlSeconds }), updatedAt: now })
+    .where("id", "=", id)
+    .execute()
+    .catch(nameViolated);
   ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
-  ctx.publish(workspaceHint(workspace.id));
-  return workspace.id;
+  ctx.publish(workspaceHint(id));
+  return id;
+}
+
+async function hasTask({ db }: Context, workspaceId: string): Promise<boolean> {
+  const task = db
+    .selectFrom("tasks")
+    .select("id")
+    .where("workspaceId", "=", workspaceId)
+    .where("deletedAt", "is", null);
+  return (await task.executeTakeFirst()) !== undefined;
 }
 
 export interface SetWorkspaceSecretInjection {
   workspaceId: string;
   enabled: boolean;
 }
-
-const setInjection = statement<{ old: boolean }>(`
-  update workspaces w set inject_user_secrets = $2, updated_at = now()
-  from (select id, inject_user_secrets from workspaces where id = $1 for no key update) before
-  where w.id = before.id and before.inject_user_secrets <> $2
-  returning before.inject_user_secrets as old`);
 
 /**
  * Sets whether the agents of a workspace receive the secrets of its owner from the next start on. Throws FORBIDDEN for
@@ -70,22 +77,29 @@ export async function setWorkspaceSecretInjection(
 ): Promise<string> {
   const workspace = await findWorkspace(ctx, workspaceId);
   authorize(ctx.actor, "user_secret:update", workspace);
-  const changed = await ctx.row(setInjection, workspace.id, enabled);
-  const diff = { injectUserSecrets: { old: changed?.old, new: enabled } };
+  const changed = await ctx.db
+    .updateTable("workspaces")
+    .set({ injectUserSecrets: enabled, updatedAt: now })
+    .where("id", "=", workspace.id)
+    .where("injectUserSecrets", "<>", enabled)
+    .returning("id")
+    .executeTakeFirst();
+  const diff = { injectUserSecrets: { old: !enabled, new: enabled } };
   if (changed) ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
   return workspace.id;
 }
 
-const activate = statement(`
-  update workspaces set dormant_at = null, last_used_at = now(), autobuild_after = null, updated_at = now() where id = $1`);
-
 /** Ends the dormancy of a workspace, which can be started again. Has no effect on others. Returns the id. */
 export async function activateWorkspace(ctx: Context, ref: string): Promise<string> {
   const workspace = await lockWorkspace(ctx, ref, "update");
-  if (workspace.dormantAt === null) return workspace.id;
-  await ctx.row(activate, workspace.id);
-  const diff = { dormantAt: { old: workspace.dormantAt, new: null } };
-  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff });
-  ctx.publish(workspaceHint(workspace.id));
-  return workspace.id;
+  const { id, dormantAt } = workspace;
+  if (dormantAt === null) return id;
+  await ctx.db
+    .updateTable("workspaces")
+    .set({ dormantAt: null, lastUsedAt: now, autobuildAfter: null, updatedAt: now })
+    .where("id", "=", id)
+    .execute();
+  ctx.audit({ action: "update", ...ofWorkspace(workspace), diff: { dormantAt: { old: dormantAt, new: null } } });
+  ctx.publish(workspaceHint(id));
+  return id;
 }

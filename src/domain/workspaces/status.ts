@@ -1,3 +1,5 @@
+import { sql } from "kysely";
+
 /** The status of a workspace: that of its latest build. */
 export const WorkspaceStatus = {
   PENDING: "pending",
@@ -23,8 +25,8 @@ export const buildStatusWith = (jobStatus: string): string => `case ${jobStatus}
   when 'succeeded' then case b.transition when 'start' then 'running' when 'stop' then 'stopped' else 'deleted' end
   else ${jobStatus} end`;
 
-/** SQL: the status of the build `b` with the job `j`. */
-export const buildStatus = buildStatusWith("j.status");
+/** The status of the build `b` with the job `j`. */
+export const buildStatus = sql.raw<WorkspaceStatus>(buildStatusWith("j.status"));
 
 /** The statuses of builds whose job has not ended. A workspace has at most one such build. */
 export const openStatuses: readonly WorkspaceStatus[] = ["pending", "starting", "stopping", "deleting", "canceling"];

@@ -98,10 +98,6 @@ export interface ChosenPreset {
   parameters: Record<string, string>;
 }
 
-const presetById = lookup<ChosenPreset>(
-  "select id, parameters from template_presets where id = $1 and version_id = $2",
-);
-
 /** Reads the preset that the caller chose. Adds a fault of `presetId` if the version does not have it. */
 export async function readPreset(
   ctx: Context,
@@ -110,7 +106,12 @@ export async function readPreset(
   problems: Problems,
 ): Promise<ChosenPreset | null> {
   if (id == null) return null;
-  const preset = await ctx.row(presetById, id, versionId);
+  const preset = await ctx.db
+    .selectFrom("templatePresets")
+    .select(["id", "parameters"])
+    .where("id", "=", id)
+    .where("versionId", "=", versionId)
+    .executeTakeFirst();
   if (!preset) problems.add("presetId", "Must be a preset of the template version.");
   return preset ?? null;
 }

@@ -1,48 +1,43 @@
-import { Workspace } from "../../entities/workspaces.js";
+import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
-import { groupsHint, memberships } from "../groups/memberships.js";
+import { groupIdsOf, groupsHint, memberships } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
-import { notFound } from "../kernel/errors.js";
+import { conflictOn, notFound, onViolation } from "../kernel/errors.js";
 import type { Hint } from "../kernel/events.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { anyOf } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
-import type { WorkspaceStatus, WorkspaceTransition } from "./status.js";
 
 export { WorkspaceStatus, WorkspaceTransition } from "./status.js";
 
-const columns = columnsOf(Workspace, "w", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "organizationId",
-  "ownerId",
-  "name",
-  "templateId",
-  "prebuiltPresetId",
-  "lastUsedAt",
-  "dormantAt",
-  "pinnedDaemonId",
-  "injectUserSecrets",
-  "latestBuildId",
-  "latestTransition",
-  "latestStatus",
-  "deadline",
-]);
+/** Workspaces `w`, deleted ones included. */
+export const workspaces = (db: Db) =>
+  db
+    .selectFrom("workspaces as w")
+    .select([
+      "w.id",
+      "w.createdAt",
+      "w.updatedAt",
+      "w.organizationId",
+      "w.ownerId",
+      "w.name",
+      "w.templateId",
+      "w.prebuiltPresetId",
+      "w.ttl as ttlSeconds",
+      "w.lastUsedAt",
+      "w.dormantAt",
+      "w.pinnedDaemonId",
+      "w.injectUserSecrets",
+      "w.latestBuildId",
+      "w.latestTransition",
+      "w.latestStatus",
+      "w.deadline",
+    ]);
 
-/** The select list of workspaces `w`. */
-export const workspaceColumns = `${columns}, w.ttl as "ttlSeconds"`;
-
-export interface WorkspaceRow extends RowOf<typeof columns> {
-  /** How long it runs after a start, instead of the value of its template; 0 sets no limit. */
-  ttlSeconds: number | null;
-  latestTransition: WorkspaceTransition | null;
-  latestStatus: WorkspaceStatus;
-}
+export type WorkspaceRow = InferResult<ReturnType<typeof workspaces>>[number];
 
 /** The roles in access lists of workspaces. */
 export const WorkspaceRole = { USE: "use", ADMIN: "admin" } as const;
@@ -53,48 +48,27 @@ export interface FoundWorkspace extends WorkspaceRow {
   acl: AccessRole | null;
 }
 
-/**
- * SQL for the role of a user, such as `$1`, in the access list of the workspace of alias `w`; null without one. `admin`
- * comes first in the alphabet.
- */
-export const accessOf = (w: string, user: string): string => `(
-  select min(e.role) from workspace_acl_entries e where e.workspace_id = ${w}.id and (e.user_id = ${user}::uuid
-    or e.group_id = any(array(select group_id from ${memberships} m where m.user_id = ${user}::uuid))))`;
+/** The role of a user in the access list of the workspace `w`; null without one. `admin` comes first in the alphabet. */
+export const roleOf = (userId: string | null) => sql<AccessRole | null>`(
+  select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id
+    and (e.user_id = ${userId}::uuid or e.group_id = any(array(${groupIdsOf(userId)}))))`;
 
 /** Selects the ids of the workspaces that are shared with a user or a group of the user. */
-export const sharedWith = (userId: string | null): Sql => sql`
+export const sharedWith = (userId: string | null) => sql<string>`
   select e.workspace_id from workspace_acl_entries e where e.user_id = ${userId}::uuid
-  union all select e.workspace_id from workspace_acl_entries e
-    where e.group_id = any(array(select group_id from ${raw(memberships)} m where m.user_id = ${userId}::uuid))`;
+  union all select e.workspace_id from workspace_acl_entries e where e.group_id = any(array(${groupIdsOf(userId)}))`;
 
-/** The condition that the workspace with an id, given in SQL, is shared with a user or a group of the user. */
-export const isSharedWith = (workspaceId: string, userId: string | null): Sql =>
-  sql`${raw(workspaceId)} = any(array(${sharedWith(userId)}))`;
-
-const found = (user: string) => `
-  select ${workspaceColumns}, ${accessOf("w", user)} as acl from workspaces w where w.deleted_at is null`;
-
-const byId = lookup<FoundWorkspace>(`${found("$2")} and w.id = $1`);
-const byName = lookup<FoundWorkspace>(`${found("$3")} and w.owner_id = $1 and lower(w.name) = lower($2)`);
-
-const readable = (ctx: Context, workspace: FoundWorkspace | undefined): FoundWorkspace => {
-  if (!workspace || !sees(ctx.actor, "workspace:read", workspace)) throw notFound();
-  return workspace;
-};
-
-const anyById = lookup<FoundWorkspace>(
-  `select ${workspaceColumns}, ${accessOf("w", "$2")} as acl from workspaces w where w.id = $1`,
-);
+const foundWorkspaces = ({ db, actor }: Context) => workspaces(db).select(roleOf(userIdOf(actor) ?? null).as("acl"));
 
 /** Reads a workspace that may be deleted. Returns `undefined` if the caller may not read it. */
 export async function readWorkspace(ctx: Context, id: string): Promise<FoundWorkspace | undefined> {
-  const workspace = await ctx.row(anyById, id, userIdOf(ctx.actor) ?? null);
+  const workspace = await foundWorkspaces(ctx).where("w.id", "=", id).executeTakeFirst();
   return workspace && sees(ctx.actor, "workspace:read", workspace) ? workspace : undefined;
 }
 
 /** Finds a workspace by id, or by `<owner>/<name>`. Throws NOT_FOUND if the caller may not read it. */
 export async function findWorkspace(ctx: Context, ref: string): Promise<FoundWorkspace> {
-  if (isUuid(ref)) return readable(ctx, await ctx.row(byId, ref, userIdOf(ctx.actor) ?? null));
+  if (isUuid(ref)) return findOne(ctx, sql`w.id = ${ref}`);
   const [owner = "", name = "", ...rest] = ref.split("/");
   if (rest.length > 0 || owner === "" || name === "") throw notFound();
   return findWorkspaceByName(ctx, owner, name);
@@ -104,7 +78,13 @@ export async function findWorkspace(ctx: Context, ref: string): Promise<FoundWor
 export async function findWorkspaceByName(ctx: Context, owner: string, name: string): Promise<FoundWorkspace> {
   const ownerId = owner === "me" ? userIdOf(ctx.actor) : isUuid(owner) ? owner : (await findUser(ctx, owner)).id;
   if (ownerId === undefined) throw notFound();
-  return readable(ctx, await ctx.row(byName, ownerId, name, userIdOf(ctx.actor) ?? null));
+  return findOne(ctx, sql`w.owner_id = ${ownerId} and lower(w.name) = lower(${name})`);
+}
+
+async function findOne(ctx: Context, isIt: Expression<SqlBool>): Promise<FoundWorkspace> {
+  const workspace = await foundWorkspaces(ctx).where("w.deletedAt", "is", null).where(isIt).executeTakeFirst();
+  if (!workspace || !sees(ctx.actor, "workspace:read", workspace)) throw notFound();
+  return workspace;
 }
 
 /** Actions that prebuilt workspaces have permissions of their own for. */
@@ -118,18 +98,15 @@ export function authorizeOn(actor: Actor, action: Action<"workspace">, workspace
   authorize(actor, `workspace:${action}`, workspace);
 }
 
-// Not `for update`, which would block inserts of rows that refer to the workspace.
-const locking = statement<WorkspaceRow>(
-  `select ${workspaceColumns} from workspaces w where w.id = $1 and w.deleted_at is null for no key update`,
-);
-
 /**
  * Finds a workspace on which the caller may do the action, and locks it until the transaction ends: no other one changes
  * it or adds builds. Throws NOT_FOUND if it is not readable, otherwise FORBIDDEN.
  */
 export async function lockWorkspace(ctx: Context, ref: string, action: Action<"workspace">): Promise<FoundWorkspace> {
   const { id, acl } = await requireWorkspace(ctx, ref, action);
-  const workspace = await ctx.row(locking, id);
+  // Not `for update`, which would block inserts of rows that refer to the workspace.
+  const locked = workspaces(ctx.db).where("w.id", "=", id).where("w.deletedAt", "is", null).forNoKeyUpdate();
+  const workspace = await locked.executeTakeFirst();
   if (!workspace) throw notFound();
   // A claim changes the owner.
   authorizeOn(ctx.actor, action, { ...workspace, acl });
@@ -147,12 +124,11 @@ export async function requireWorkspace(
   return workspace;
 }
 
-const byIds = lookup<WorkspaceRow>(`select ${workspaceColumns} from workspaces w where w.id = any($1::uuid[])`);
-
 /** Batch read of workspaces by id, deleted ones included. Checks no permission: the object that has the id does. */
 export async function workspacesById(ctx: Context, ids: readonly string[]): Promise<Array<WorkspaceRow | undefined>> {
-  const workspaces = new Map((await ctx.rows(byIds, ids)).map((each) => [each.id, each]));
-  return ids.map((id) => workspaces.get(id));
+  const rows = await workspaces(ctx.db).where("w.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((each) => [each.id, each]));
+  return ids.map((id) => found.get(id));
 }
 
 /** The hint that a workspace or its latest build changed. */
@@ -166,3 +142,13 @@ export function accessHints({ actor }: Context, id: string): Hint[] {
 
 export const ofWorkspace = ({ id, name, organizationId }: Pick<WorkspaceRow, "id" | "name" | "organizationId">) =>
   auditedAs("workspace", id, name, organizationId);
+
+/** Handles failed writes of workspaces. Throws CONFLICT if the owner has another one of the name. */
+export const nameViolated = onViolation({
+  workspaces_name_unique: () => conflictOn("name", "The owner has another workspace of this name."),
+});
+
+/** `roleOf` for statements that are text: of a user, such as `$1`, and the workspace of alias `w`. */
+export const accessOf = (w: string, user: string): string => `(
+  select min(e.role) from workspace_acl_entries e where e.workspace_id = ${w}.id and (e.user_id = ${user}::uuid
+    or e.group_id = any(array(select group_id from ${memberships} m where m.user_id = ${user}::uuid))))`;

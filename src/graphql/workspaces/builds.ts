@@ -17,10 +17,17 @@ import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { type JobRow, jobsByIds } from "../../domain/provisioners/jobs.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
-import { BuildReason, buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
-import { buildsOf, findBuild } from "../../domain/workspaces/history.js";
-import { metadataOf, type ResourceRow, resourcesOf } from "../../domain/workspaces/resources.js";
-import { watchBuilds } from "../../domain/workspaces/watch.js";
+import {
+  BuildReason,
+  buildsByIds,
+  buildsOf,
+  type BuildRow,
+  findBuild,
+  metadataOf,
+  type ResourceRow,
+  resourcesOf,
+  watchBuilds,
+} from "../../domain/workspaces/builds.js";
 import { type WorkspaceRow, workspacesById, WorkspaceStatus } from "../../domain/workspaces/workspaces.js";
 import { WorkspaceAgentType } from "../agents/agents.js";
 import { Arg } from "../engine/arguments.js";

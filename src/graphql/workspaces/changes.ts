@@ -1,8 +1,8 @@
 import { Ctx, Field, InputType, Int, Mutation, ObjectType, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { extendWorkspaceDeadline } from "../../domain/workspaces/activity.js";
 import { buildsByIds, type BuildRow } from "../../domain/workspaces/builds.js";
 import { createWorkspace } from "../../domain/workspaces/creation.js";
+import { extendWorkspaceDeadline } from "../../domain/workspaces/deadlines.js";
 import {
   activateWorkspace,
   setWorkspaceSecretInjection,

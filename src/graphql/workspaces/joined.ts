@@ -4,7 +4,7 @@ import type { Page } from "../../domain/kernel/page.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import type { TemplateRow } from "../../domain/templates/templates.js";
 import type { UserRow } from "../../domain/users/users.js";
-import { workspacesOfOrganization, workspacesOfTemplate, workspacesOfUser } from "../../domain/workspaces/joined.js";
+import { workspacesOfOrganization, workspacesOfTemplate, workspacesOfUser } from "../../domain/workspaces/list.js";
 import type { WorkspaceRow } from "../../domain/workspaces/workspaces.js";
 import { Needs } from "../engine/access.js";
 import { PageArgs } from "../engine/connections.js";
