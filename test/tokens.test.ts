@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { keyPurge } from "../src/domain/tokens/tokens.js";
+import { keyPurge } from "../src/domain/tokens/keys.js";
 import { newToken, parseToken, randomText } from "../src/domain/tokens/text.js";
 import { livingKeys } from "../src/domain/tokens/snapshots.js";
 import { Watches } from "../src/domain/tokens/watches.js";
@@ -483,7 +483,7 @@ describe("open streams", () => {
        from generate_series(0, 9999) n`,
       w.owner.id,
     );
-    const watches = new Watches(database, livingKeys, log);
+    const watches = new Watches((ids) => livingKeys(database.db, ids), log);
     const ended: number[] = [];
     for (let n = 0; n < 10_000; n++) watches.add(keyId(n), w.owner.id, () => ended.push(n));
     watches.add(keyId(7), w.owner.id, () => ended.push(-7));

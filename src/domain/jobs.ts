@@ -22,7 +22,7 @@ import { conversionPurge } from "./sign-in/conversions.js";
 import { loginAddressPurge } from "./sign-in/failures.js";
 import { signInPurge } from "./sign-in/providers.js";
 import { inputPurge } from "./tasks/messages.js";
-import { keyPurge } from "./tokens/tokens.js";
+import { keyPurge } from "./tokens/keys.js";
 import { userCountJob } from "./users/counts.js";
 import { failureReports } from "./workspaces/failure-reports.js";
 import { workspaceJobs } from "./workspaces/schedule.js";

@@ -12,7 +12,7 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { logout, revokeSessions } from "../domain/tokens/tokens.js";
+import { logout, revokeSessions } from "../domain/tokens/sessions.js";
 import {
   type ApiKeyRow,
   apiKeysByIds,

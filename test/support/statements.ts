@@ -30,7 +30,7 @@ subscribe("http.server.request.start", (message) => {
 const sent = tracingChannel<unknown, { text: string; result?: unknown[] }>("steward.statement");
 
 /** Matches statements that load a credential and what it allows. */
-const authenticating = /k\.parent_id as "parentId"|where (\w+\.)?token_hash = \$1 and/;
+const authenticating = /"k"\."parent_id"|"token_hash" = any\(\$1::bytea\[\]\)/;
 
 sent.start.subscribe((message) => {
   const belongs = belonging.getStore();

@@ -2,7 +2,7 @@
 import type { App } from "../../src/app.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
-import { issueSession } from "../../src/domain/tokens/tokens.js";
+import { issueSession } from "../../src/domain/tokens/sessions.js";
 import { startServer, systemContext } from "./app.js";
 import { cloneDatabase, type TestDatabase } from "./cluster.js";
 import { statementsOf } from "./statements.js";

@@ -281,9 +281,8 @@ export const defineListOfEach = <DB, TB extends keyof DB, Row, Values, Order ext
   definition: Definition<DB, TB, Row, Values, Order>,
 ): Pick<List<DB, TB, Row, Values, Order>, "pageOf"> => new List(rows, definition);
 
-/** One of some ids: `eb("g.id", "=", anyOf(ids))`. Unlike with `in`, the statement is the same for any number of them. */
-export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`;
-
 /** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
 export const contains = (column: string, part: string) =>
   sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
+
+export { anyOf } from "./any-of.js";

@@ -1,4 +1,4 @@
-import { statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { MachineTokens } from "../tokens/machines.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 
@@ -19,15 +19,14 @@ export const provisionerKeys: MachineTokens<ProvisionerKeyHolder> = {
   kind: "provisioner_key",
   form: /^stwk_([0-9A-Za-z]{43})$/,
   malformed: "The token is malformed.",
-  bySecret: statement(`
-    select k.id, k.organization_id as "organizationId", k.name, k.tags
-    from provisioner_keys k join organizations o on o.id = k.organization_id
-    where k.secret_hash = $1 and o.deleted_at is null`),
-  living: statement<{ id: string }>(`
-    select given.id from unnest($1::text[]) given (id)
-      join provisioner_keys k on k.secret_hash = decode(given.id, 'base64')
-      join organizations o on o.id = k.organization_id
-    where o.deleted_at is null`),
+  find: (db, hashes) =>
+    db
+      .selectFrom("provisionerKeys as k")
+      .innerJoin("organizations as o", "o.id", "k.organizationId")
+      .where("k.secretHash", "=", anyOf(hashes, "bytea"))
+      .where("o.deletedAt", "is", null)
+      .select(["k.id", "k.organizationId", "k.name", "k.tags", "k.secretHash as tokenHash"])
+      .execute(),
 };
 
 /** Generates a key. The text is returned once; only the hash is stored. */

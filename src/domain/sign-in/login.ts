@@ -17,7 +17,7 @@ import {
 import { counted } from "./counts.js";
 import { limitFailures, rememberAddress } from "./failures.js";
 import { passwordProblem } from "./passwords.js";
-import { endSessions, issueSession } from "../tokens/tokens.js";
+import { endSessions, issueSession } from "../tokens/sessions.js";
 
 export interface Login {
   email?: string | null;

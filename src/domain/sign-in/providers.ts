@@ -11,7 +11,7 @@ import { useConversion } from "./conversions.js";
 import { counted } from "./counts.js";
 import type { Identity, ProviderName } from "../outside/identity-providers.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
-import { endSessions, issueSession } from "../tokens/tokens.js";
+import { endSessions, issueSession } from "../tokens/sessions.js";
 import { randomText } from "../tokens/text.js";
 import { announcement, type Recipients } from "../users/account-events.js";
 

@@ -1,5 +1,7 @@
+import { sql } from "kysely";
 import type { Logger } from "pino";
-import { type Database, statement } from "../kernel/database.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { Snapshot } from "./snapshots.js";
 
 /** Lifetimes of sessions, in milliseconds. */
@@ -10,6 +12,7 @@ export interface SessionLife {
   sessionMaxAge: number;
 }
 
+/** A use of a key. */
 interface Use {
   userId: string;
   at: Date;
@@ -20,32 +23,13 @@ interface Use {
 const hour = 3_600_000;
 
 /** Milliseconds between recorded uses of a key. Stored times are at most 5 minutes behind. */
-const tolerated = 4 * 60_000;
+const accuracy = 4 * 60_000;
 
-/** Milliseconds for which uses are collected before they are written in one statement. */
-const gathering = 1_000;
+/** Milliseconds for which uses are collected before they are written together. */
+const delay = 1_000;
 
 /** Maximum number of uses to write. Further keys are recorded at their next request. */
 const limit = 10_000;
-
-// Skips rows that another replica is writing, so that replicas neither wait for each other nor deadlock.
-const writeUses = statement(`
-  with used as (
-    select * from unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) as used (id, user_id, at, expires_at)
-  ), free_keys as (
-    select id from api_keys where id = any($1) for no key update skip locked
-  ), free_users as (
-    select id from users where id = any($2) for no key update skip locked
-  ), touched as (
-    update api_keys k
-    set last_used_at = greatest(k.last_used_at, used.at), expires_at = greatest(k.expires_at, used.expires_at)
-    from used, free_keys f
-    where k.id = f.id and used.id = f.id
-  )
-  update users u
-  set last_seen_at = greatest(u.last_seen_at, seen.at)
-  from (select user_id, max(at) as at from used group by user_id) seen, free_users f
-  where u.id = f.id and seen.user_id = f.id`);
 
 /** Records the last use of keys and users and extends sessions in use, in batches outside of requests. */
 export class Activity {
@@ -54,7 +38,7 @@ export class Activity {
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly database: Database,
+    private readonly db: Db,
     private readonly life: SessionLife,
     private readonly log: Logger,
   ) {}
@@ -62,13 +46,13 @@ export class Activity {
   /** Records a use of the key, unless a recent use is already stored. */
   note(snapshot: Snapshot, now: number): void {
     const end = this.#laterEnd(snapshot, now);
-    if (now - snapshot.lastUsedAt < tolerated && end === undefined) return;
+    if (now - snapshot.lastUsedAt < accuracy && end === undefined) return;
     if (this.#noted.size >= limit) return;
     const { credential, userId } = snapshot.actor;
     snapshot.lastUsedAt = now;
     if (end !== undefined) snapshot.expiresAt = end;
     this.#noted.set(credential.id, { userId, at: new Date(now), expiresAt: end === undefined ? end : new Date(end) });
-    this.#timer ??= setTimeout(() => void this.flush(), gathering).unref();
+    this.#timer ??= setTimeout(() => void this.flush(), delay).unref();
   }
 
   /** Writes the recorded uses. Never throws. */
@@ -83,12 +67,8 @@ export class Activity {
 
   async #write(uses: Array<[string, Use]>): Promise<void> {
     try {
-      await this.database.query(writeUses, [
-        uses.map(([id]) => id),
-        uses.map(([, { userId }]) => userId),
-        uses.map(([, { at }]) => at),
-        uses.map(([, { expiresAt }]) => expiresAt ?? null),
-      ]);
+      await writeUsesOfKeys(this.db, uses);
+      await writeUsesOfUsers(this.db, uses);
     } catch (error) {
       this.log.warn({ err: error, keys: uses.length }, "The last use of some keys could not be recorded.");
     }
@@ -102,4 +82,45 @@ export class Activity {
     const end = Math.min(now + sessionDuration, createdAt + sessionMaxAge);
     return spent >= Math.min(hour, sessionDuration / 2) && end > expiresAt ? end : undefined;
   }
+}
+
+// Both skip rows that another replica is writing, so that replicas neither wait for each other nor deadlock.
+
+function writeUsesOfKeys(db: Db, uses: ReadonlyArray<[string, Use]>) {
+  const ids = uses.map(([id]) => id);
+  const times = uses.map(([, { at }]) => at);
+  const ends = uses.map(([, { expiresAt }]) => expiresAt ?? null);
+  const used = sql<{ id: string; at: string; expiresAt: string | null }>`
+    unnest(${ids}::text[], ${times}::timestamptz[], ${ends}::timestamptz[])`.as<"used">(sql`used (id, at, expires_at)`);
+  return db
+    .with("free", (read) =>
+      read.selectFrom("apiKeys").select("id").where("id", "=", anyOf(ids, "text")).forNoKeyUpdate().skipLocked(),
+    )
+    .updateTable("apiKeys as k")
+    .from(["free", used])
+    .whereRef("k.id", "=", "free.id")
+    .whereRef("used.id", "=", "free.id")
+    .set({
+      lastUsedAt: sql<string>`greatest(k.last_used_at, used.at)`,
+      expiresAt: sql<string>`greatest(k.expires_at, used.expires_at)`,
+    })
+    .execute();
+}
+
+function writeUsesOfUsers(db: Db, uses: ReadonlyArray<[string, Use]>) {
+  const lastUses = new Map<string, Date>();
+  for (const [, { userId, at }] of uses) if (at > (lastUses.get(userId) ?? 0)) lastUses.set(userId, at);
+  const ids = [...lastUses.keys()];
+  const seen = sql<{ id: string; at: string }>`
+    unnest(${ids}::uuid[], ${[...lastUses.values()]}::timestamptz[])`.as<"seen">(sql`seen (id, at)`);
+  return db
+    .with("free", (read) =>
+      read.selectFrom("users").select("id").where("id", "=", anyOf(ids)).forNoKeyUpdate().skipLocked(),
+    )
+    .updateTable("users as u")
+    .from(["free", seen])
+    .whereRef("u.id", "=", "free.id")
+    .whereRef("seen.id", "=", "free.id")
+    .set({ lastSeenAt: sql<string>`greatest(u.last_seen_at, seen.at)` })
+    .execute();
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { databaseTime } from "../../clock.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import type { Actor, AgentActor, ProxyActor, ScimKeyActor, UserActor } from "../kernel/actor.js";
-import type { Database } from "../kernel/database.js";
 import { unauthenticated } from "../kernel/errors.js";
 import type { Events, Hint, Subscription } from "../kernel/events.js";
 import { Activity, type SessionLife } from "./activity.js";
@@ -16,7 +16,7 @@ import { Watches } from "./watches.js";
 
 export interface CredentialsOptions {
   config: SessionLife & { adminWorkspaceAccess: boolean };
-  database: Database;
+  database: Pick<Database, "db">;
   events: Events;
   log: Logger;
 }
@@ -45,13 +45,14 @@ export class Credentials {
   readonly #hints: Subscription;
 
   constructor({ config, database, events, log }: CredentialsOptions) {
-    this.#snapshots = snapshots(database, config.adminWorkspaceAccess);
-    this.#activity = new Activity(database, config, log);
-    this.#watches = new Watches(database, livingKeys, log);
-    this.#agents = new Machines(agents, database, log);
-    this.#proxies = new Machines(proxies, database, log);
-    this.#scimKeys = new Machines(scimKeys, database, log);
-    this.#provisionerKeys = new Machines(provisionerKeys, database, log);
+    const { db } = database;
+    this.#snapshots = snapshots(db, config.adminWorkspaceAccess);
+    this.#activity = new Activity(db, config, log);
+    this.#watches = new Watches((ids) => livingKeys(db, ids), log);
+    this.#agents = new Machines(agents, db, log);
+    this.#proxies = new Machines(proxies, db, log);
+    this.#scimKeys = new Machines(scimKeys, db, log);
+    this.#provisionerKeys = new Machines(provisionerKeys, db, log);
     this.#machines = [this.#agents, this.#proxies, this.#scimKeys, this.#provisionerKeys];
     this.#hints = events.subscribeAll(
       "auth",

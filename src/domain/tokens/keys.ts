@@ -1,28 +1,38 @@
+import { type InferResult, type InsertObject, sql } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { Schema } from "../../entities/schema.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { requireUser, type UserActor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { type Action, authorize, isScope, narrowed, scopeCatalog, sees } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { conflict, forbidden, notFound, Problems, quote, unauthenticated, onViolation } from "../kernel/errors.js";
+import { anyOf } from "../kernel/any-of.js";
+import { now } from "../kernel/times.js";
+import { day, purge } from "../kernel/purge.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { type FoundUser, findUser, lockUser, userTarget } from "../users/users.js";
 import { keyHint } from "./credentials.js";
-import { newToken, type TokenKind } from "./text.js";
+import { type NewToken, newToken, type TokenKind } from "./text.js";
+
+const keys = (db: Db) =>
+  db
+    .selectFrom("apiKeys")
+    .select([
+      "id",
+      "userId",
+      "kind",
+      "name",
+      "scopes",
+      "audiences",
+      "createdAt",
+      "lastUsedAt",
+      "expiresAt",
+      "ip",
+      "userAgent",
+    ]);
 
 /** A session or key without its secret. */
-export interface ApiKeyRow {
-  id: string;
-  userId: string;
-  kind: TokenKind;
-  name: string;
-  scopes: string[];
-  audiences: string[];
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string;
-  ip: string | null;
-  userAgent: string | null;
-}
+export type ApiKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
 export interface CreateApiKey {
   name?: string | null;
@@ -39,61 +49,38 @@ export interface UpdateApiKey {
   name?: string | null;
 }
 
-const keyColumns = `id, user_id as "userId", kind, name, scopes, audiences, created_at as "createdAt",
-  last_used_at as "lastUsedAt", expires_at as "expiresAt", ip, user_agent as "userAgent"`;
-
-const keysOfUser = statement<ApiKeyRow>(`
-  select ${keyColumns} from api_keys
-  where user_id = $1 and ($2::text is null or kind = $2)
-  order by created_at desc, id desc limit 1000`);
+/** Maximum number of listed keys. */
+const mostKeys = 1000;
 
 /** Lists the sessions and keys of a user, optionally of one kind, newest first. Expired ones stay listed for a week. */
 export async function listApiKeys(ctx: Context, ref: string, kind?: TokenKind | null): Promise<ApiKeyRow[]> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "api_key:read", userTarget(user));
-  return ctx.rows(keysOfUser, user.id, kind ?? null);
+  return keys(ctx.db)
+    .where("userId", "=", user.id)
+    .$if(kind != null, (some) => some.where("kind", "=", kind!))
+    .orderBy("createdAt", "desc")
+    .orderBy("id", "desc")
+    .limit(mostKeys)
+    .execute();
 }
 
 /** Whether a key is the one that authenticated the request. */
 export const isCurrentKey = ({ actor }: Context, { id }: ApiKeyRow): boolean =>
   actor.kind === "user" && actor.credential.id === id;
 
-const keysByIds = statement<ApiKeyRow>(`select ${keyColumns} from api_keys where id = any($1::text[])`);
-
 /**
  * Batch read of keys by id, for `ctx.load`. Deleted keys are NOT_FOUND. Checks no permission: the object with the id
  * does.
  */
 export async function apiKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ApiKeyRow | Error>> {
-  const keys = new Map((await ctx.rows(keysByIds, ids)).map((key) => [key.id, key]));
-  return ids.map((id) => keys.get(id) ?? notFound());
+  const rows = await keys(ctx.db).where("id", "=", anyOf(ids, "text")).execute();
+  const found = new Map(rows.map((key) => [key.id, key]));
+  return ids.map((id) => found.get(id) ?? notFound());
 }
 
 /** Maximum number of unexpired API tokens of a user. */
 const tokensPerUser = 100;
-
-/** Deletes an expired API token of the user with the name, so that the key `$1` can have the name. */
-const freeName = (user: string, name: string): string => `
-  freed as (
-    delete from api_keys
-    where user_id = ${user} and kind = 'token' and lower(name) = lower(${name}) and expires_at <= now() and id <> $1
-    returning id
-  )`;
-
-// The lock on the user keeps the count constant until the commit. Requires that the creating credential still exists: it
-// may have been revoked, or ended by a password change, during the request.
-const insertToken = statement<{ held: number; isGiven: boolean; isCreated: boolean }>(`
-  with giver as (
-    select from api_keys where id = $9 for key share
-  ), living as (
-    select count(*) as held from api_keys where user_id = $3 and kind = 'token' and expires_at > now()
-  ), ${freeName("$3", "$4")}, created as (
-    insert into api_keys (id, secret_hash, user_id, kind, name, scopes, created_at, expires_at, ip, user_agent)
-    select $1, $2, $3, 'token', $4, $5, now(), $6, $7, $8 from living, giver, (select count(*) from freed) freed where held < ${tokensPerUser}
-    on conflict (user_id, lower(name)) where kind = 'token' do nothing
-    returning id
-  )
-  select held, exists (select from giver) as "isGiven", exists (select from created) as "isCreated" from living`);
 
 /**
  * Creates an API token for the caller or for a service account. A scoped credential passes on at most its own scopes
@@ -119,20 +106,73 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
 
   const given = givable(actor, [...new Set(scopes)]);
   const token = newToken("token");
-  const { ip = null, userAgent = null } = ctx.request;
-  const values = [token.id, token.secretHash, user.id, name, given, expiresAt, ip, userAgent, actor.credential.id];
-  const result = await ctx.row(insertToken, ...values);
-  if (!result?.isGiven) throw unauthenticated("The token is not valid.");
-  if (result.held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
-  if (!result.isCreated) throw nameTaken();
+  await requireCredential(ctx, actor);
+  // The lock on the user keeps the count constant until the commit.
+  const { held } = await ctx.db
+    .selectFrom("apiKeys")
+    .where("userId", "=", user.id)
+    .where("kind", "=", "token")
+    .where("expiresAt", ">", now)
+    .select(({ fn }) => fn.countAll<number>().as("held"))
+    .executeTakeFirstOrThrow();
+  if (held >= tokensPerUser) throw conflict(`A user can have at most ${tokensPerUser} API tokens.`);
+  await freeName(ctx, user.id, name);
+  await insertKey(ctx, token, { userId: user.id, kind: "token", name, scopes: given, expiresAt })
+    .execute()
+    .catch(onTakenName);
   const diff = { user: { new: user.username }, scopes: { new: given }, expiresAt: { new: expiresAt } };
   ctx.audit({ action: "create", resourceType: "api_key", resourceId: token.id, resourceLabel: name, diff });
   return { id: token.id, token: token.text };
 }
 
-const renameKey = statement<{ id: string }>(`
-  with ${freeName("$3", "$2")}
-  update api_keys set name = $2 from (select count(*) from freed) freed where id = $1 returning id`);
+/** Inserts a key that the request creates. */
+export const insertKey = (
+  { db, request }: Context,
+  { id, secretHash }: NewToken,
+  key: Pick<
+    InsertObject<Schema, "apiKeys">,
+    "userId" | "kind" | "name" | "scopes" | "parentId" | "lastUsedAt" | "expiresAt"
+  >,
+) =>
+  db
+    .insertInto("apiKeys")
+    .values({ ...key, id, secretHash, createdAt: now, ip: request.ip ?? null, userAgent: request.userAgent ?? null });
+
+/** Ends the oldest keys of a kind, so that the user has fewer than `most`. */
+export async function makeRoomForKey(ctx: Context, userId: string, kind: TokenKind, most: number): Promise<void> {
+  const ended = await ctx.db
+    .deleteFrom("apiKeys")
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("apiKeys")
+        .select("id")
+        .where("userId", "=", userId)
+        .where("kind", "=", kind)
+        .orderBy("createdAt", "desc")
+        .orderBy("id", "desc")
+        .offset(most - 1),
+    )
+    .returning("id")
+    .execute();
+  ctx.publish(...ended.map(({ id }) => keyHint(id)));
+}
+
+/** Throws UNAUTHENTICATED if the credential of the request was revoked, or ended by a password change, meanwhile. */
+async function requireCredential({ db }: Context, { credential }: UserActor): Promise<void> {
+  const found = await db.selectFrom("apiKeys").where("id", "=", credential.id).select("id").forKeyShare().execute();
+  if (found.length === 0) throw unauthenticated("The token is not valid.");
+}
+
+/** Deletes an expired API token of the user with the name, so that another one can have the name. */
+const freeName = ({ db }: Context, userId: string, name: string, id = "") =>
+  db
+    .deleteFrom("apiKeys")
+    .where("userId", "=", userId)
+    .where("kind", "=", "token")
+    .where(sql`lower(name)`, "=", sql`lower(${name})`)
+    .where("expiresAt", "<=", now)
+    .where("id", "<>", id)
+    .execute();
 
 /** Renames an API token. */
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
@@ -142,23 +182,26 @@ export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Pr
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
-  const renamed = await ctx
-    .row(renameKey, id, name, key.userId)
-    .catch(onViolation({ api_keys_token_name_unique: nameTaken }));
-  if (!renamed) throw notFound();
+  await freeName(ctx, key.userId, name!, id);
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("apiKeys")
+    .set({ name: name! })
+    .where("id", "=", id)
+    .executeTakeFirst()
+    .catch(onTakenName);
+  if (numUpdatedRows === 0n) throw notFound();
   const diff = { name: { old: key.name, new: name } };
   ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name ?? "", diff });
   return id;
 }
-
-const deleteKey = statement<{ id: string }>(`delete from api_keys where id = $1 returning id`);
 
 /** Ends a session or key, on every replica within a second. Returns the key before the deletion. */
 export async function revokeApiKey(ctx: Context, id: string): Promise<ApiKeyRow> {
   const { key, user } = await findKey(ctx, id, "api_key:delete");
   // Permissions on another account depend on its roles, which the lock keeps from changing.
   if (user.id !== userIdOf(ctx.actor)) authorize(ctx.actor, "api_key:delete", userTarget(await lockUser(ctx, user.id)));
-  if (!(await ctx.row(deleteKey, id))) throw notFound();
+  const { numDeletedRows } = await ctx.db.deleteFrom("apiKeys").where("id", "=", id).executeTakeFirst();
+  if (numDeletedRows === 0n) throw notFound();
   const diff = { user: { old: user.username } };
   ctx.audit({ action: "revoke", resourceType: "api_key", resourceId: id, resourceLabel: key.name, diff });
   ctx.publish(keyHint(id));
@@ -171,7 +214,7 @@ async function findKey(
   id: string,
   permission: `api_key:${Action<"api_key">}`,
 ): Promise<{ key: ApiKeyRow; user: FoundUser }> {
-  const [key] = await ctx.rows(keysByIds, [id]);
+  const key = await keys(ctx.db).where("id", "=", id).executeTakeFirst();
   if (!key) throw notFound();
   const user = await findUser(ctx, key.userId);
   const target = userTarget(user);
@@ -194,12 +237,12 @@ function endOf(
   requested: string | null | undefined,
   problems: Problems,
 ): string {
-  const now = databaseTime();
+  const time = databaseTime();
   const { apiKeyDefaultLifetime, apiKeyMaxLifetime } = config;
-  const end = requested ? Date.parse(requested) : now + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
-  if (end <= now) problems.add("expiresAt", "Must be in the future.");
-  if (end > now + apiKeyMaxLifetime) {
-    problems.add("expiresAt", `Must be before ${new Date(now + apiKeyMaxLifetime).toISOString()}.`);
+  const end = requested ? Date.parse(requested) : time + Math.min(apiKeyDefaultLifetime, apiKeyMaxLifetime);
+  if (end <= time) problems.add("expiresAt", "Must be in the future.");
+  if (end > time + apiKeyMaxLifetime) {
+    problems.add("expiresAt", `Must be before ${new Date(time + apiKeyMaxLifetime).toISOString()}.`);
   }
   const isScoped = !scopes.includes("all");
   return new Date(isScoped ? Math.min(end, Date.parse(credential.expiresAt)) : end).toISOString();
@@ -212,6 +255,11 @@ const nameTaken = () =>
   conflict("An API token with this name already exists.", [
     { field: "name", detail: "Is taken by another API token." },
   ]);
+
+const onTakenName = onViolation({ api_keys_token_name_unique: nameTaken });
+
+/** Deletes keys a week after they expired. */
+export const keyPurge = purge("api_keys", { by: "expires_at", keptFor: 7 * day });
 
 /** Null means absent. */
 const withoutNulls = ({ name, scopes }: CreateApiKey) => ({ name: name ?? undefined, scopes: scopes ?? undefined });

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { AgentActor } from "../kernel/actor.js";
-import { type Database, type Statement, statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { Recent } from "./recent.js";
 import { hashSecret } from "./text.js";
@@ -10,6 +11,7 @@ import { Watches } from "./watches.js";
 interface Holder {
   readonly kind: string;
   readonly id: string;
+  /** SHA-256 of the secret, base64. */
   readonly tokenHash: string;
 }
 
@@ -20,29 +22,41 @@ export interface MachineTokens<Machine extends Holder> {
   readonly form: RegExp;
   /** The error message for other texts. */
   readonly malformed: string;
-  /** Selects the machine with a valid token whose secret has the SHA-256 `$1`. */
-  readonly bySecret: Statement<Omit<Machine, "kind" | "tokenHash">>;
-  /** Selects the valid tokens among `$1`, each as the SHA-256 of its secret, base64. */
-  readonly living: Statement<{ id: string }>;
+  /** Finds the machines with valid tokens whose secrets have these hashes. */
+  readonly find: (
+    db: Db,
+    hashes: readonly Buffer[],
+  ) => Promise<ReadonlyArray<Omit<Machine, "kind" | "tokenHash"> & { tokenHash: Buffer }>>;
 }
-
-/** The build of the agent `a` is the latest start of its workspace `w`, and no stop or deletion has ended since. */
-const isLatestStart = `a.token_ended_at is null and w.deleted_at is null and not exists (
-  select from workspace_builds b join workspace_builds later on later.workspace_id = b.workspace_id
-  where b.id = a.build_id and later.build_number > b.build_number and later.transition = 'start')`;
 
 /** Tokens of agents. They end when the workspace is started again, stopped, or deleted. */
 export const agents: MachineTokens<AgentActor> = {
   kind: "agent",
   form: /^stwa_([0-9A-Za-z]{43})$/,
   malformed: "The token is malformed.",
-  bySecret: statement(`
-    select a.id, a.workspace_id as "workspaceId" from workspace_agents a join workspaces w on w.id = a.workspace_id
-    where a.token_hash = $1 and ${isLatestStart}`),
-  living: statement<{ id: string }>(`
-    select given.id from unnest($1::text[]) given (id)
-      join workspace_agents a on a.token_hash = decode(given.id, 'base64') join workspaces w on w.id = a.workspace_id
-    where ${isLatestStart}`),
+  find: (db, hashes) =>
+    db
+      .selectFrom("workspaceAgents as a")
+      .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+      .where("a.tokenHash", "=", anyOf(hashes, "bytea"))
+      .where("a.tokenEndedAt", "is", null)
+      .where("w.deletedAt", "is", null)
+      // The agent is of the latest start of the workspace.
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom("workspaceBuilds as b")
+              .innerJoin("workspaceBuilds as later", "later.workspaceId", "b.workspaceId")
+              .whereRef("b.id", "=", "a.buildId")
+              .whereRef("later.buildNumber", ">", "b.buildNumber")
+              .where("later.transition", "=", "start")
+              .select("later.id"),
+          ),
+        ),
+      )
+      .select(["a.id", "a.workspaceId", "a.tokenHash"])
+      .execute(),
 };
 
 /** The hint that the token of a machine ended. */
@@ -55,14 +69,20 @@ export class Machines<Machine extends Holder> {
 
   constructor(
     private readonly tokens: MachineTokens<Machine>,
-    database: Database,
+    private readonly db: Db,
     log: Logger,
   ) {
-    this.#watches = new Watches(database, tokens.living, log);
-    this.#recent = new Recent(async (tokenHash) => {
-      const [row] = await database.query(tokens.bySecret, [Buffer.from(tokenHash, "base64")]);
-      return row && ({ ...row, kind: tokens.kind, tokenHash } as unknown as Machine);
-    });
+    this.#watches = new Watches(async (hashes) => (await this.#find(hashes)).map(({ tokenHash }) => tokenHash), log);
+    this.#recent = new Recent(async (hash) => (await this.#find([hash]))[0]);
+  }
+
+  async #find(hashes: readonly string[]): Promise<Machine[]> {
+    const { kind, find } = this.tokens;
+    const rows = await find(
+      this.db,
+      hashes.map((hash) => Buffer.from(hash, "base64")),
+    );
+    return rows.map((row) => ({ ...row, kind, tokenHash: row.tokenHash.toString("base64") }) as unknown as Machine);
   }
 
   /** Throws or rejects with UNAUTHENTICATED. */

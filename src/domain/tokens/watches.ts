@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import type { Database, Statement } from "../kernel/database.js";
 
 /** Maximum delay in milliseconds before streams of an ended key are closed, if its hint is lost. */
 const interval = 5_000;
@@ -20,9 +19,8 @@ export class Watches {
   #isChecking = false;
 
   constructor(
-    private readonly database: Database,
-    /** Selects the valid ids among `$1`. */
-    private readonly living: Statement<{ id: string }>,
+    /** Returns the valid ones among keys. */
+    private readonly living: (ids: readonly string[]) => Promise<readonly string[]>,
     private readonly log: Logger,
   ) {}
 
@@ -76,7 +74,7 @@ export class Watches {
       while (this.#due.size > 0) {
         const ids = [...this.#due].slice(0, chunk);
         for (const id of ids) this.#due.delete(id);
-        const living = new Set((await this.database.query(this.living, [ids])).map(({ id }) => id));
+        const living = new Set(await this.living(ids));
         for (const id of ids) if (!living.has(id)) this.#end(id);
       }
     } catch (error) {

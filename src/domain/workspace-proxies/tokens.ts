@@ -1,5 +1,5 @@
 import { type ProxyActor } from "../kernel/actor.js";
-import { statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { MachineTokens } from "../tokens/machines.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 
@@ -8,11 +8,13 @@ export const proxies: MachineTokens<ProxyActor> = {
   kind: "proxy",
   form: /^stwp_([0-9a-f]{32}_[0-9A-Za-z]{43})$/,
   malformed: "The token is not valid.",
-  bySecret: statement(`select id from workspace_proxies where token_hash = $1 and deleted_at is null`),
-  living: statement<{ id: string }>(`
-    select given.id from unnest($1::text[]) given (id)
-      join workspace_proxies p on p.token_hash = decode(given.id, 'base64')
-    where p.deleted_at is null`),
+  find: (db, hashes) =>
+    db
+      .selectFrom("workspaceProxies")
+      .where("tokenHash", "=", anyOf(hashes, "bytea"))
+      .where("deletedAt", "is", null)
+      .select(["id", "tokenHash"])
+      .execute(),
 };
 
 /** Generates a token of a proxy. The text is returned to the operator once; only the hash is stored. */
