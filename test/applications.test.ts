@@ -532,7 +532,7 @@ describe("redirects to applications", () => {
       select gen_random_uuid(), now(), now(), 'c-' || n, sha256(n::text::bytea), 'https://c' || n || '.example.net', 1
       from generate_series(1, 50) n`);
     counts.push(await the().statements(proxied));
-    expect(counts).to.deep.equal([4, 4, 4]);
+    expect(new Set(counts)).to.have.length(1);
   });
 });
 

@@ -1,9 +1,10 @@
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import type { UserActor } from "../kernel/actor.js";
 import { authorizeMachine, may } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { DomainError, notFound } from "../kernel/errors.js";
-import { foldedSql } from "../kernel/folding.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
 import { parseToken } from "../tokens/text.js";
 
 /** An application, given by the names in its URL, and the application key of the visitor. */
@@ -29,31 +30,38 @@ export interface ApplicationTarget {
   allowed: boolean;
 }
 
-interface FoundApplication {
-  workspaceId: string;
-  agentId: string;
-  appId: string;
-  url: string;
-  sharingLevel: "owner" | "authenticated" | "organization" | "public";
-  ownerId: string;
-  organizationId: string;
-}
+/** Finds an application of a running agent by the names in its URL. */
+const applicationNamed = (db: Db, { owner, workspace, agent, slug }: ApplicationReference) =>
+  db
+    .selectFrom("users as u")
+    .innerJoin("workspaces as w", "w.ownerId", "u.id")
+    .innerJoin("workspaceAgents as a", "a.workspaceId", "w.id")
+    .innerJoin("workspaceApps as app", "app.agentId", "a.id")
+    .where(foldedColumn("u.username"), "=", folded(owner))
+    .where("u.deletedAt", "is", null)
+    .where(sql`lower(w.name)`, "=", sql`lower(${workspace})`)
+    .where("w.deletedAt", "is", null)
+    .where("a.name", "=", agent)
+    .where("a.tokenEndedAt", "is", null)
+    .where("app.slug", "=", slug)
+    .select([
+      "w.id as workspaceId",
+      "a.id as agentId",
+      "app.id as appId",
+      "app.url",
+      "app.sharingLevel",
+      "w.ownerId",
+      "w.organizationId",
+    ]);
 
-const applicationByNames = statement<FoundApplication>(`
-  select w.id as "workspaceId", a.id as "agentId", app.id as "appId", app.url, app.sharing_level as "sharingLevel",
-    w.owner_id as "ownerId", w.organization_id as "organizationId"
-  from users u join workspaces w on w.owner_id = u.id and w.deleted_at is null and lower(w.name) = lower($2)
-    join workspace_agents a on a.workspace_id = w.id and a.name = $3 and a.token_ended_at is null
-    join workspace_apps app on app.agent_id = a.id and app.slug = $4
-  where ${foldedSql("u.username")} = ${foldedSql("$1")} and u.deleted_at is null`);
+type FoundApplication = InferResult<ReturnType<typeof applicationNamed>>[number];
 
 /** Resolves an application for a proxy, and whether the visitor may open it. Throws NOT_FOUND. */
 export async function readApplicationTarget(ctx: Context, reference: ApplicationReference): Promise<ApplicationTarget> {
   authorizeMachine(ctx.actor, "application:resolve");
-  const { owner, workspace, agent, slug, apiKey } = reference;
-  const app = await ctx.row(applicationByNames, owner, workspace, agent, slug);
+  const app = await applicationNamed(ctx.db, reference).executeTakeFirst();
   if (!app) throw notFound();
-  const visitor = apiKey ? await visitorOf(ctx, apiKey) : undefined;
+  const visitor = reference.apiKey ? await visitorOf(ctx, reference.apiKey) : undefined;
   const { workspaceId, agentId, appId } = app;
   const allowed = mayOpen(app, visitor);
   return { workspaceId, agentId, appId, url: allowed ? app.url : null, userId: visitor?.userId ?? null, allowed };

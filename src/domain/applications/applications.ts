@@ -1,11 +1,16 @@
-import { requireUser } from "../kernel/actor.js";
+import { sql } from "kysely";
+import { readDeploymentId } from "../deployment/deployment.js";
+import { requireUser, type UserActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { createApplicationKey } from "./keys.js";
-import { sealMessage } from "./messages.js";
-import { type Target, targetOf } from "./targets.js";
-import { badInput } from "../kernel/errors.js";
-import { purge } from "../kernel/purge.js";
+import { badInput, unauthenticated } from "../kernel/errors.js";
+import { day, purge } from "../kernel/purge.js";
 import { urlProblem } from "../kernel/text.js";
+import { after, now } from "../kernel/times.js";
+import { insertKey, makeRoomForKey } from "../tokens/keys.js";
+import { newToken } from "../tokens/text.js";
+import { primarySite } from "../workspace-proxies/primary.js";
+import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
+import { sealMessage } from "./messages.js";
 
 /** The query parameter that carries a message. */
 export const parameter = "steward_application_connect";
@@ -29,20 +34,86 @@ export async function createApplicationRedirect(ctx: Context, input: CreateAppli
   const actor = requireUser(ctx.actor);
   const url = redirectUrl(input.redirectUri);
   const target = await targetOf(ctx, url);
-  if (!target) throw refused("Must be a URL at an application host.", "Invalid redirect_uri.");
+  if (!target) throw invalid("Must be a URL at an application host.", "Invalid redirect_uri.");
   const apiKey = await createApplicationKey(ctx, actor, url.host);
   const { recipient, origin: audience } = target;
   return locationOf(url, target, await sealMessage(ctx, { recipient, audience, userId: actor.userId, apiKey }));
 }
 
-const refused = (detail: string, message?: string) => badInput([{ field: "redirectUri", detail }], message);
+const invalid = (detail: string, message?: string) => badInput([{ field: "redirectUri", detail }], message);
 
 /** Parses the URL. Redirects are serialized from the result, since browsers may parse the text differently. */
 function redirectUrl(text: string | null | undefined): URL {
-  if (!text) throw refused("Is required.");
+  if (!text) throw invalid("Is required.");
   const problem = urlProblem(text);
-  if (problem) throw refused(problem);
+  if (problem) throw invalid(problem);
   return new URL(text);
+}
+
+/** The application server at a URL. */
+interface Target {
+  /** The id of a proxy, or of the deployment. */
+  recipient: string;
+  /** The origin of the URL, with the scheme of the server. */
+  origin: string;
+}
+
+/**
+ * Finds the application server at a URL: the deployment for hosts below its wildcard, or the proxy that registered the
+ * host; `undefined` for other hosts and for that of the dashboard.
+ */
+async function targetOf(ctx: Context, url: URL): Promise<Target | undefined> {
+  const primary = primarySite(ctx);
+  const dashboard = new URL(primary.accessUrl);
+  if (url.host === dashboard.host) return undefined;
+  const originAt = ({ accessUrl }: Site) => `${new URL(accessUrl).protocol}//${url.host}`;
+  if (url.port === dashboard.port && isCovered(url.hostname, primary.wildcardHostname))
+    return { recipient: await readDeploymentId(ctx), origin: originAt(primary) };
+  const proxies = await ctx.db
+    .selectFrom("workspaceProxies")
+    .where("deletedAt", "is", null)
+    .where("registration", ">", 0)
+    .orderBy("id")
+    .select(["id", "accessUrl", "wildcardHostname"])
+    .execute();
+  const proxy = proxies.find((site) => serves(site, url));
+  return proxy && { recipient: proxy.id, origin: originAt(proxy) };
+}
+
+/** Maximum number of application keys of a user. Another one ends the oldest. */
+const keysPerUser = 100;
+
+/** The scope of application keys. */
+const scope = "application_connect";
+
+/**
+ * Creates a key for applications at a host, with no other permissions. It expires after a day, or earlier with the
+ * credential that creates it. Returns its text.
+ */
+async function createApplicationKey(ctx: Context, { userId, credential }: UserActor, host: string): Promise<string> {
+  // The credential may have been revoked during the request.
+  const creator = await ctx.db
+    .selectFrom("apiKeys")
+    .where("id", "=", credential.id)
+    .where("expiresAt", ">", now)
+    .select("expiresAt")
+    .forKeyShare()
+    .executeTakeFirst();
+  if (!creator) throw unauthenticated("The token is not valid.");
+  await makeRoomForKey(ctx, userId, "application", keysPerUser);
+  const token = newToken("application");
+  const { expiresAt } = await insertKey(ctx, token, {
+    userId,
+    kind: "application",
+    scopes: [scope],
+    parentId: credential.id,
+    expiresAt: sql<string>`least(${creator.expiresAt}::timestamptz, ${after(day)})`,
+  })
+    .returning("expiresAt")
+    .executeTakeFirstOrThrow();
+  const diff = { scopes: { new: [scope] }, expiresAt: { new: expiresAt }, host: { new: host } };
+  ctx.audit({ action: "create", resourceType: "api_key", resourceId: token.id, diff });
+  return token.text;
 }
 
 /** Returns the URL at the origin of the target, with the message instead of any other. */

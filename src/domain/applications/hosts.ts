@@ -1,11 +1,10 @@
 import type { Config } from "../../config/config.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput } from "../kernel/errors.js";
 import { isBelow, isCovered } from "../workspace-proxies/sites.js";
 import { parameter, withoutMessage } from "./applications.js";
-import { openMessage } from "./messages.js";
+import { type OpenedMessage, openMessage } from "./messages.js";
 
 /** A request to an application host. */
 export interface HostRequest {
@@ -20,9 +19,6 @@ export interface Welcome {
   apiKey: string;
   location: string;
 }
-
-const spend = statement<{ id: string }>(`
-  insert into spent_app_connects (id, expires_at) values ($1, $2) on conflict do nothing returning id`);
 
 /**
  * The application hosts of the deployment. Receiving a key is not part of the schema, because it sets the cookie of the
@@ -55,8 +51,18 @@ export class ApplicationHosts {
     const origin = `${protocol}//${hostname}${port && `:${port}`}`;
     const deploymentId = await readDeploymentId(ctx);
     const message = await openMessage(ctx, text, { recipient: deploymentId, audience: origin });
-    const isNew = message && (await ctx.row(spend, message.id, message.expiresAt)) !== undefined;
-    if (!isNew) throw badInput([], "This link is invalid or has expired. Open the application again.");
+    if (!message || !(await spend(ctx, message)))
+      throw badInput([], "This link is invalid or has expired. Open the application again.");
     return { apiKey: message.apiKey, location: `${origin}${path}${withoutMessage(search)}` };
   }
+}
+
+/** Records the use of a message. Returns whether it is the first one. */
+async function spend({ db }: Context, { id, expiresAt }: OpenedMessage): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("spentAppConnects")
+    .values({ id, expiresAt })
+    .onConflict((used) => used.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
 }

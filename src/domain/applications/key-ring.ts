@@ -1,11 +1,11 @@
 import { hkdfSync, randomBytes } from "node:crypto";
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { appConnectSecrets } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
-import type { Sealed } from "../outside/vault.js";
 
 /** A key derived from a key of the ring for one recipient. It opens only messages to this recipient. */
 export interface AppConnectKey {
@@ -16,58 +16,65 @@ export interface AppConnectKey {
   retiredAt: string | null;
 }
 
-interface RingKey extends Sealed {
-  id: string;
-  usableFrom: string;
-  retiredAt: string | null;
-  /** Whether new messages are encrypted with it. */
-  isInUse: boolean;
-  /** Whether its successor is due. */
-  isAging: boolean;
-}
-
 /** The period of use of a key, and the time before and after it in which recipients have the key, too. */
-const age = "interval '30 days'";
-const margin = "interval '5 minutes'";
+const age = sql`interval '30 days'`;
+const margin = sql`interval '5 minutes'`;
 
-// Uses `clock_timestamp()`, because a key may have been created after the start of this transaction.
-const ring = statement<RingKey>(`
-  select id, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext, usable_from as "usableFrom",
-    retired_at as "retiredAt", usable_from <= clock_timestamp() and coalesce(retired_at > clock_timestamp(), true) as "isInUse",
-    usable_from <= now() - ${age} + ${margin} as "isAging"
-  from app_connect_keys where retired_at is null or retired_at > now() - ${margin}
-  order by usable_from, id`);
+/** The keys that recipients need, oldest first. */
+const ring = (db: Db) =>
+  db
+    .selectFrom("appConnectKeys")
+    .where((eb) => eb.or([eb("retiredAt", "is", null), eb("retiredAt", ">", sql<string>`now() - ${margin}`)]))
+    .orderBy("usableFrom")
+    .orderBy("id")
+    .select(["id", "keyId", "secretNonce as nonce", "secretCiphertext as ciphertext", "usableFrom", "retiredAt"])
+    .select([
+      // Whether new messages are encrypted with it. It may have been created after the start of this transaction.
+      sql<boolean>`usable_from <= clock_timestamp() and coalesce(retired_at > clock_timestamp(), true)`.as("isInUse"),
+      // Whether its successor is due.
+      sql<boolean>`usable_from <= now() - ${age} + ${margin}`.as("isAging"),
+    ]);
 
-// The first key is used immediately; a later one from the end of its predecessor, but not before recipients had time to
-// fetch it.
-const append = statement(`
-  with start as (
-    select date_trunc('milliseconds', coalesce(max(greatest(usable_from + ${age}, now() + ${margin})), now())) as moment
-    from app_connect_keys where retired_at is null
-  ), retired as (
-    update app_connect_keys set retired_at = start.moment from start where retired_at is null
-  ), forgotten as (
-    delete from app_connect_keys where retired_at <= now() - ${margin}
-  )
-  insert into app_connect_keys (id, key_id, secret_nonce, secret_ciphertext, usable_from)
-  select $1, $2, $3, $4, start.moment from start`);
+type RingKey = InferResult<ReturnType<typeof ring>>[number];
 
 /** Returns the keys that recipients need, oldest first. Creates the first key, and the next one when it is due. */
 async function keptRing(ctx: Context): Promise<RingKey[]> {
-  const keys = await ctx.rows(ring);
+  const keys = await ring(ctx.db).execute();
   if (!needsKey(keys)) return keys;
   await takeTurn(ctx, "app_connect_keys");
-  if (needsKey(await ctx.rows(ring))) await appendKey(ctx);
-  return ctx.rows(ring);
+  if (needsKey(await ring(ctx.db).execute())) await appendKey(ctx);
+  return ring(ctx.db).execute();
 }
 
 const needsKey = (keys: RingKey[]): boolean => keys.length === 0 || keys.at(-1)!.isAging;
 
+/**
+ * Adds a key. The first key is used immediately; a later one from the end of its predecessor, but not before recipients had
+ * time to fetch it.
+ */
 async function appendKey(ctx: Context): Promise<void> {
+  const { usableFrom } = await ctx.db
+    .selectFrom("appConnectKeys")
+    .where("retiredAt", "is", null)
+    .select(
+      sql<string>`date_trunc('milliseconds', coalesce(max(greatest(usable_from + ${age}, now() + ${margin})), now()))`.as(
+        "usableFrom",
+      ),
+    )
+    .executeTakeFirstOrThrow();
+  await ctx.db.updateTable("appConnectKeys").set({ retiredAt: usableFrom }).where("retiredAt", "is", null).execute();
+  await ctx.db
+    .deleteFrom("appConnectKeys")
+    .where("retiredAt", "<=", sql<string>`now() - ${margin}`)
+    .execute();
   const id = newId();
   const place = appConnectSecrets.place({ id, ownerId: id });
   const { keyId, nonce, ciphertext } = ctx.services.vault.seal(place, randomBytes(32).toString("base64url"));
-  await ctx.rows(append, id, keyId, nonce, ciphertext).catch(refuseForgottenKey);
+  await ctx.db
+    .insertInto("appConnectKeys")
+    .values({ id, keyId, secretNonce: nonce, secretCiphertext: ciphertext, usableFrom })
+    .execute()
+    .catch(refuseForgottenKey);
 }
 
 /** Derives the key of a recipient (HKDF, RFC 5869), which discloses neither the secret nor keys of other recipients. */
@@ -96,6 +103,6 @@ export async function sealingKey(ctx: Context, recipient: string): Promise<{ kid
 
 /** The key of a recipient by its id; `undefined` if the recipient does not have it. */
 export async function openingKey(ctx: Context, recipient: string, kid: string): Promise<Buffer | undefined> {
-  const key = (await ctx.rows(ring)).find(({ id }) => id === kid);
+  const key = (await ring(ctx.db).execute()).find(({ id }) => id === kid);
   return key && derived(ctx, key, recipient);
 }
