@@ -1,6 +1,7 @@
 // The workspace quota: what builds cost, and which of them fail.
 import { expect } from "chai";
 import {
+  addVersion,
   boxOf,
   createBox,
   doBuild,
@@ -57,15 +58,20 @@ describe("the workspace quota", () => {
     const group = await w().group(undefined, { members: [ada!] });
     await allow(w().defaultOrganization, 0);
     await allow(group.id, 9);
-    const disk = { name: "disk", daily_cost: 3, transitions: ["start", "stop"] };
-    const box = boxOf(6);
-    const template = await templateOf(w(), { ...box, resources: [...box.resources, disk] });
-    const { workspace } = await runningBox(w(), ada!, template.id);
+    const template = await templateOf(w(), boxOf(9));
+    const { workspace, workspaceBuild } = await createBox(w(), ada!, template.id);
+    await reportBuild(w(), workspaceBuild.id);
+    await endBuild(w(), workspaceBuild.id, "failed");
     expect(await quotaOf(ada!)).to.deep.equal({ budget: 9, credits_consumed: 9 });
     await allow(group.id, 1);
-    const { stopWorkspace } = await w().as(ada!).graphql(stop, { workspace: workspace.id });
-    expect((await doBuild(w(), stopWorkspace.workspaceBuild.id))!.dailyCost).to.equal(3);
-    expect(await quotaOf(ada!)).to.deep.equal({ budget: 1, credits_consumed: 3 });
+    const startAt = async (cost: number) => {
+      const { id } = await addVersion(w(), template.id, boxOf(cost));
+      const input = { workspace: workspace.id, templateVersionId: id };
+      return doBuild(w(), (await w().as(ada!).graphql(start, { input })).startWorkspace.workspaceBuild.id);
+    };
+    expect(await startAt(9), "as much as before").to.equal(undefined);
+    expect((await startAt(8))!.dailyCost).to.equal(8);
+    expect(await quotaOf(ada!)).to.deep.equal({ budget: 1, credits_consumed: 8 });
   });
 
   it("does not count workspaces without a cost, nor touch their builds", async () => {
