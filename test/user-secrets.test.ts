@@ -471,14 +471,4 @@ describe("user secrets", () => {
       expect(JSON.stringify(auditEvents).toLowerCase()).to.not.include("telltale");
     });
   });
-
-  it("take a constant number of statements", async () => {
-    const ada = await w().user("ada");
-    await created(ada, { name: "warm" });
-    await as(ada).get(pathOf());
-    expect(await w().statements(() => as(ada).get(pathOf()))).to.equal(2);
-    expect(await w().statements(() => create(ada, { name: "a" }))).to.equal(4);
-    expect(await w().statements(() => patch(ada, "a", { value: "w" }))).to.equal(5);
-    expect(await w().statements(() => as(ada).delete(`${pathOf()}/a`))).to.equal(3);
-  });
 });

@@ -6,12 +6,13 @@ import {
   deleteUserSecret,
   listUserSecrets,
   readUserSecret,
+  readUserSecretUsage,
   type SecretReference,
   type UpdateUserSecret,
   updateUserSecret,
   type UserSecretRow,
+  type UserSecretUsage,
 } from "../domain/user-secrets/user-secrets.js";
-import { readUserSecretUsage, type UserSecretUsage } from "../domain/user-secrets/usage.js";
 import { Arg } from "./engine/arguments.js";
 import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";

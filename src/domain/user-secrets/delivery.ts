@@ -1,7 +1,8 @@
+import { type InferResult, sql } from "kysely";
 import { userSecretValues } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
-import { type Sealed, SealBroken } from "../outside/vault.js";
+import { anyOf } from "../kernel/lists.js";
+import { SealBroken } from "../outside/vault.js";
 import { envNameProblem } from "./rules.js";
 
 /** A secret that was left out, and why. */
@@ -21,17 +22,15 @@ export interface OpenedSecrets {
 
 export const noSecrets: OpenedSecrets = { ids: [], variables: [], files: [], errors: [] };
 
-interface SealedSecret extends Sealed {
-  id: string;
-  name: string;
-  envName: string;
-  filePath: string;
-}
+const injectedSecrets = ({ db }: Context, userId: string) =>
+  db
+    .selectFrom("userSecrets")
+    .select(["id", "name", "envName", "filePath", "keyId", "valueNonce as nonce", "valueCiphertext as ciphertext"])
+    .where("userId", "=", userId)
+    .where((eb) => eb.or([eb("envName", "<>", ""), eb("filePath", "<>", "")]))
+    .orderBy(sql`name collate "C"`);
 
-const injectedSecrets = statement<SealedSecret>(`
-  select id, name, env_name as "envName", file_path as "filePath", key_id as "keyId", value_nonce as nonce,
-    value_ciphertext as ciphertext
-  from user_secrets where user_id = $1 and (env_name <> '' or file_path <> '') order by name collate "C"`);
+type SealedSecret = InferResult<ReturnType<typeof injectedSecrets>>[number];
 
 /**
  * Decrypts the secrets of a user that become variables or files. Leaves out those that cannot be delivered, and logs
@@ -39,7 +38,7 @@ const injectedSecrets = statement<SealedSecret>(`
  */
 export async function openSecrets(ctx: Context, userId: string): Promise<OpenedSecrets> {
   const opened: OpenedSecrets = { ids: [], variables: [], files: [], errors: [] };
-  for (const secret of await ctx.rows(injectedSecrets, userId)) {
+  for (const secret of await injectedSecrets(ctx, userId).execute()) {
     const value = valueOf(ctx, userId, secret);
     const { id, name, envName, filePath } = secret;
     if (typeof value !== "string") {
@@ -67,9 +66,12 @@ function valueOf({ services }: Context, ownerId: string, secret: SealedSecret): 
   }
 }
 
-const markDelivered = statement("update user_secrets set last_delivered_at = now() where id = any($1::uuid[])");
-
 /** Records that an agent receives secrets. */
 export async function recordDelivery(ctx: Context, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await ctx.rows(markDelivered, ids);
+  if (ids.length === 0) return;
+  await ctx.db
+    .updateTable("userSecrets")
+    .set({ lastDeliveredAt: sql`now()` })
+    .where("id", "=", anyOf(ids))
+    .execute();
 }

@@ -1,20 +1,16 @@
-import { UserSecret } from "../../entities/user-secrets.js";
-import { userIdOf } from "../kernel/actor.js";
-import type { Context } from "../kernel/context.js";
+import { type InferResult, sql } from "kysely";
 import { type AuditAction, auditedAs, type Diff } from "../audit/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { statement } from "../kernel/database.js";
 import { userSecretValues } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
-import { DomainError, notFound } from "../kernel/errors.js";
+import { userIdOf } from "../kernel/actor.js";
+import type { Context } from "../kernel/context.js";
+import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import type { Sealed } from "../outside/vault.js";
-import { type SecretFields, secretProblems } from "./rules.js";
-import { type Occupied, requireRoom } from "./usage.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
+import { type SecretFields, secretProblems } from "./rules.js";
 
-const columns = columnsOf(UserSecret, "user_secrets", [
+const columns = [
   "id",
   "name",
   "description",
@@ -23,10 +19,13 @@ const columns = columnsOf(UserSecret, "user_secrets", [
   "lastDeliveredAt",
   "createdAt",
   "updatedAt",
-]);
+] as const;
+
+const secretsOf = ({ db }: Context, userId: string) =>
+  db.selectFrom("userSecrets").select(columns).where("userId", "=", userId);
 
 /** A secret without its value, which is never returned. */
-export type UserSecretRow = RowOf<typeof columns>;
+export type UserSecretRow = InferResult<ReturnType<typeof secretsOf>>[number];
 
 /** A reference to a secret: its user (an id, a username, or `me`) and its exact name. */
 export interface SecretReference {
@@ -37,23 +36,19 @@ export interface SecretReference {
 export type CreateUserSecret = SecretFields & Pick<SecretReference, "user">;
 export type UpdateUserSecret = Omit<SecretFields, "name"> & SecretReference;
 
-const secretsOfUser = statement<UserSecretRow>(
-  `select ${columns} from user_secrets where user_id = $1 order by name collate "C"`,
-);
-
 /** Lists the secrets of a user by name in byte order, for that user only. */
 export async function listUserSecrets(ctx: Context, ref: string): Promise<UserSecretRow[]> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user_secret:read", userTarget(user));
-  return ctx.rows(secretsOfUser, user.id);
+  return secretsOf(ctx, user.id)
+    .orderBy(sql`name collate "C"`)
+    .execute();
 }
-
-const secretByName = statement<UserSecretRow>(`select ${columns} from user_secrets where user_id = $1 and name = $2`);
 
 /** Reads a secret of the caller. */
 export async function readUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:read", await findUser(ctx, ref));
-  const secret = await ctx.row(secretByName, user.id, name);
+  const secret = await secretsOf(ctx, user.id).where("name", "=", name).executeTakeFirst();
   if (!secret) throw notFound();
   return secret;
 }
@@ -68,12 +63,6 @@ function owning(
   return user;
 }
 
-const insertSecret = statement<UserSecretRow>(`
-  insert into user_secrets (id, user_id, name, description, env_name, file_path, value_bytes,
-    key_id, value_nonce, value_ciphertext, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now())
-  returning ${columns}`);
-
 /** Stores a secret of the caller. Returns the stored row. */
 export async function createUserSecret(
   ctx: Context,
@@ -81,57 +70,65 @@ export async function createUserSecret(
 ): Promise<UserSecretRow> {
   const user = await lockUser(ctx, ref, "user_secret:create");
   authorize(ctx.actor, "user_secret:create", userTarget(user));
-  const fields = {
+  const { value, ...fields } = {
     name: input.name ?? "",
     value: input.value ?? "",
     description: input.description ?? "",
     envName: input.envName ?? "",
     filePath: input.filePath ?? "",
   };
-  secretProblems(fields).throwIfAny();
+  secretProblems({ value, ...fields }).throwIfAny();
 
   const id = newId();
-  const { name, value, description, envName, filePath } = fields;
   const valueBytes = Buffer.byteLength(value);
-  await requireRoom(ctx, user.id, { id, name, envName, filePath, valueBytes });
-  const { keyId, nonce, ciphertext } = seal(ctx, user, id, value);
-  const values = [id, user.id, name, description, envName, filePath, valueBytes, keyId, nonce, ciphertext];
-  const secret = await ctx.row(insertSecret, ...values).catch(refuseForgottenKey);
-  ctx.audit(recorded("create", user, id, filled(fields), "new"));
-  return secret!;
+  await requireRoom(ctx, user.id, { id, ...fields, valueBytes });
+  const now = sql<string>`now()`;
+  const secret = await ctx.db
+    .insertInto("userSecrets")
+    .values({
+      id,
+      userId: user.id,
+      ...fields,
+      valueBytes,
+      ...seal(ctx, user, id, value),
+      createdAt: now,
+      updatedAt: now,
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseForgottenKey);
+  ctx.audit(recorded("create", user, id, filled({ value, ...fields }), "new"));
+  return secret;
 }
-
-const lockSecret = statement<UserSecretRow & Occupied>(`
-  select ${columns}, value_bytes as "valueBytes" from user_secrets where user_id = $1 and name = $2 for update`);
-
-const changeSecret = statement<UserSecretRow>(`
-  update user_secrets set description = $2, env_name = $3, file_path = $4, value_bytes = $5,
-    key_id = coalesce($6, key_id), value_nonce = coalesce($7, value_nonce),
-    value_ciphertext = coalesce($8, value_ciphertext), updated_at = now()
-  where id = $1
-  returning ${columns}`);
 
 /** Changes the given fields of a secret of the caller. A given value counts as changed, even if it is the same. */
 export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): Promise<UserSecretRow> {
   const isMe = input.user === "me" || input.user === userIdOf(ctx.actor);
   const ref = isMe ? "me" : owning(ctx, "user_secret:update", await findUser(ctx, input.user)).id;
   const user = await lockUser(ctx, ref, "user_secret:update");
-  const secret = await ctx.row(lockSecret, user.id, input.name);
+  const secret = await secretsOf(ctx, user.id)
+    .select("valueBytes")
+    .where("name", "=", input.name)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   if (!secret) throw notFound();
   const { value, ...change } = givenOf(input);
   secretProblems({ value, ...change }).throwIfAny();
 
-  const after = { ...secret, ...change, ...(value !== undefined && { valueBytes: Buffer.byteLength(value) }) };
-  const changed = changeable.filter((field) => after[field] !== secret[field]);
+  const changed = changeable.filter((field) => change[field] !== undefined && change[field] !== secret[field]);
   const fields = [...changed, ...(value === undefined ? [] : ["value"])];
   if (fields.length === 0) return secret;
-  await requireRoom(ctx, user.id, after, secret);
-  const { keyId, nonce, ciphertext }: Partial<Sealed> = value === undefined ? {} : seal(ctx, user, secret.id, value);
-  const { id, description, envName, filePath, valueBytes } = after;
-  const values = [id, description, envName, filePath, valueBytes, keyId, nonce, ciphertext];
-  const written = await ctx.row(changeSecret, ...values).catch(refuseForgottenKey);
-  ctx.audit(recorded("update", user, id, fields, "old", "new"));
-  return written!;
+  const set = { ...change, ...(value !== undefined && { valueBytes: Buffer.byteLength(value) }) };
+  await requireRoom(ctx, user.id, { ...secret, ...set }, secret);
+  const written = await ctx.db
+    .updateTable("userSecrets")
+    .set({ ...set, ...(value !== undefined && seal(ctx, user, secret.id, value)), updatedAt: sql`now()` })
+    .where("id", "=", secret.id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseForgottenKey);
+  ctx.audit(recorded("update", user, secret.id, fields, "old", "new"));
+  return written;
 }
 
 const changeable = ["description", "envName", "filePath"] as const;
@@ -143,21 +140,25 @@ function givenOf({ value, description, envName, filePath }: UpdateUserSecret) {
   return Object.fromEntries(entries) as { [Field in "value" | (typeof changeable)[number]]?: string };
 }
 
-const deleteSecret = statement<UserSecretRow>(
-  `delete from user_secrets where user_id = $1 and name = $2 returning ${columns}`,
-);
-
 /** Deletes a secret of the caller. Returns the deleted row. */
 export async function deleteUserSecret(ctx: Context, { user: ref, name }: SecretReference): Promise<UserSecretRow> {
   const user = owning(ctx, "user_secret:delete", await findUser(ctx, ref));
-  const secret = await ctx.row(deleteSecret, user.id, name);
+  const secret = await ctx.db
+    .deleteFrom("userSecrets")
+    .where("userId", "=", user.id)
+    .where("name", "=", name)
+    .returning(columns)
+    .executeTakeFirst();
   if (!secret) throw notFound();
   ctx.audit(recorded("delete", user, secret.id, ["value", ...filled(secret)], "old"));
   return secret;
 }
 
-const seal = ({ services }: Context, { id: ownerId }: FoundUser, id: string, value: string): Sealed =>
-  services.vault.seal(userSecretValues.place({ id, ownerId }), value);
+/** The columns of an encrypted value. */
+function seal({ services }: Context, { id: ownerId }: FoundUser, id: string, value: string) {
+  const { keyId, nonce, ciphertext } = services.vault.seal(userSecretValues.place({ id, ownerId }), value);
+  return { keyId, valueNonce: nonce, valueCiphertext: ciphertext };
+}
 
 /** The fields of a secret that are not empty. */
 const filled = (secret: SecretFields) =>
@@ -169,3 +170,92 @@ function recorded(action: AuditAction, user: FoundUser, id: string, fields: stri
   const diff: Diff = { userId: each(user.id), ...Object.fromEntries(fields.map((field) => [field, each("***")])) };
   return { action, ...auditedAs("user_secret", id, id), diff };
 }
+
+/** The storage that a user's secrets use. Bytes are those of plain values. */
+interface Used {
+  count: number;
+  valueBytes: number;
+  /** Bytes of the values that become environment variables. */
+  envBytes: number;
+}
+
+export interface UserSecretUsage extends Used {
+  maxCount: number;
+  maxValueBytes: number;
+  maxEnvBytes: number;
+}
+
+const usage = ({ db }: Context, userId: string) =>
+  db
+    .selectFrom("userSecrets")
+    .where("userId", "=", userId)
+    .select(({ fn }) => [
+      fn.countAll<number>().as("count"),
+      fn.coalesce(fn.sum<number>("valueBytes"), sql.lit(0)).as("valueBytes"),
+      fn.coalesce(fn.sum<number>("valueBytes").filterWhere("envName", "<>", ""), sql.lit(0)).as("envBytes"),
+    ]);
+
+/** Reads the usage and limits of a user, for that user only. */
+export async function readUserSecretUsage(ctx: Context, ref: string): Promise<UserSecretUsage> {
+  const user = await findUser(ctx, ref);
+  authorize(ctx.actor, "user_secret:read", userTarget(user));
+  const { userSecretsMaxCount, userSecretsMaxTotalBytes, userSecretsMaxEnvBytes } = ctx.config;
+  return {
+    ...(await usage(ctx, user.id).executeTakeFirstOrThrow()),
+    maxCount: userSecretsMaxCount,
+    maxValueBytes: userSecretsMaxTotalBytes,
+    maxEnvBytes: userSecretsMaxEnvBytes,
+  };
+}
+
+/** The properties of a secret that are unique per user, and its size. */
+interface Occupied {
+  id: string;
+  name: string;
+  envName: string;
+  filePath: string;
+  valueBytes: number;
+}
+
+/**
+ * Throws if a new secret, or a changed one that was `before`, exceeds the user's limits or takes a unique field of
+ * another secret. The caller has locked the user, so that the result holds until the commit.
+ */
+async function requireRoom(ctx: Context, userId: string, secret: Occupied, before?: Occupied): Promise<void> {
+  const { id, name, envName, filePath } = secret;
+  const others = await usage(ctx, userId)
+    .where("id", "<>", id)
+    .select([
+      sql<boolean | null>`bool_or(name = ${name})`.as("name"),
+      sql<boolean | null>`bool_or(env_name = ${envName} and env_name <> '')`.as("envName"),
+      sql<boolean | null>`bool_or(file_path = ${filePath} and file_path <> '')`.as("filePath"),
+    ])
+    .executeTakeFirstOrThrow();
+  const taken = (["name", "envName", "filePath"] as const).filter((field) => others[field]);
+  if (taken.length > 0)
+    throw conflict(
+      "Validation failed.",
+      taken.map((field) => ({ field, detail: "Is in use by another secret." })),
+    );
+  rejectExcess(ctx, others, secret, before);
+}
+
+/** Rejects growth beyond a limit. Limits may be below current usage. */
+function rejectExcess({ config }: Context, others: Used, after: Occupied, before?: Occupied): void {
+  const [added, former] = [usageOf(after), usageOf(before)];
+  const exceeds = (part: keyof Used, most: number) => added[part] > former[part] && others[part] + added[part] > most;
+  const { userSecretsMaxCount: most, userSecretsMaxTotalBytes: bytes, userSecretsMaxEnvBytes: envBytes } = config;
+  const problems = new Problems();
+  if (exceeds("count", most)) problems.add("name", `A user can have at most ${most} secrets.`);
+  if (exceeds("valueBytes", bytes)) problems.add("value", `All values of a user can have at most ${bytes} bytes.`);
+  if (exceeds("envBytes", envBytes))
+    problems.add("envName", `All values of a user in environment variables can have at most ${envBytes} bytes.`);
+  problems.throwIfAny();
+}
+
+/** The usage of a single secret. */
+const usageOf = (secret: Occupied | undefined): Used => ({
+  count: secret ? 1 : 0,
+  valueBytes: secret?.valueBytes ?? 0,
+  envBytes: secret?.envName ? secret.valueBytes : 0,
+});
