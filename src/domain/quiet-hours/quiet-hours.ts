@@ -1,7 +1,7 @@
 import { databaseTime } from "../../clock.js";
 import type { Context } from "../kernel/context.js";
+import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import {
@@ -29,30 +29,23 @@ export interface QuietHours {
   userCanSet: boolean;
 }
 
-const scheduleByUser = statement<{ schedule: string }>(`select schedule from user_quiet_hours where user_id = $1`);
-
 /** Reads the quiet hours of a user. */
 export async function readQuietHours(ctx: Context, ref: string): Promise<QuietHours> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "user:read_personal", userTarget(user));
-  const own = await ctx.row(scheduleByUser, user.id);
-  return quietHours(ctx, own && scheduleOf(own.schedule));
+  const own = await storedSchedule(ctx, user.id);
+  return quietHours(ctx, own === undefined ? undefined : scheduleOf(own));
 }
+
+/** The schedule that a user has set, if any. */
+const storedSchedule = async ({ db }: Context, userId: string): Promise<string | undefined> =>
+  (await db.selectFrom("userQuietHours").select("schedule").where("userId", "=", userId).executeTakeFirst())?.schedule;
 
 export interface SetQuietHours {
   user: string;
   /** A cron expression. Null, empty and blank restore the default. */
   schedule?: string | null;
 }
-
-const storeSchedule = statement<{ former: string | null }>(`
-  with former as (select schedule from user_quiet_hours where user_id = $1),
-  dropped as (delete from user_quiet_hours where user_id = $1 and $2::text is null),
-  stored as (
-    insert into user_quiet_hours (user_id, schedule) select $1, $2 where $2 is not null
-    on conflict (user_id) do update set schedule = excluded.schedule
-  )
-  select (select schedule from former) as former`);
 
 /** Sets the quiet hours of a user, or restores the default. */
 export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted }: SetQuietHours): Promise<QuietHours> {
@@ -67,16 +60,23 @@ export async function setQuietHours(ctx: Context, { user: ref, schedule: wanted 
 
   const own = text ? scheduleOf(text) : undefined;
   const schedule = own && scheduleText(own);
-  const { former } = (await ctx.row(storeSchedule, user.id, schedule))!;
-  recordChange(ctx, user, former ?? undefined, schedule);
+  await storeSchedule(ctx, user, schedule);
   return quietHours(ctx, own);
 }
 
-function recordChange(ctx: Context, { id, username }: FoundUser, old?: string, chosen?: string): void {
-  if (old === chosen) return;
-  const action = old === undefined ? "create" : chosen === undefined ? "delete" : "update";
-  const diff = { schedule: { old, new: chosen } };
-  ctx.audit({ action, resourceType: "quiet_hours", resourceId: id, resourceLabel: username, diff });
+/** Stores the schedule of a user whom the caller has locked, or deletes it. */
+async function storeSchedule(ctx: Context, { id, username }: FoundUser, schedule?: string): Promise<void> {
+  const former = await storedSchedule(ctx, id);
+  if (schedule === former) return;
+  if (schedule === undefined) await ctx.db.deleteFrom("userQuietHours").where("userId", "=", id).execute();
+  else
+    await ctx.db
+      .insertInto("userQuietHours")
+      .values({ userId: id, schedule })
+      .onConflict((conflict) => conflict.column("userId").doUpdateSet({ schedule }))
+      .execute();
+  const action = former === undefined ? "create" : schedule === undefined ? "delete" : "update";
+  ctx.audit({ action, ...auditedAs("quiet_hours", id, username), diff: { schedule: { old: former, new: schedule } } });
 }
 
 /** The schedule that applies to a user with a schedule of the user, if any. */
