@@ -1,4 +1,5 @@
-import { type Statement, statement } from "./database.js";
+import { sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 
 /** Advisory locks, for what no row represents. */
 export type Lock =
@@ -14,11 +15,6 @@ export type Lock =
 /** SQL that computes the number of a lock. */
 export const numberOf = (lock: Lock): string => `hashtext('steward.${lock}')`;
 
-const takeLock = statement("select pg_advisory_xact_lock(hashtext('steward.' || $1))");
-
-interface Caller {
-  rows(prepared: Statement<unknown>, ...values: unknown[]): Promise<unknown>;
-}
-
 /** Waits for a lock and holds it until the transaction of the mutation ends. */
-export const takeTurn = (ctx: Caller, lock: Lock): Promise<unknown> => ctx.rows(takeLock, lock);
+export const takeTurn = ({ db }: { db: Db }, lock: Lock): Promise<unknown> =>
+  sql`select pg_advisory_xact_lock(hashtext(${`steward.${lock}`}))`.execute(db);

@@ -1,11 +1,9 @@
 import { hash } from "node:crypto";
-import { License as Stored } from "../../entities/licenses.js";
+import { type InferResult, sql } from "kysely";
 import { ConfigError } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { statement } from "../kernel/database.js";
 import { readDeploymentId } from "../deployment/deployment.js";
 import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
@@ -31,9 +29,10 @@ export interface License {
 /** Maximum number of stored licenses. */
 const maxLicenses = 1000;
 
-const columns = columnsOf(Stored, "licenses", ["id", "uuid", "uploadedAt", "token"]);
+const columns = ["id", "uuid", "uploadedAt", "token"] as const;
+const licenses = ({ db }: Context) => db.selectFrom("licenses").select(columns);
 
-type LicenseRow = RowOf<typeof columns>;
+type LicenseRow = InferResult<ReturnType<typeof licenses>>[number];
 
 /** Converts a row. Stored tokens are always well-formed. */
 function shown({ token, ...row }: LicenseRow): License {
@@ -43,12 +42,10 @@ function shown({ token, ...row }: LicenseRow): License {
 
 const timeOf = (claim: unknown): string | null => (isTime(claim) ? new Date(claim * 1000).toISOString() : null);
 
-const allLicenses = statement<LicenseRow>(`select ${columns} from licenses order by id`);
-
 /** Lists all licenses by id, including expired and future ones. */
 export async function listLicenses(ctx: Context): Promise<License[]> {
   authorize(ctx.actor, "license:read");
-  return (await ctx.rows(allLicenses)).map(shown);
+  return (await licenses(ctx).orderBy("id").execute()).map(shown);
 }
 
 /** Stores a license. Takes effect on this replica before the response, and on the others soon after. */
@@ -60,12 +57,10 @@ export async function addLicense(ctx: Context, text: string | null | undefined):
   return license;
 }
 
-const hasLicenses = statement<{ exists: boolean }>("select exists (select from licenses)");
-
 /** Stores the configured license if no license is stored. The caller holds the boot lock. */
 export async function storeConfiguredLicense(ctx: Context): Promise<void> {
   const { license: text } = ctx.config;
-  if (!text || (await ctx.row(hasLicenses))!.exists) return;
+  if (!text || (await licenses(ctx).limit(1).executeTakeFirst())) return;
   if (isOver(readToken(text)!, Date.now())) return ctx.log.warn("STEWARD_LICENSE has expired: it is not stored.");
   try {
     await storeLicense(ctx, text, await requireUsable(ctx, text));
@@ -96,17 +91,16 @@ const unusable = (faults: string[], message?: string) =>
     message,
   );
 
-const storedLicenses = statement<{ number: number; isStored: boolean }>(`
-  select count(*) as number, coalesce(bool_or(token_sha256 = $1), false) as "isStored" from licenses`);
-
-const insertLicense = statement<LicenseRow>(`
-  insert into licenses (uuid, token, token_sha256, expires_at, uploaded_at) values ($1, $2, $3, $4, now())
-  returning ${columns}`);
-
 async function storeLicense(ctx: Context, text: string, token: LicenseToken): Promise<License> {
   const sha256 = hash("sha256", text, "buffer");
   await takeTurn(ctx, "licenses");
-  const { number, isStored } = (await ctx.row(storedLicenses, sha256))!;
+  const { number, isStored } = await ctx.db
+    .selectFrom("licenses")
+    .select(({ fn, eb }) => [
+      fn.countAll<number>().as("number"),
+      fn.agg<boolean | null>("bool_or", [eb("tokenSha256", "=", sha256)]).as("isStored"),
+    ])
+    .executeTakeFirstOrThrow();
   if (isStored) throw conflictOn("license", "This license is stored already.");
   if (number >= maxLicenses)
     throw conflictOn("license", `There are ${maxLicenses} licenses already, which is the most there may be.`);
@@ -114,17 +108,20 @@ async function storeLicense(ctx: Context, text: string, token: LicenseToken): Pr
   const { jti } = token.claims;
   const uuid = typeof jti === "string" && isUuid(jti) ? jti.toLowerCase() : newId();
   const end = endOf(token);
-  const license = (await ctx.row(insertLicense, uuid, text, sha256, end === undefined ? null : new Date(end)))!;
+  const expiresAt = end === undefined ? null : new Date(end);
+  const license = await ctx.db
+    .insertInto("licenses")
+    .values({ uuid, token: text, tokenSha256: sha256, expiresAt, uploadedAt: sql`now()` })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
   ctx.audit({ action: "create", ...identified(license) });
   return shown(license);
 }
 
-const deleteRow = statement<LicenseRow>(`delete from licenses where id = $1 returning ${columns}`);
-
 /** Deletes a license and returns it. Takes effect on this replica before the response. */
 export async function deleteLicense(ctx: Context, id: number): Promise<License> {
   authorize(ctx.actor, "license:delete");
-  const license = await ctx.row(deleteRow, id);
+  const license = await ctx.db.deleteFrom("licenses").where("id", "=", id).returning(columns).executeTakeFirst();
   if (!license) throw notFound();
   ctx.audit({ action: "delete", ...identified(license) });
   recompute(ctx);

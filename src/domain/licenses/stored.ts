@@ -1,18 +1,8 @@
-import { type Database, statement } from "../kernel/database.js";
+import { sql } from "kysely";
+import type { Database } from "../../infrastructure/database/database.js";
 import type { LicenseClaims } from "./claims.js";
 import type { LicenseKeys } from "./keys.js";
 import { isFor, type Verdict, verifyLicense } from "./verification.js";
-
-interface StoredToken {
-  id: number;
-  /** Null if already verified. */
-  token: string | null;
-}
-
-const unexpired = statement<StoredToken>(`
-  select id, case when id <> all($2::int[]) then token end as token
-  from licenses where expires_at is null or expires_at > $1
-  order by id`);
 
 /** Caches the verification of stored licenses. Neither a license nor the keys change while the server runs. */
 export class StoredLicenses {
@@ -25,7 +15,14 @@ export class StoredLicenses {
 
   /** Reads the valid licenses of this deployment that have not expired at `now`, and the faults of the invalid ones. */
   async read(deploymentId: string, now: number): Promise<{ licenses: LicenseClaims[]; errors: string[] }> {
-    const rows = await this.database.query(unexpired, [new Date(now), [...this.#verdicts.keys()]]);
+    // Null for licenses that are already verified.
+    const unverified = sql<string | null>`case when id <> all(${[...this.#verdicts.keys()]}::int[]) then token end`;
+    const rows = await this.database.db
+      .selectFrom("licenses")
+      .select(["id", unverified.as("token")])
+      .where((eb) => eb.or([eb("expiresAt", "is", null), eb("expiresAt", ">", new Date(now).toISOString())]))
+      .orderBy("id")
+      .execute();
     const verdicts = new Map<number, Verdict>();
     for (const { id, token } of rows)
       verdicts.set(id, token === null ? this.#verdicts.get(id)! : await this.#verify(token, deploymentId, now));
