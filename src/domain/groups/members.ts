@@ -7,9 +7,8 @@ import { defineListOfEach, text } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { anyText, moment, oneOf, parseSearch, yesOrNo } from "../kernel/search.js";
-import { containing, embedded } from "../kernel/sql.js";
-import { isReadable } from "../users/readable.js";
-import { type UserRow, userFields } from "../users/users.js";
+import { containing } from "../kernel/text.js";
+import { isReadableUser, type UserRow, userFields } from "../users/users.js";
 import { type GroupRow, isEveryone, membersAtOnce } from "./groups.js";
 
 /** A user in a group. */
@@ -82,8 +81,8 @@ const definition = {
   filters: { search: (_: unknown, search: string) => matches(search) },
   planned: ["search"] as const,
   // A member may have left the group since its page was read.
-  otherPlace: (ctx: Context, id: string) => sql`
-    select lower(u.username collate "C"), u.id from users u where u.id = ${id} and ${embedded<boolean>(isReadable(ctx, "u"))}`,
+  otherPlaces: (ctx: Context) => sql`(
+    select lower(u.username collate "C") as username, u.id as user_id from users u where ${isReadableUser(ctx)}) m`,
 };
 const lists = {
   everyone: defineListOfEach(membersOfEveryone, definition),

@@ -39,15 +39,21 @@ interface KeyOptions<Row> {
   collation?: "C";
 }
 
-/** An order key of text. */
-export const text = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("text", column, options);
+/** An order key of text: a column, or an expression with the option `of`. */
+export const text = <Row>(column: string | RawBuilder<unknown>, options?: KeyOptions<Row>): Key<Row> =>
+  keyOf("text", column, options);
 
 /** An order key of times. */
 export const time = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("time", column, options);
 
-function keyOf<Row>(type: OrderKey, column: string, { of, collation }: KeyOptions<Row> = {}): Key<Row> {
-  const property = column.slice(column.indexOf(".") + 1);
-  const ref = sql.ref(column);
+function keyOf<Row>(
+  type: OrderKey,
+  column: string | RawBuilder<unknown>,
+  { of, collation }: KeyOptions<Row> = {},
+): Key<Row> {
+  const isName = typeof column === "string";
+  const property = isName ? column.slice(column.indexOf(".") + 1) : "";
+  const ref = isName ? sql.ref(column) : column;
   return {
     column: collation ? sql`${ref} collate "C"` : ref,
     type,
@@ -75,10 +81,10 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
   /** Filters whose best index depends on their value, such as searches: their statements are planned for the values. */
   planned?: ReadonlyArray<keyof Values>;
   /**
-   * Selects the order keys and the id of another row at which a page may begin, such as a member that has left. A page may
-   * always begin at a row of the list.
+   * Further rows at which a page may begin, such as members who have left: an item of a FROM clause with the columns of the
+   * orders and the id. A page may always begin at a row of the list.
    */
-  otherPlace?: (ctx: Context, id: string) => RawBuilder<unknown>;
+  otherPlaces?: (ctx: Context) => RawBuilder<unknown>;
 }
 
 /** What to read of a list. */
@@ -168,8 +174,9 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
       .clearSelect()
       .where(isIt)
       .select(sql`${refs}`.as("place"));
-    const other = this.definition.otherPlace?.(ctx, id);
-    return other ? sql`select * from (${own} union all ${other}) place limit 1` : own;
+    const others = this.definition.otherPlaces?.(ctx);
+    if (!others) return own;
+    return sql`select * from (${own} union all select ${refs} from ${others} where ${isIt}) place limit 1`;
   }
 
   /** The number of rows that match: all of them, or up to `mostCounted`. */

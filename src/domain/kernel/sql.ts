@@ -1,7 +1,8 @@
 import { type RawBuilder, sql as kysely } from "kysely";
+import { containing } from "./text.js";
 import sql, { empty, join as joined, raw, type Sql } from "sql-template-tag";
 
-export { empty, joined, raw, type Sql, sql };
+export { containing, empty, joined, raw, type Sql, sql };
 
 /** Joins conditions with `and`. Omits absent ones, so that each combination in use is a different statement. */
 export function allOf(...conditions: ReadonlyArray<Sql | undefined>): Sql {
@@ -21,9 +22,6 @@ export const given = <Value, Meaning>(
 
 /** Joins conditions with `or`. */
 export const anyOf = (...conditions: readonly Sql[]): Sql => sql`(${joined(conditions, " or ")})`;
-
-/** The `like` pattern of texts that contain `part`. */
-export const containing = (part: string): string => `%${part.replace(/[\\%_]/g, "\\$&")}%`;
 
 /** The condition that a column contains a text, in any letter case. Trigram indexes have its form. */
 export const contains = (column: string, part: string): Sql =>

@@ -1,8 +1,8 @@
 import { leaveGroups } from "../groups/leaving.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { raw } from "../kernel/sql.js";
-import { leaveOrganizations } from "../organizations/leaving.js";
+import { raw, sql } from "../kernel/sql.js";
+import { leaveOrganizations } from "../organizations/members.js";
 import { newUser } from "../users/creation.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { identified, type UserStatus } from "../users/users.js";
@@ -90,6 +90,7 @@ export async function createScimUser(
   const { externalId, userName, kept } = wanted;
   const { source } = provisioner;
   ctx.write(linkingNew, { source, user_id: id, external_id: externalId, user_name: userName, attributes: kept });
+  await ctx.select(sql`select`); // writes the user before others read it by Kysely
   const values = { id, ...written, username, email, name: name ?? "", status };
   return { row: { ...values, ...linkOf(provisioner, wanted), groups: [] } };
 }

@@ -154,6 +154,7 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   );
   requireFree(found!);
   add(found!, username!);
+  await ctx.select(sql`select`); // writes the user before others read it by Kysely
   return id;
 }
 

@@ -1,5 +1,6 @@
+import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
+import type { Schema } from "../../entities/schema.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { User } from "../../entities/users.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
@@ -12,11 +13,11 @@ import {
   sees,
   type SiteRole,
 } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import { statement } from "../kernel/database.js";
+import { columnName } from "../kernel/columns.js";
 import { forbidden, notFound } from "../kernel/errors.js";
-import { foldedSql } from "../kernel/folding.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { folded } from "../kernel/folding.js";
+import { anyOf } from "../kernel/lists.js";
+import { raw, type Sql, sql as sqlText } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
@@ -50,26 +51,18 @@ export const userFields = [
   "u.aiSeatAt",
 ] as const;
 
-/** The columns of a `UserRow`, from `users u`, for statements that are text. */
-export const userColumns = columnsOf(User, "u", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "email",
-  "username",
-  "name",
-  "avatarUrl",
-  "status",
-  "loginType",
-  "siteRoles",
-  "isServiceAccount",
-  "isSystem",
-  "lastSeenAt",
-  "aiSeatAt",
-]);
-
-export interface UserRow extends RowOf<typeof userColumns> {
+/** Columns whose values are narrower than their type in the database. */
+export interface UserRoles {
   siteRoles: SiteRole[];
+}
+
+/** All users, deleted ones included. */
+export const allUsers = (db: QueryCreator<Schema>) =>
+  db.selectFrom("users as u").select(userFields).$narrowType<UserRoles>();
+
+type StoredUser = InferResult<ReturnType<typeof allUsers>>[number];
+
+export interface UserRow extends StoredUser {
   /** Absent where another object refers to the user: then they are loaded on demand. */
   memberships?: Membership[];
 }
@@ -77,36 +70,29 @@ export interface UserRow extends RowOf<typeof userColumns> {
 /** A user with its memberships, which decide who may read it. */
 export type FoundUser = UserRow & { memberships: Membership[] };
 
-/** The columns of a user `u` with its memberships. */
-export const foundColumns = `${userColumns}, to_json(array(
+/** The memberships of a user `u`, oldest first. */
+export const memberships = sql<Membership[]>`to_json(array(
   select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
-)) as memberships`;
+  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id))`;
 
-/** Statements that select a user by its id or by its username. */
-const finders = (select: (condition: string) => string) => ({
-  byId: statement<FoundUser>(select("u.deleted_at is null and u.id = $1")),
-  byName: statement<FoundUser>(select(`u.deleted_at is null and ${foldedSql("u.username")} = ${foldedSql("$1")}`)),
-});
+/** The column `lower(username collate "C")` of a user `u`, as in its indexes. */
+export const foldedUsername = sql<string>`lower(u.username collate "C")`;
 
-const reading = finders((condition) => `select ${foundColumns} from users u where ${condition}`);
-
-// Not `for update`, which would block inserts of rows that refer to the user.
-const locked = (columns: string, condition: string) =>
-  `select ${columns} from users u where ${condition} for no key update of u`;
-
-// A function reads the memberships: the statement that waited for the lock reads other tables in a snapshot from before
-// the wait.
-const locking = finders(
-  (condition) => `
-    with locked as materialized (${locked(userColumns, condition)})
-    select locked.*, memberships_now(locked.id) as memberships from locked`,
-);
-// No permission on the caller's own account depends on memberships.
-const lockingOwn = finders((condition) => locked(foundColumns, condition));
+/** The condition that a user `u` is the one with an id, with a username in any letter case, or `me`, and is not deleted. */
+export function isUserNamed({ actor }: Context, ref: string) {
+  const idOrName = ref === "me" ? userIdOf(actor) : ref;
+  if (idOrName === undefined) throw notFound();
+  return isUuid(idOrName)
+    ? sql<SqlBool>`u.deleted_at is null and u.id = ${idOrName}`
+    : sql<SqlBool>`u.deleted_at is null and ${foldedUsername} = ${folded(idOrName)}`;
+}
 
 /** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
-export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(ctx, ref, reading);
+export async function findUser(ctx: Context, ref: string): Promise<FoundUser> {
+  const named = allUsers(ctx.db).where(isUserNamed(ctx, ref));
+  const user = await named.select(memberships.as("memberships")).executeTakeFirst();
+  return visible(ctx, user);
+}
 
 /**
  * Finds a user like `findUser` and locks it until the transaction ends. Every transaction that changes a user, its
@@ -115,10 +101,30 @@ export const findUser = (ctx: Context, ref: string): Promise<FoundUser> => find(
  * the call.
  */
 export async function lockUser(ctx: Context, ref: string, permission?: OnAccount): Promise<FoundUser> {
-  const { actor } = ctx;
   if (permission) await requireOn(ctx, permission, ref);
-  const isOwn = ref === "me" || ref === userIdOf(actor);
-  return find(ctx, ref, isOwn ? lockingOwn : locking);
+  return visible(ctx, await locked(ctx, (users) => users.where(isUserNamed(ctx, ref))).executeTakeFirst());
+}
+
+/** Locks users until the transaction ends, without a check. Omits those that are deleted, and system identities. */
+export const lockUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUser[]> =>
+  locked(ctx, (users) =>
+    users.where("u.id", "=", anyOf(ids)).where("u.deletedAt", "is", null).where("u.isSystem", "=", false),
+  ).execute();
+
+/**
+ * Locks users in the order of their ids. Not `for update`, which would block inserts of rows that refer to the user. The
+ * statement that waited for a lock sees other tables as they were before the wait, except by a function.
+ */
+const locked = (ctx: Context, choose: (users: ReturnType<typeof allUsers>) => ReturnType<typeof allUsers>) =>
+  ctx.db
+    .with("locked", (db) => choose(allUsers(db)).orderBy("u.id").forNoKeyUpdate())
+    .selectFrom("locked")
+    .selectAll()
+    .select(sql<Membership[]>`memberships_now(locked.id)`.as("memberships"));
+
+function visible<User extends FoundUser>(ctx: Context, user: User | undefined): User {
+  if (!user || !sees(ctx.actor, "user:read", userTarget(user))) throw notFound();
+  return user;
 }
 
 /** Permissions whose rules read only the account. */
@@ -134,45 +140,12 @@ function holdsOn(actor: Actor, permission: OnAccount, ref: string): boolean {
   return everywhere || (own && (ref === "me" || ref === userIdOf(actor)));
 }
 
-async function find(ctx: Context, ref: string, { byId, byName }: typeof reading): Promise<FoundUser> {
-  const idOrName = ref === "me" ? userIdOf(ctx.actor) : ref;
-  if (idOrName === undefined) throw notFound();
-  return visible(ctx, await ctx.row(isUuid(idOrName) ? byId : byName, idOrName));
-}
-
-function visible<User extends FoundUser>(ctx: Context, user: User | undefined): User {
-  if (!user || !sees(ctx.actor, "user:read", userTarget(user))) throw notFound();
-  return user;
-}
-
-/** `lockUser` by id, with further columns that are selected from `locked`. */
-export async function lockUserWith<More>(
-  ctx: Context,
-  id: string,
-  permission: OnAccount | undefined,
-  more: Sql,
-): Promise<FoundUser & More> {
-  if (permission) await requireOn(ctx, permission, id);
-  const [user] = await ctx.select<FoundUser & More>(sql`
-    with locked as materialized (
-      select ${raw(userColumns)} from users u where u.deleted_at is null and u.id = ${id} for no key update of u
-    )
-    select locked.*, memberships_now(locked.id) as memberships, ${more} from locked`);
-  return visible(ctx, user);
-}
-
 /** Throws, and locks nothing, if the actor lacks a permission on a user. */
 async function requireOn(ctx: Context, permission: OnAccount, ref: string): Promise<void> {
   // The cast is safe: the target has the values that any of these permissions read.
   if (!holdsOn(ctx.actor, permission, ref))
     authorize(ctx.actor, permission as "user:update", userTarget(await findUser(ctx, ref)));
 }
-
-/**
- * Reads the memberships of a locked user. They need a statement of their own: the one that waited for the lock read
- * other tables in a snapshot from before the wait.
- */
-export const membershipsNow = (ctx: Context, id: string): Promise<Membership[]> => ctx.rows(membershipsOfUsers, [id]);
 
 /** A user, or an object of the user, as the target of a permission check. */
 export const userTarget = ({ id, siteRoles, isServiceAccount, memberships }: FoundUser) => ({
@@ -194,14 +167,13 @@ export function rejectSystemIdentity({ isSystem }: UserRow): void {
 
 export const identified = ({ id, username }: UserRow) => auditedAs("user", id, username);
 
-const usersByIds = statement<UserRow>(`select ${userColumns} from users u where u.id = any($1::uuid[])`);
-
 /**
  * Batch read of users by id, for `ctx.load`, deleted users and system identities included. Checks no permission: the
  * object that has the id does.
  */
 export async function usersById(ctx: Context, ids: readonly string[]): Promise<Array<UserRow | undefined>> {
-  const users = new Map((await ctx.rows(usersByIds, ids)).map((user) => [user.id, user]));
+  const found = await allUsers(ctx.db).where("u.id", "=", anyOf(ids)).execute();
+  const users = new Map(found.map((user) => [user.id, user]));
   return ids.map((id) => users.get(id));
 }
 
@@ -219,10 +191,58 @@ export const membershipsOf = async (ctx: Context, user: UserRow): Promise<Member
 export const organizationIdsOf = async (ctx: Context, user: UserRow): Promise<string[]> =>
   (await membershipsOf(ctx, user)).map(({ organizationId }) => organizationId);
 
-const membershipsOfUsers = statement<Membership & { userId: string }>(`
-  select user_id as "userId", organization_id as "organizationId", roles
-  from organization_members where user_id = any($1::uuid[]) order by created_at, organization_id`);
+/** The memberships of users as they are now. For a locked user, they do not change until the transaction ends. */
+export const readMemberships = (ctx: Context, userIds: readonly string[]) =>
+  ctx.db
+    .selectFrom("organizationMembers")
+    .select(["userId", "organizationId", "roles"])
+    .$narrowType<{ roles: OrganizationRole[] }>()
+    .where("userId", "=", anyOf(userIds))
+    .orderBy("createdAt")
+    .orderBy("organizationId")
+    .execute();
 
 async function membershipsByUser(ctx: Context, ids: readonly string[]): Promise<Membership[][]> {
-  return rowsByKey(await ctx.rows(membershipsOfUsers, ids), ids, ({ userId }) => userId);
+  return rowsByKey(await readMemberships(ctx, ids), ids, ({ userId }) => userId);
+}
+
+/**
+ * The condition that the caller may read the user `u`. Callers who read the users of organizations are members of these
+ * themselves, so one part suffices for all callers.
+ */
+export function isReadableUser({ actor }: Context) {
+  const { everywhere, own, organizations } = reach(actor, "user:read");
+  const [organization, ...others] = organizations;
+  if (everywhere) return sql<SqlBool>`true`;
+  if (!organization) return own ? sql<SqlBool>`u.id = ${userIdOf(actor)}` : sql<SqlBool>`false`;
+  const isTheirs =
+    others.length === 0
+      ? sql`m.organization_id = ${organization}`
+      : sql`m.organization_id = any(${organizations}::uuid[])`;
+  return sql<SqlBool>`exists(select from organization_members m where m.user_id = u.id and ${isTheirs})`;
+}
+
+/** The columns of a `UserRow`, from `users u`, for statements that are text. */
+export const userColumns = userFields.map((field) => `${columnName(field)} as "${field.slice(2)}"`).join(", ");
+
+/** The columns of a user `u` with its memberships, for statements that are text. */
+export const foundColumns = `${userColumns}, to_json(array(
+  select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
+  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
+)) as memberships`;
+
+/** `lockUser` by id, with further columns that are selected from `locked`, for statements that are text. */
+export async function lockUserWith<More>(
+  ctx: Context,
+  id: string,
+  permission: OnAccount | undefined,
+  more: Sql,
+): Promise<FoundUser & More> {
+  if (permission) await requireOn(ctx, permission, id);
+  const [user] = await ctx.select<FoundUser & More>(sqlText`
+    with locked as materialized (
+      select ${raw(userColumns)} from users u where u.deleted_at is null and u.id = ${id} for no key update of u
+    )
+    select locked.*, memberships_now(locked.id) as memberships, ${more} from locked`);
+  return visible(ctx, user);
 }
