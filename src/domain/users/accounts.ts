@@ -11,7 +11,7 @@ import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kern
 import { userHint } from "../tokens/credentials.js";
 import { announcement, type Recipients } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
-import { requireAnotherOwner } from "./owners.js";
+import { requireAnotherOwner } from "./roles.js";
 import { type AccountChange, writeUser } from "./writes.js";
 
 /** The fault of a password of a user who signs in otherwise. */

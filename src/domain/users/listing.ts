@@ -1,26 +1,25 @@
+import { type Expression, expressionBuilder, type RawBuilder, sql, type SqlBool } from "kysely";
+import type { Schema } from "../../entities/schema.js";
 import { reach } from "../authorization/authorization.js";
-import type { Role } from "../authorization/roles.js";
+import { isSiteRole, type Role } from "../authorization/roles.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import type { Fixed, Narrowing } from "../kernel/list.js";
+import { folded } from "../kernel/folding.js";
+import { defineList, defineListOfEach, text, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
-import { allGiven, allOf, given, type Sql, sql } from "../kernel/sql.js";
+import type { OrderBy, PageArguments } from "../kernel/paging.js";
+import { containing, proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
 import {
   allUsers,
-  byCreation,
-  byUsername,
-  type Listing,
-  membersOf,
-  pageOfUsers,
-  readAccounts,
-  type Roster,
-  wholeAccounts,
-} from "./pages.js";
-import { isReadable } from "./readable.js";
-import { createdBetween, listedUsers, searchOf, searchProblem, seenBetween } from "./search.js";
-import type { LoginType, UserRow, UserStatus } from "./users.js";
+  foldedUsername,
+  isReadableUser,
+  type LoginType,
+  userFields,
+  type UserRoles,
+  type UserRow,
+  type UserStatus,
+} from "./users.js";
 
 /** Filters of users. An absent filter does not narrow. */
 export interface UserFilter {
@@ -43,10 +42,108 @@ export interface UserFilter {
 export const UserOrderField = { USERNAME: "username", CREATED_AT: "createdAt" } as const;
 export type UserOrderField = (typeof UserOrderField)[keyof typeof UserOrderField];
 
-const orders = {
-  username: { username: "text" },
-  createdAt: { createdAt: "time" },
-} as const satisfies Record<UserOrderField, OrderKeys>;
+/** Maximum length of a search text, in characters. */
+const longestSearch = 254;
+
+export const searchProblem = (search: string | null | undefined) =>
+  search == null ? undefined : proseProblem(search, longestSearch);
+
+/** The condition that a user `u` appears in lists, as in the partial indexes of users. */
+export const isListed = sql<SqlBool>`u.deleted_at is null and not u.is_system`;
+
+/**
+ * The condition that the username, the real name or, where `showsEmail` holds, the email of a user `u` contains a text, in
+ * any letter case. The trigram index has its form; for texts of one or two characters, it has to look at all users.
+ */
+export function userContains(part: string, showsEmail: Expression<SqlBool> = sql`true`) {
+  const [pattern, foldedPattern] = [containing(part), containing(folded(part))];
+  return sql<SqlBool>`(${foldedUsername} like ${foldedPattern}
+    or (${showsEmail} and lower(u.email collate "C") like ${foldedPattern})
+    or lower(u.name) collate "C" like lower(${pattern}::text))`;
+}
+
+/** A role in the deployment or in an organization: any, or the given one. */
+interface Held {
+  role: Exclude<Role, "member">;
+  organization?: string | undefined;
+}
+
+function holds({ role, organization }: Held) {
+  if (isSiteRole(role)) return sql<SqlBool>`u.site_roles <> '{}' and ${role} = any(u.site_roles)`;
+  const isThere = organization === undefined ? sql`true` : sql`organization_id = ${organization}`;
+  const hasRole = role === "organization-member" ? sql`true` : sql`roles <> '{}' and ${role} = any(roles)`;
+  return sql<SqlBool>`u.id in (select user_id from organization_members where ${isThere} and ${hasRole})`;
+}
+
+const eb = expressionBuilder<{ u: Schema["users"] }, "u">();
+
+/** The day of a time in UTC: activity has an index of days. */
+const dayOf = (moment: string) => sql`(${moment}::timestamptz at time zone 'UTC')::date`;
+
+/** Which index is best for a filter depends on its value, so the statements are planned for their values. */
+const filtersBy = (createdAt: RawBuilder<unknown>) => ({
+  search: (_: unknown, part: string) => userContains(part),
+  status: (_: unknown, status: UserStatus) => eb("u.status", "=", status),
+  held: (_: unknown, held: Held) => holds(held),
+  loginType: (_: unknown, type: LoginType) => eb("u.loginType", "=", type),
+  createdAfter: (_: unknown, moment: string) => sql<SqlBool>`${createdAt} >= ${moment}`,
+  createdBefore: (_: unknown, moment: string) => sql<SqlBool>`${createdAt} <= ${moment}`,
+  lastSeenAfter: (_: unknown, moment: string) =>
+    sql<SqlBool>`u.last_seen_on >= ${dayOf(moment)} and u.last_seen_at >= ${moment}`,
+  lastSeenBefore: (_: unknown, moment: string) =>
+    sql<SqlBool>`u.last_seen_on <= ${dayOf(moment)} and u.last_seen_at <= ${moment}`,
+  serviceAccount: (_: unknown, is: boolean) => eb("u.isServiceAccount", "=", is),
+  isReadable: (_: unknown, _is: true, ctx: Context) => isReadableUser(ctx),
+});
+
+const planned = [
+  "search",
+  "status",
+  "held",
+  "loginType",
+  "createdAfter",
+  "createdBefore",
+  "lastSeenAfter",
+  "lastSeenBefore",
+  "serviceAccount",
+] as const;
+
+const foldedName = { of: ({ username }: UserRow) => folded(username) };
+
+/** The users of the deployment. */
+const userList = defineList((ctx) => allUsers(ctx.db).where(isListed).where(isReadableUser(ctx)), {
+  id: { column: "u.id", of: ({ id }) => id },
+  orders: {
+    [UserOrderField.USERNAME]: { username: text(foldedUsername, foldedName) }, // users_list_index
+    [UserOrderField.CREATED_AT]: { createdAt: time("u.createdAt") }, // users_created_index
+  },
+  filters: filtersBy(sql.ref("u.createdAt")),
+  planned,
+  otherPlaces: (ctx) => sql`(select * from users u where ${isReadableUser(ctx)}) u`,
+});
+
+const usersOfOrganization = (ctx: Context, organization: Expression<string>) =>
+  ctx.db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.organizationId", "=", organization)
+    .where(isListed)
+    .select(userFields)
+    .$narrowType<UserRoles>();
+
+/** The users of an organization. */
+const organizationList = defineListOfEach(usersOfOrganization, {
+  id: { column: "m.userId", of: ({ id }) => id },
+  orders: {
+    [UserOrderField.USERNAME]: { username: text("m.username", { ...foldedName, collation: "C" }) }, // organization_members_list_index
+    [UserOrderField.CREATED_AT]: { createdAt: time("m.userCreatedAt", { of: ({ createdAt }) => createdAt }) }, // organization_members_user_created_index
+  },
+  filters: filtersBy(sql.ref("m.userCreatedAt")),
+  planned,
+  otherPlaces: (ctx) => sql`(
+    select ${foldedUsername} as username, u.created_at as user_created_at, u.id as user_id
+    from users u where ${isReadableUser(ctx)}) m`,
+});
 
 /** Lists the users that the caller may read, by default by username. Omits deleted users and system identities. */
 export async function listUsers(
@@ -55,96 +152,16 @@ export async function listUsers(
   page: PageArguments,
   orderBy: OrderBy<UserOrderField> | null | undefined,
 ): Promise<Page<UserRow>> {
-  const field = orderBy?.field ?? UserOrderField.USERNAME;
+  const { organization: ref, role, ...others } = filter ?? {};
   const problems = new Problems();
-  problems.add("filter.search", searchProblem(filter?.search));
-  const range = readRange(page, orders[field], problems);
-  problems.throwIfAny();
-  const organizationId = filter?.organization ? (await findOrganization(ctx, filter.organization)).id : undefined;
-  const roster = readableRoster(ctx, organizationId);
-  const shared = {
-    columns: wholeAccounts,
-    roster,
-    isDescending: orderBy?.direction === OrderDirection.DESC,
-    isPlace: isReadable(ctx, "place"),
-  };
-  const select = filter ?? {};
-  const byName = { ...shared, by: byUsername(roster), ...selectByUsername(select, roster, organizationId) };
-  const byTime = { ...shared, by: byCreation(roster), ...selectByCreation(select, roster, organizationId) };
-  const counted = equalTo(select).length > 0 ? byName : byTime;
-  const listing = field === UserOrderField.USERNAME ? byName : byTime;
-  return pageOfUsers<UserRow>(ctx, range, listing, (rows) => readAccounts(ctx, rows), counted);
-}
-
-/** The users that the caller may read: of one organization, if the filter or the permission is limited to one. */
-function readableRoster(ctx: Context, organizationId: string | undefined): Roster {
+  problems.add("filter.search", searchProblem(others.search));
+  const organization = ref ? (await findOrganization(ctx, ref)).id : undefined;
   const { everywhere, organizations } = reach(ctx.actor, "user:read");
-  const [only, ...others] = everywhere ? [] : organizations;
-  const within = organizationId ?? (others.length === 0 ? only : undefined);
-  const roster = within === undefined ? allUsers : membersOf(within);
-  if (everywhere || (within && organizations.includes(within))) return roster;
-  const from = sql`${roster.from} and ${isReadable(ctx, "u")}`;
-  return { ...roster, index: from, from };
-}
-
-type Selection = Pick<Listing<UserRow>, "fixed" | "condition" | "narrowings">;
-
-/** Applies a filter to a roster in the order of usernames, in which indexes have the users with each value. */
-function selectByUsername(filter: UserFilter, roster: Roster, organizationId: string | undefined): Selection {
-  const equal = equalTo(filter);
-  const fixed = roster === allUsers ? equal.slice(0, 1) : [];
-  return {
-    fixed,
-    condition: conditionOf(equal.slice(fixed.length)),
-    narrowings: narrowingsOf(filter, organizationId),
-  };
-}
-
-/** Applies a filter to a roster in the order of creation, of which a range is read by its index. */
-function selectByCreation(filter: UserFilter, roster: Roster, organizationId: string | undefined): Selection {
-  const { createdAfter, createdBefore, ...others } = filter;
-  return {
-    condition: allGiven(
-      given(createdAfter, (time) => sql`${roster.createdAt} >= ${time}`),
-      given(createdBefore, (time) => sql`${roster.createdAt} <= ${time}`),
-    ),
-    // Ranges instead of `=`, for which Postgres expects that all users have one of few values, and reads the whole table.
-    narrowings: narrowingsOf(
-      others,
-      organizationId,
-      allGiven(...equalTo(filter).map(({ column, value }) => sql`${column} between ${value} and ${value}`)),
-    ),
-  };
-}
-
-/** The filters by a value that each have an index in the order of all usernames. */
-const equalTo = ({ status, loginType, serviceAccount }: UserFilter): Fixed[] =>
-  [
-    given(status, (value) => ({ column: sql`u.status`, value })),
-    given(loginType, (value) => ({ column: sql`u.login_type`, value })),
-    given(serviceAccount, (value) => ({ column: sql`u.is_service_account`, value })),
-  ].filter((fixed) => fixed !== undefined);
-
-const conditionOf = (equal: readonly Fixed[]): Sql | undefined =>
-  allGiven(...equal.map(({ column, value }) => sql`${column} = ${value}`));
-
-/** The conditions that may match few users. */
-const narrowingsOf = (filter: UserFilter, organizationId: string | undefined, equal?: Sql): Narrowing[] =>
-  [
-    given(filter.search || undefined, (text) => searchOf(text)),
-    given(filter.role, (role) => holders(role, organizationId)),
-    given(equal, listedUsers),
-    given(seenBetween(filter.lastSeenAfter, filter.lastSeenBefore), listedUsers),
-    given(createdBetween(filter.createdAfter, filter.createdBefore), listedUsers),
-  ].filter((narrowing) => narrowing !== undefined);
-
-/** Users who hold a role in the deployment or in an organization: any, or the given one. */
-function holders(role: Role, organizationId: string | undefined): Narrowing | undefined {
-  if (role === "member") return undefined;
-  const isMember = given(organizationId, (id) => sql`organization_id = ${id}`);
-  const hasRole = role === "organization-member" ? undefined : sql`roles <> '{}' and ${role} = any(roles)`;
-  const candidates = sql`
-    select id from users where site_roles <> '{}' and ${role} = any(site_roles)
-    union all select user_id from organization_members where ${allOf(isMember, hasRole)}`;
-  return { matches: sql`u.id in (${candidates})`, candidates };
+  const [first, ...further] = everywhere ? [] : organizations;
+  const within = organization ?? (further.length === 0 ? first : undefined);
+  const held = role && role !== "member" ? { role, organization } : null;
+  const matching = { ...others, held };
+  if (within === undefined) return userList.page(ctx, { filter: matching, orderBy, page }, problems);
+  const isReadable = everywhere || organizations.includes(within) ? null : (true as const);
+  return organizationList.pageOf(ctx, within, { filter: { ...matching, isReadable }, orderBy, page }, problems);
 }

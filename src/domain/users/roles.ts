@@ -1,3 +1,4 @@
+import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { diffOf } from "../audit/audit.js";
 import {
@@ -10,12 +11,12 @@ import {
   siteRoles,
 } from "../authorization/authorization.js";
 import type { Role } from "../authorization/roles.js";
-import { statement } from "../kernel/database.js";
-import { badInput, Problems } from "../kernel/errors.js";
+import { badInput, conflict, Problems } from "../kernel/errors.js";
+import { takeTurn } from "../kernel/locks.js";
+import { now } from "../kernel/times.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { userHint } from "../tokens/credentials.js";
 import { identified, lockUser, type Membership, membershipsOf, rejectSystemIdentity, type UserRow } from "./users.js";
-import { requireAnotherOwner } from "./owners.js";
 
 /** The roles by their names in GraphQL. */
 export const RoleName = {
@@ -71,8 +72,6 @@ export function readRoles<Known extends SiteRole | OrganizationRole>(
   return known.filter((role) => names.includes(role));
 }
 
-const replaceSiteRoles = statement("update users set site_roles = $2, updated_at = now() where id = $1");
-
 /** Replaces the roles of a user in the deployment. Returns the id of the user. */
 export async function setUserRoles(
   ctx: Context,
@@ -86,10 +85,30 @@ export async function setUserRoles(
   if (Object.keys(diff).length === 0) return user.id;
   if (!roles.includes("owner")) await requireAnotherOwner(ctx, user);
 
-  await ctx.row(replaceSiteRoles, user.id, roles);
+  await ctx.db.updateTable("users").set({ siteRoles: roles, updatedAt: now }).where("id", "=", user.id).execute();
   ctx.audit({ action: "update", ...identified(user), diff });
   ctx.publish(userHint(user.id));
   return user.id;
+}
+
+/**
+ * Throws CONFLICT if `user` is the last active owner, service accounts not counted. To be called before the user is
+ * deleted or suspended or loses the role. Serializes such transactions, so that two of them cannot remove the last two.
+ */
+export async function requireAnotherOwner(ctx: Context, user: UserRow): Promise<void> {
+  if (!user.siteRoles.includes("owner") || user.status !== "active" || user.isServiceAccount) return;
+  await takeTurn(ctx, "owners");
+  const another = await ctx.db
+    .selectFrom("users")
+    .select("id")
+    .where(sql<SqlBool>`site_roles <> '{}' and 'owner' = any(site_roles)`)
+    .where("status", "=", "active")
+    .where("isServiceAccount", "=", false)
+    .where("deletedAt", "is", null)
+    .where("id", "<>", user.id)
+    .limit(1)
+    .executeTakeFirst();
+  if (!another) throw conflict("This is the last active owner. Make another user an owner first.");
 }
 
 /** A role, and whether the caller may assign it. */

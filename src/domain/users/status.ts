@@ -3,7 +3,7 @@ import type { Context } from "../kernel/context.js";
 import { diffOf } from "../audit/audit.js";
 import { conflict } from "../kernel/errors.js";
 import { userHint } from "../tokens/credentials.js";
-import { requireAnotherOwner } from "./owners.js";
+import { requireAnotherOwner } from "./roles.js";
 import { authorizeOn, type FoundUser, identified, lockUser, type UserRow, type UserStatus } from "./users.js";
 import { writeUser } from "./writes.js";
 

@@ -1,8 +1,7 @@
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
-
-const byName = lookup<{ id: string }>("select id from users where is_system and username = $1");
 
 /** Returns the id of a user that acts for the system: the server itself, or the owner of prebuilt workspaces. */
-export const systemIdentity = async (ctx: Context, name: "system" | "prebuilds"): Promise<string> =>
-  (await ctx.row(byName, name))!.id;
+export async function systemIdentity({ db }: Context, username: "system" | "prebuilds"): Promise<string> {
+  const users = db.selectFrom("users").select("id").where("isSystem", "=", true).where("username", "=", username);
+  return (await users.executeTakeFirstOrThrow()).id;
+}

@@ -71,7 +71,7 @@ export interface UserRow extends StoredUser {
 export type FoundUser = UserRow & { memberships: Membership[] };
 
 /** The memberships of a user `u`, oldest first. */
-export const memberships = sql<Membership[]>`to_json(array(
+export const userMemberships = sql<Membership[]>`to_json(array(
   select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
   from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id))`;
 
@@ -90,7 +90,7 @@ export function isUserNamed({ actor }: Context, ref: string) {
 /** Finds a user by id, by username in any letter case, or by `me`. Throws NOT_FOUND if the caller may not read it. */
 export async function findUser(ctx: Context, ref: string): Promise<FoundUser> {
   const named = allUsers(ctx.db).where(isUserNamed(ctx, ref));
-  const user = await named.select(memberships.as("memberships")).executeTakeFirst();
+  const user = await named.select(userMemberships.as("memberships")).executeTakeFirst();
   return visible(ctx, user);
 }
 
