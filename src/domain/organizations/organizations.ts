@@ -1,52 +1,44 @@
+import { type InferResult, type QueryCreator, sql, type SqlBool } from "kysely";
+import type { Schema } from "../../entities/schema.js";
+import { auditedAs, diffOf } from "../audit/audit.js";
+import { authorize, may, reach, sees } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
-import { authorize, may, reach, type Reach, sees } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
-import { conflict, notFound } from "../kernel/errors.js";
-import { empty, raw, type Sql, sql } from "../kernel/sql.js";
-import { isUuid } from "../kernel/text.js";
+import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf } from "../kernel/lists.js";
+import { type Sql, sql as sqlText } from "../kernel/sql.js";
+import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
+import { userHint } from "../tokens/credentials.js";
 import { organizationIdsOf, type UserRow } from "../users/users.js";
 
-export interface OrganizationRow {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  name: string;
-  displayName: string;
-  description: string;
-  icon: string;
-  isDefault: boolean;
+const allOrganizations = (db: QueryCreator<Schema>) =>
+  db
+    .selectFrom("organizations as o")
+    .select([
+      "o.id",
+      "o.createdAt",
+      "o.updatedAt",
+      "o.name",
+      "o.displayName",
+      "o.description",
+      "o.icon",
+      "o.isDefault",
+    ]);
+
+export type OrganizationRow = InferResult<ReturnType<typeof allOrganizations>>[number];
+
+/** The condition that an organization `o` is the one with an id, with a name in any letter case, or `default`. */
+export function isOrganizationNamed(ref: string) {
+  const isIt = isUuid(ref)
+    ? sql<SqlBool>`o.id = ${ref}`
+    : ref === "default"
+      ? sql<SqlBool>`o.is_default`
+      : sql<SqlBool>`lower(o.name) = lower(${ref}::text)`;
+  return sql<SqlBool>`o.deleted_at is null and ${isIt}`;
 }
-
-/** The columns of an `OrganizationRow`, from `organizations o`. */
-export const organizationColumns = `o.id, o.created_at as "createdAt", o.updated_at as "updatedAt", o.name,
-  o.display_name as "displayName", o.description, o.icon, o.is_default as "isDefault"`;
-
-const select = (condition: string, more = "") =>
-  statement<OrganizationRow>(
-    `select ${organizationColumns} from organizations o where o.deleted_at is null and ${condition} ${more}`,
-  );
-
-const finders = {
-  byId: select("o.id = $1"),
-  byName: select("lower(o.name) = lower($1)"),
-  byDefault: select("o.is_default"),
-};
-
-// Not `for update`, which would block inserts of rows that refer to the organization.
-const locking = (
-  ref: string,
-  { everywhere, organizations }: Pick<Reach, "everywhere" | "organizations">,
-  more?: Sql,
-): Sql => {
-  const [id, name] = isUuid(ref) ? [ref, null] : [null, ref];
-  return sql`
-    with locked as materialized (
-      select ${raw(organizationColumns)} from organizations o
-      where o.deleted_at is null and (o.id = ${id} or lower(o.name) = lower(${name}) or (${ref === "default"} and o.is_default))
-        and (${everywhere} or o.id = any(${organizations}::uuid[])) for no key update
-    )
-    select locked.*${more ? sql`, ${more}` : empty} from locked`;
-};
 
 /** Finds an organization by id, by name in any letter case, or by `default`. Throws NOT_FOUND if it is not readable. */
 export async function findOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
@@ -55,54 +47,51 @@ export async function findOrganization(ctx: Context, ref: string): Promise<Organ
   return organization;
 }
 
+/** Finds an organization like `findOrganization`, without a check: the caller does that. */
+export const findAnyOrganization = (ctx: Context, ref: string): Promise<OrganizationRow | undefined> =>
+  allOrganizations(ctx.db).where(isOrganizationNamed(ref)).executeTakeFirst();
+
 /**
  * Finds an organization like `findOrganization` and locks it until the transaction ends: no other one changes it or
- * adds members. Throws for callers without `permission`, and locks nothing for them. `more` are further columns, selected
- * from `locked`.
+ * adds members. Throws for callers without `permission`, and locks nothing for them.
  */
-export async function lockOrganization<More = unknown>(
+export async function lockOrganization(
   ctx: Context,
   ref: string,
   permission: "organization:update" | "organization:delete" | "group:create",
-  more?: Sql,
-): Promise<OrganizationRow & More> {
-  const held = reach(ctx.actor, permission);
-  const mayHold = held.everywhere || held.organizations.length > 0;
-  const [organization] = mayHold ? await ctx.select<OrganizationRow & More>(locking(ref, held, more)) : [];
-  if (organization) return organization;
+): Promise<OrganizationRow> {
+  const { everywhere, organizations } = reach(ctx.actor, permission);
+  if (everywhere || organizations.length > 0) {
+    // Not `for update`, which would block inserts of rows that refer to the organization.
+    const organization = await allOrganizations(ctx.db)
+      .where(isOrganizationNamed(ref))
+      .$if(!everywhere, (among) => among.where("o.id", "=", anyOf(organizations)))
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (organization) return organization;
+  }
   authorize(ctx.actor, permission, { organizationId: (await findOrganization(ctx, ref)).id });
   throw notFound();
 }
-
-/** Finds an organization like `findOrganization`, without a check: the caller does that. */
-export function findAnyOrganization(ctx: Context, ref: string): Promise<OrganizationRow | undefined> {
-  const { byId, byName, byDefault } = finders;
-  if (isUuid(ref)) return ctx.row(byId, ref);
-  return ref === "default" ? ctx.row(byDefault) : ctx.row(byName, ref);
-}
-
-const organizationsByIds = statement<OrganizationRow>(
-  `select ${organizationColumns} from organizations o where o.id = any($1::uuid[])`,
-);
 
 /** Batch read of organizations by id, for `ctx.load`. Checks no permission: the object that has the id does. */
 export async function organizationsById(
   ctx: Context,
   ids: readonly string[],
 ): Promise<Array<OrganizationRow | undefined>> {
-  const organizations = new Map((await ctx.rows(organizationsByIds, ids)).map((each) => [each.id, each]));
+  const found = await allOrganizations(ctx.db).where("o.id", "=", anyOf(ids)).execute();
+  const organizations = new Map(found.map((each) => [each.id, each]));
   return ids.map((id) => organizations.get(id));
 }
-
-const readableOrganizations = statement<OrganizationRow>(`
-  select ${organizationColumns} from organizations o
-  where o.deleted_at is null and ($1 or o.id = any($2::uuid[]))
-  order by lower(o.name)`);
 
 /** Lists the organizations that the caller may read, by name. */
 export function listOrganizations(ctx: Context): Promise<OrganizationRow[]> {
   const { everywhere, organizations } = reach(ctx.actor, "organization:read");
-  return ctx.rows(readableOrganizations, everywhere, organizations);
+  return allOrganizations(ctx.db)
+    .where("o.deletedAt", "is", null)
+    .$if(!everywhere, (among) => among.where("o.id", "=", anyOf(organizations)))
+    .orderBy(sql`lower(o.name)`)
+    .execute();
 }
 
 /** The organizations of a user that the caller may read, in the order in which the user joined them. */
@@ -119,3 +108,129 @@ export const maxOrganizationsPerUser = 1000;
 
 export const tooManyOrganizations = () =>
   conflict(`A user can be a member of at most ${maxOrganizationsPerUser} organizations.`);
+
+/** New values of an organization. An update keeps those that are absent; a creation requires the name. */
+export type OrganizationChange = {
+  [Field in "name" | "displayName" | "description" | "icon"]?: string | null;
+};
+
+/** Creates an organization and its group Everyone. Returns its id. */
+export async function createOrganization(ctx: Context, input: OrganizationChange): Promise<string> {
+  authorize(ctx.actor, "organization:create");
+  requireFeature(ctx, "multiple_organizations");
+  const organization = {
+    id: newId(),
+    name: input.name ?? "",
+    displayName: input.displayName ?? "",
+    description: input.description ?? "",
+    icon: input.icon ?? "",
+  };
+  requireWellFormed(organization);
+  const { id, ...fields } = organization;
+  await addOrganization(ctx, organization).catch(throwTaken);
+  ctx.audit({ action: "create", ...identified(organization), diff: diffOf({}, fields) });
+  return id;
+}
+
+/** Stores an organization and its group Everyone, which has the same id. */
+export async function addOrganization(
+  { db }: Context,
+  organization: Pick<OrganizationRow, "id" | "name"> & Partial<OrganizationRow>,
+): Promise<void> {
+  const times = { createdAt: now, updatedAt: now };
+  await db
+    .insertInto("organizations")
+    .values({ ...organization, ...times })
+    .execute();
+  const { id } = organization;
+  await db
+    .insertInto("groups")
+    .values({ id, organizationId: id, name: "Everyone", ...times })
+    .execute();
+}
+
+function requireWellFormed({ name, displayName, description, icon }: OrganizationChange): void {
+  const problems = new Problems();
+  if (name != null) problems.add("name", nameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (description != null) problems.add("description", proseProblem(description, 1000));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  problems.throwIfAny();
+}
+
+const throwTaken = onViolation({ organizations_name_unique: () => conflictOn("name", "This name is in use.") });
+
+/** Changes the names, description and icon of an organization. Returns its id. */
+export async function updateOrganization(
+  ctx: Context,
+  { organization: ref, ...change }: OrganizationChange & { organization: string },
+): Promise<string> {
+  const organization = await lockOrganization(ctx, ref, "organization:update");
+  requireWellFormed(change);
+  const diff = diffOf<OrganizationRow>(organization, change);
+  if (Object.keys(diff).length === 0) return organization.id;
+
+  await ctx.db
+    .updateTable("organizations")
+    .set({
+      name: change.name ?? undefined,
+      displayName: change.displayName ?? undefined,
+      description: change.description ?? undefined,
+      icon: change.icon ?? undefined,
+      updatedAt: now,
+    })
+    .where("id", "=", organization.id)
+    .execute()
+    .catch(throwTaken);
+  ctx.audit({ action: "update", ...identified(organization), diff });
+  return organization.id;
+}
+
+/**
+ * Deletes an organization with its groups and memberships. Throws CONFLICT while it has workspaces, templates, or
+ * provisioner keys. Returns the organization before the deletion.
+ */
+export async function deleteOrganization(ctx: Context, ref: string): Promise<OrganizationRow> {
+  const organization = await lockOrganization(ctx, ref, "organization:delete");
+  const { id } = organization;
+  if (organization.isDefault) throw new DomainError("BAD_USER_INPUT", "The default organization cannot be deleted.");
+  const kind = await contentOf(ctx, id);
+  if (kind) throw conflict(`The organization has ${kind}. Delete them first.`);
+
+  await lockMemberships(ctx, { organizationId: id });
+  await ctx.db.updateTable("organizations").set({ deletedAt: now, updatedAt: now }).where("id", "=", id).execute();
+  await ctx.db.deleteFrom("groups").where("organizationId", "=", id).execute();
+  const members = await ctx.db
+    .deleteFrom("organizationMembers")
+    .where("organizationId", "=", id)
+    .returning("userId")
+    .execute();
+  ctx.audit({ action: "delete", ...identified(organization) });
+  ctx.publish(...members.map(({ userId }) => userHint(userId)));
+  return organization;
+}
+
+/** The first kind of objects that an organization still has, if any. */
+async function contentOf({ db }: Context, id: string): Promise<string | undefined> {
+  const isIts = sql<SqlBool>`organization_id = ${id}`;
+  const { rows } = await sql<{ kind: string | null }>`
+    select case
+      when exists (select from workspaces where ${isIts} and deleted_at is null) then 'workspaces'
+      when exists (select from templates where ${isIts} and deleted_at is null) then 'templates'
+      when exists (select from provisioner_keys where ${isIts}) then 'provisioner keys' end as kind`.execute(db);
+  return rows[0]?.kind ?? undefined;
+}
+
+const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => auditedAs("organization", id, name, id);
+
+/** `lockOrganization` with further columns that are selected from `locked`, for statements that are text. */
+export async function lockOrganizationWith<More>(
+  ctx: Context,
+  ref: string,
+  permission: Parameters<typeof lockOrganization>[2],
+  more: Sql,
+): Promise<OrganizationRow & More> {
+  const organization = await lockOrganization(ctx, ref, permission);
+  const [row] = await ctx.select<More>(sqlText`select ${more} from (select ${organization.id}::uuid as id) locked`);
+  return { ...organization, ...row! };
+}

@@ -5,8 +5,8 @@ import { notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
-import { joinOrganization } from "../organizations/joining.js";
-import { lockOrganization } from "../organizations/organizations.js";
+import { joinOrganization } from "../organizations/members.js";
+import { lockOrganizationWith } from "../organizations/organizations.js";
 import { changed } from "./changes.js";
 import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";
@@ -88,7 +88,7 @@ export async function createScimGroup(ctx: Context, { document }: { document: Js
     where m.organization_id = locked.id and m.user_id = any(${members}::uuid[]) order by m.user_id for key share
   ) as eligible, ${goneOf(provisioner, members)} as gone, ${asMembers(members)} as shown`;
   // Creations in an organization take turns, so that no two groups get the same displayName.
-  const organization = await lockOrganization<Names & Pick<Joining, "eligible" | "gone"> & { shown: MemberRow[] }>(
+  const organization = await lockOrganizationWith<Names & Pick<Joining, "eligible" | "gone"> & { shown: MemberRow[] }>(
     ctx,
     ref,
     "group:create",

@@ -5,7 +5,7 @@ import { leaveGroups } from "../groups/leaving.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { empty, type Sql, sql } from "../kernel/sql.js";
-import { joinOrganization } from "../organizations/joining.js";
+import { joinOrganization } from "../organizations/members.js";
 import { accountDiff } from "../users/accounts.js";
 import { checkStatus, recordStatus } from "../users/status.js";
 import { type FoundUser, identified, type UserStatus, userTarget } from "../users/users.js";

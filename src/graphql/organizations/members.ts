@@ -13,13 +13,15 @@ import {
 } from "type-graphql";
 import type { OrganizationRole } from "../../domain/authorization/authorization.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import {
   addOrganizationMember,
   listOrganizationMembers,
+  memberCountOf,
   type MemberRef,
+  membersOfOrganization,
   type OrganizationMember,
   type OrganizationMemberFilter,
   OrganizationMemberOrderField,
@@ -27,7 +29,6 @@ import {
   removeOrganizationMember,
   setOrganizationMemberRoles,
 } from "../../domain/organizations/members.js";
-import { memberCountOf, membersOfOrganization } from "../../domain/organizations/nested-members.js";
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";

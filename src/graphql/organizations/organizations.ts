@@ -1,17 +1,15 @@
 import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, Root } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  findOrganization,
-  listOrganizations,
-  type OrganizationRow,
-  organizationsById,
-} from "../../domain/organizations/organizations.js";
-import {
   createOrganization,
   deleteOrganization,
+  findOrganization,
+  listOrganizations,
   type OrganizationChange,
+  type OrganizationRow,
+  organizationsById,
   updateOrganization,
-} from "../../domain/organizations/administration.js";
+} from "../../domain/organizations/organizations.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
