@@ -237,12 +237,11 @@ describe("permission checks", () => {
     expect(await may(narrow, "license:read")).to.equal(false);
   });
 
-  it("take the same few statements, however many there are", async () => {
+  it("take as many statements for 400 as for 10", async () => {
     const w = the();
     const [ada] = await w.users("ada");
     const group = await w.group();
-    const few = { a: check("group:read", { organization_id: "default", owner_id: ada!.id }) };
-    const lots = Object.fromEntries(
+    const checks = Object.fromEntries(
       Array.from({ length: 400 }, (_, n) => [
         `k${n}`,
         n < 10
@@ -253,9 +252,9 @@ describe("permission checks", () => {
             }),
       ]),
     );
+    const few = Object.fromEntries(Object.entries(checks).filter((_, n) => n % 40 === 2 || n < 2));
     await w.as(w.owner).post(path, { checks: {} });
-    expect(await w.statements(() => ask(w.owner, few))).to.equal(2);
-    expect(await w.statements(() => ask(w.owner, lots))).to.equal(4);
+    expect(await w.statements(() => ask(w.owner, few))).to.equal(await w.statements(() => ask(w.owner, checks)));
   });
 
   it("are limited per request, not per field", async () => {

@@ -1,3 +1,4 @@
+import { sql, type SqlBool } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import {
@@ -8,10 +9,11 @@ import {
   seesOn,
   type Target,
 } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
 import { aclOf } from "../templates/access.js";
+import { userMemberships, type UserRoles } from "../users/users.js";
 import { accessOf } from "../workspaces/workspaces.js";
 
 /** A resource whose objects can be checked by id. */
@@ -31,52 +33,116 @@ type Stored<R extends Resource> = ObjectOf<`${R}:${Action<R>}` & Permission> & {
 /** Reads the policy's view of stored objects, in one statement. Unknown ids are omitted. */
 type ReadTargets<R extends Resource> = (ctx: Context, ids: string[]) => Promise<Array<Stored<R>>>;
 
-const users = statement<Stored<"user">>(`
-  select u.id, u.id as "ownerId", u.site_roles as "siteRoles", u.is_service_account as "isServiceAccount", array(
-    select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-    from organization_members m where m.user_id = u.id) as memberships
-  from users u where u.id = any($1::uuid[]) and u.deleted_at is null`);
-
-const organizations = statement<Stored<"organization">>(`
-  select id, id as "organizationId" from organizations where id = any($1::uuid[]) and deleted_at is null`);
-
-// The group Everyone has the id of its organization and no member rows. Groups are deleted with their organization.
-const groups = statement<Stored<"group">>(`
-  select g.id, g.organization_id as "organizationId", case when g.id = g.organization_id
-    then exists (select from organization_members m where m.organization_id = g.id and m.user_id = $2)
-    else exists (select from group_members m where m.group_id = g.id and m.user_id = $2) end as "isMember"
-  from groups g where g.id = any($1::uuid[])`);
-
-const tasks = statement<Stored<"task">>(`
-  select t.id, t.owner_id as "ownerId", t.organization_id as "organizationId", ${accessOf("w", "$2")} as acl
-  from tasks t join workspaces w on w.id = t.workspace_id where t.id = any($1::uuid[]) and t.deleted_at is null`);
-
-const proxies = statement<Stored<"workspace_proxy">>(`
-  select id from workspace_proxies where id = any($1::uuid[]) and deleted_at is null
-  union all select id from deployment where id = any($1::uuid[])`);
-
-const apps = statement<Stored<"oauth2_app">>(`
-  select c.id, c.kind = 'admin' as "isAdminMade", exists (
-    select from oauth2_grants g where g.client_id = c.id and g.user_id = $2 and ${isLive}) as "isGranted"
-  from oauth2_clients c where c.id = any($1::uuid[])`);
-
-const templates = statement<Stored<"template">>(`
-  select t.id, t.organization_id as "organizationId", ${aclOf("$2")} as acl
-  from templates t where t.id = any($1::uuid[]) and t.deleted_at is null`);
-
-const workspaces = statement<Stored<"workspace">>(`
-  select w.id, w.owner_id as "ownerId", w.organization_id as "organizationId", ${accessOf("w", "$2")} as acl
-  from workspaces w where w.id = any($1::uuid[]) and w.deleted_at is null`);
+/** SQL that selects the role of the caller in an access list: the fragments of areas name the user by an expression. */
+const callerOf = ({ actor, db }: Context) =>
+  db.selectNoFrom(sql<string | null>`${userIdOf(actor) ?? null}::uuid`.as("id")).as("caller");
 
 const readers: { [R in StoredResource]: ReadTargets<R> } = {
-  user: (ctx, ids) => ctx.rows(users, ids),
-  organization: (ctx, ids) => ctx.rows(organizations, ids),
-  group: (ctx, ids) => ctx.rows(groups, ids, userIdOf(ctx.actor) ?? null),
-  template: (ctx, ids) => ctx.rows(templates, ids, userIdOf(ctx.actor) ?? null),
-  workspace: (ctx, ids) => ctx.rows(workspaces, ids, userIdOf(ctx.actor) ?? null),
-  task: (ctx, ids) => ctx.rows(tasks, ids, userIdOf(ctx.actor) ?? null),
-  oauth2_app: (ctx, ids) => ctx.rows(apps, ids, userIdOf(ctx.actor) ?? null),
-  workspace_proxy: (ctx, ids) => ctx.rows(proxies, ids),
+  user: ({ db }, ids) =>
+    db
+      .selectFrom("users as u")
+      .select(["u.id", "u.id as ownerId", "u.siteRoles", "u.isServiceAccount", userMemberships.as("memberships")])
+      .$narrowType<UserRoles>()
+      .where("u.id", "=", anyOf(ids))
+      .where("u.deletedAt", "is", null)
+      .execute(),
+
+  organization: ({ db }, ids) =>
+    db
+      .selectFrom("organizations")
+      .select(["id", "id as organizationId"])
+      .where("id", "=", anyOf(ids))
+      .where("deletedAt", "is", null)
+      .execute(),
+
+  // The group Everyone has the id of its organization and no member rows. Groups are deleted with their organization.
+  group: ({ actor, db }, ids) =>
+    db
+      .selectFrom("groups as g")
+      .select(["g.id", "g.organizationId"])
+      .select((eb) => {
+        const user = userIdOf(actor) ?? null;
+        const member = eb
+          .selectFrom("groupMembers as m")
+          .whereRef("m.groupId", "=", "g.id")
+          .where("m.userId", "=", user);
+        const ofEveryone = eb
+          .selectFrom("organizationMembers as o")
+          .whereRef("o.organizationId", "=", "g.id")
+          .where("o.userId", "=", user);
+        return eb.or([eb.exists(member), eb.exists(ofEveryone)]).as("isMember");
+      })
+      .$narrowType<{ isMember: boolean }>()
+      .where("g.id", "=", anyOf(ids))
+      .execute(),
+
+  template: (ctx, ids) =>
+    ctx.db
+      .selectFrom("templates as t")
+      .innerJoin(callerOf(ctx), (join) => join.onTrue())
+      .select(["t.id", "t.organizationId", sql<"use" | "admin" | null>`${sql.raw(aclOf("caller.id"))}`.as("acl")])
+      .where("t.id", "=", anyOf(ids))
+      .where("t.deletedAt", "is", null)
+      .execute(),
+
+  workspace: (ctx, ids) =>
+    ctx.db
+      .selectFrom("workspaces as w")
+      .innerJoin(callerOf(ctx), (join) => join.onTrue())
+      .select([
+        "w.id",
+        "w.ownerId",
+        "w.organizationId",
+        sql<"use" | "admin" | null>`${sql.raw(accessOf("w", "caller.id"))}`.as("acl"),
+      ])
+      .where("w.id", "=", anyOf(ids))
+      .where("w.deletedAt", "is", null)
+      .execute(),
+
+  task: (ctx, ids) =>
+    ctx.db
+      .selectFrom("tasks as t")
+      .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+      .innerJoin(callerOf(ctx), (join) => join.onTrue())
+      .select([
+        "t.id",
+        "t.ownerId",
+        "t.organizationId",
+        sql<"use" | "admin" | null>`${sql.raw(accessOf("w", "caller.id"))}`.as("acl"),
+      ])
+      .where("t.id", "=", anyOf(ids))
+      .where("t.deletedAt", "is", null)
+      .execute(),
+
+  oauth2_app: ({ actor, db }, ids) =>
+    db
+      .selectFrom("oauth2Clients as c")
+      .select(["c.id"])
+      .select((eb) => [
+        eb("c.kind", "=", "admin").as("isAdminMade"),
+        eb
+          .exists(
+            eb
+              .selectFrom("oauth2Grants as g")
+              .whereRef("g.clientId", "=", "c.id")
+              .where("g.userId", "=", userIdOf(actor) ?? null)
+              .where(sql<SqlBool>`${sql.raw(isLive)}`),
+          )
+          .as("isGranted"),
+      ])
+      .$narrowType<{ isAdminMade: boolean; isGranted: boolean }>()
+      .where("c.id", "=", anyOf(ids))
+      .execute(),
+
+  // The primary proxy has the id of the deployment.
+  workspace_proxy: ({ db }, ids) =>
+    db
+      .selectFrom("workspaceProxies")
+      .select("id")
+      .where("id", "=", anyOf(ids))
+      .where("deletedAt", "is", null)
+      .unionAll(db.selectFrom("deployment").select("id").where("id", "=", anyOf(ids)))
+      .execute(),
 };
 
 export const storedResources = Object.keys(readers) as StoredResource[];
@@ -107,16 +173,24 @@ export async function readObjects(ctx: Context, references: ObjectReference[]) {
   return (reference: ObjectReference): Target | undefined => found.get(keyOf(reference));
 }
 
-const organizationsByReference = statement<{ id: string; name: string; isDefault: boolean }>(`
-  select id, lower(name) as name, is_default as "isDefault" from organizations
-  where deleted_at is null and (id = any($1::uuid[]) or lower(name) = any($2) or is_default and 'default' = any($2))`);
-
 /** Reads organizations by id, name, or `default`. Returns a lookup of the ids of those that the caller can see. */
 export async function readOrganizations(ctx: Context, references: string[]) {
   if (references.length === 0) return () => undefined;
   const refs = [...new Set(references.map((reference) => reference.toLowerCase()))];
   const ids = new Map<string, string>();
-  for (const { id, name, isDefault } of await ctx.rows(organizationsByReference, refs.filter(isUuid), refs)) {
+  const found = await ctx.db
+    .selectFrom("organizations")
+    .select(({ fn }) => ["id", fn<string>("lower", ["name"]).as("name"), "isDefault"])
+    .where("deletedAt", "is", null)
+    .where((eb) =>
+      eb.or([
+        eb("id", "=", anyOf(refs.filter(isUuid))),
+        eb(eb.fn<string>("lower", ["name"]), "=", anyOf(refs, "text")),
+        eb.and([eb("isDefault", "=", true), eb.lit(refs.includes("default"))]),
+      ]),
+    )
+    .execute();
+  for (const { id, name, isDefault } of found) {
     if (!seesOn(ctx.actor, "organization:read", { organizationId: id })) continue;
     for (const reference of [id, name, ...(isDefault ? ["default"] : [])]) ids.set(reference, id);
   }
