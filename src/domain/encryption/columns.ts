@@ -1,4 +1,4 @@
-import { statement } from "../kernel/database.js";
+import { sql } from "kysely";
 import type { Place, Sealed } from "../outside/vault.js";
 
 /** An encrypted column. It is stored as three columns of its table: key id, nonce, and ciphertext. */
@@ -17,37 +17,43 @@ interface Layout {
 /** An encrypted value with the ids of its row and owner, which authenticate it. */
 export type SealedRow = Sealed & { id: string; ownerId: string };
 
+/** A value under another key, to replace the ciphertext that was read. */
+type FreshRow = Sealed & { id: string; read: Buffer };
+
 /** Builds the statements of an encrypted column for rotation and status. Row ids are UUIDs. */
 function encrypted({ table, column, keyId, owner, isReplaceable = false }: Layout) {
-  const [nonce, ciphertext] = [`${column}_nonce`, `${column}_ciphertext`];
+  const keyRef = sql.ref(keyId);
+  const [nonceRef, ciphertextRef] = [sql.ref(`${column}_nonce`), sql.ref(`${column}_ciphertext`)];
   return {
     table,
     keyId,
     isReplaceable,
     place: ({ id, ownerId }: Pick<SealedRow, "id" | "ownerId">): Place => ({ table, column, rowId: id, ownerId }),
 
-    /** Selects the next rows that a key encrypts: `$1` key id, `$2` row id to start after, `$3` number of rows. */
-    page: statement<SealedRow>(`
-      select id, ${owner} as "ownerId", ${keyId} as "keyId", ${nonce} as nonce, ${ciphertext} as ciphertext
-      from ${table} where ${keyId} = $1 and id > $2 order by id limit $3`),
+    /** The next rows that a key encrypts, after a row. */
+    page: (key: string, after: string, limit: number) => sql<SealedRow>`
+      select id, ${sql.ref(owner)} as owner_id, ${keyRef} as key_id, ${nonceRef} as nonce, ${ciphertextRef} as ciphertext
+      from ${sql.table(table)} where ${keyRef} = ${key} and id > ${after} order by id limit ${limit}`,
 
     /**
-     * Replaces ciphertexts that were read under key `$1`. Rows changed since then keep their new values, and rows
-     * locked by another transaction are skipped, which prevents deadlocks.
+     * Replaces ciphertexts that were read under a key. Rows changed since then keep their new values, and rows locked by
+     * another transaction are skipped, which prevents deadlocks.
      */
-    replace: statement<{ id: string }>(`
+    replace: (key: string, fresh: readonly FreshRow[]) => sql<{ id: string }>`
       with fresh as (
-        select * from unnest($2::uuid[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[])
-          as fresh (id, read, key_id, nonce, ciphertext)
+        select * from unnest(${fresh.map(({ id }) => id)}::uuid[], ${fresh.map(({ read }) => read)}::bytea[],
+          ${fresh.map(({ keyId: id }) => id)}::text[], ${fresh.map((row) => row.nonce)}::bytea[],
+          ${fresh.map((row) => row.ciphertext)}::bytea[]) as fresh (id, read, key_id, nonce, ciphertext)
       ), free as (
-        select t.id from ${table} t join fresh on fresh.id = t.id
-        where t.${keyId} = $1 and t.${ciphertext} = fresh.read
+        select t.id from ${sql.table(table)} t join fresh on fresh.id = t.id
+        where t.${keyRef} = ${key} and t.${ciphertextRef} = fresh.read
         for no key update of t skip locked
       )
-      update ${table} t set ${keyId} = fresh.key_id, ${nonce} = fresh.nonce, ${ciphertext} = fresh.ciphertext
+      update ${sql.table(table)} t
+      set ${keyRef} = fresh.key_id, ${nonceRef} = fresh.nonce, ${ciphertextRef} = fresh.ciphertext
       from fresh join free using (id)
-      where t.id = fresh.id and t.${keyId} = $1 and t.${ciphertext} = fresh.read
-      returning t.id`),
+      where t.id = fresh.id and t.${keyRef} = ${key} and t.${ciphertextRef} = fresh.read
+      returning t.id`,
   };
 }
 

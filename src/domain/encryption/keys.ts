@@ -1,38 +1,34 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context, Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { now } from "../kernel/times.js";
 import { onViolation, StartRefused, unavailable } from "../kernel/errors.js";
 import { isOpenToOthers } from "../outside/file-modes.js";
 import { makeKeyFile, ownKeyFile, readKeyFile } from "../outside/key-file.js";
 import type { EncryptionKey } from "../outside/vault.js";
-import { rejectClaimedDatabase } from "./claim.js";
 import { encryptedColumns } from "./columns.js";
 
-/** A key that is registered in the database: a server has started with it. */
-export interface RegisteredKey {
-  id: string;
-  checkValue: Buffer;
-  /** Whether it encrypts any value that cannot be regenerated. */
-  isUsed: boolean;
-}
+/** Whether a key `k` encrypts any value that cannot be regenerated. */
+const isUsed = sql<boolean>`(${sql.join(
+  encryptedColumns
+    .filter(({ isReplaceable }) => !isReplaceable)
+    .map(({ table, keyId }) => sql`exists (select from ${sql.table(table)} where ${sql.ref(keyId)} = k.id)`),
+  sql` or `,
+)})`;
 
-const isUsed = encryptedColumns
-  .filter(({ isReplaceable }) => !isReplaceable)
-  .map(({ table, keyId }) => `exists (select from ${table} where ${keyId} = k.id)`)
-  .join(" or ");
+/** The keys that are registered in the database, oldest first: a server has started with each of them. */
+const registeredKeys = (db: Db) =>
+  db
+    .selectFrom("encryptionKeys as k")
+    .select(["k.id", "k.checkValue", isUsed.as("isUsed")])
+    .orderBy("k.createdAt")
+    .orderBy("k.id");
 
-const registeredKeys = statement<RegisteredKey>(`
-  select k.id, k.check_value as "checkValue", ${isUsed} as "isUsed" from encryption_keys k order by k.created_at, k.id`);
+export type RegisteredKey = InferResult<ReturnType<typeof registeredKeys>>[number];
 
 /** Reads all registered keys, oldest first. */
 export const readRegisteredKeys = ({ database }: Pick<Services, "database">): Promise<RegisteredKey[]> =>
-  database.query(registeredKeys, []);
-
-const registerKeys = statement(`
-  insert into encryption_keys (id, check_value, created_at)
-  select id, check_value, now() from unnest($1::text[], $2::bytea[]) as given (id, check_value)
-  on conflict do nothing`);
-
-const forgetKeys = statement(`delete from encryption_keys k where id <> all($1) and not (${isUsed})`);
+  registeredKeys(database.db).execute();
 
 /**
  * Unlocks the vault with the configured keys, or creates the first key. Throws `StartRefused` if the database contains
@@ -44,7 +40,7 @@ const forgetKeys = statement(`delete from encryption_keys k where id <> all($1) 
  */
 export async function unlockVault(ctx: Context): Promise<void> {
   const { vault } = ctx.services;
-  const registered = await ctx.rows(registeredKeys);
+  const registered = await registeredKeys(ctx.db).execute();
   vault.unlock((await configuredKeys(ctx)) ?? (await firstKey(ctx, registered)));
   rejectWrongKeys(ctx.services, registered);
   const missing = registered.filter((key) => key.isUsed && !vault.has(key.id));
@@ -54,12 +50,16 @@ export async function unlockVault(ctx: Context): Promise<void> {
 
   const known = new Set(idsOf(registered));
   const added = vault.keyIds.filter((id) => !known.has(id));
-  await ctx.rows(
-    registerKeys,
-    added,
-    added.map((id) => vault.checkValueOf(id)),
-  );
-  await ctx.rows(forgetKeys, vault.keyIds);
+  if (added.length > 0)
+    await ctx.db
+      .insertInto("encryptionKeys")
+      .values(added.map((id) => ({ id, checkValue: vault.checkValueOf(id), createdAt: now })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  await ctx.db
+    .deleteFrom("encryptionKeys as k")
+    .where(sql<SqlBool>`k.id <> all(${vault.keyIds}::text[]) and not ${isUsed}`)
+    .execute();
 }
 
 /**
@@ -116,3 +116,21 @@ const forgotten = () => unavailable("The encryption key of this server is no lon
 export const refuseForgottenKey = onViolation(
   Object.fromEntries(encryptedColumns.map(({ table, keyId }) => [`${table}_${keyId}_foreign`, forgotten])),
 );
+
+/**
+ * Throws `StartRefused` if the database has registered encryption keys and this server has none of them. Otherwise two
+ * servers could write values that the other one cannot decrypt.
+ *
+ * @param claimed Ids of the registered keys of the database.
+ * @param own Ids of the keys of this server.
+ * @param path Path of this server's key file.
+ */
+function rejectClaimedDatabase(claimed: readonly string[], own: readonly string[], path: string): void {
+  if (claimed.length === 0 || claimed.some((id) => own.includes(id))) return;
+  const lack = own.length > 0 ? `This server has ${own.join(", ")} instead` : "This server has no key";
+  throw new StartRefused(
+    `Another server has claimed this database with the encryption key ${claimed.join(", ")}. ${lack}. ` +
+      "All servers of a database share their keys: set STEWARD_ENCRYPTION_KEYS to the same value on all of them, " +
+      `or copy the key file of the other server (encryption.keys in its data directory) to ${path}.`,
+  );
+}

@@ -63,7 +63,7 @@ const lowestId = "00000000-0000-0000-0000-000000000000";
 
 async function* batches({ database }: Services, column: EncryptedColumn, keyId: string): AsyncGenerator<SealedRow[]> {
   for (let after = lowestId; ;) {
-    const batch = await database.query(column.page, [keyId, after, batchSize]);
+    const { rows: batch } = await column.page(keyId, after, batchSize).execute(database.db);
     if (batch.length === 0) return;
     yield batch;
     after = batch.at(-1)!.id;
@@ -73,15 +73,8 @@ async function* batches({ database }: Services, column: EncryptedColumn, keyId: 
 /** Re-encrypts a batch. Returns the number of values replaced. */
 async function reseal(services: Services, column: EncryptedColumn, keyId: string, rows: SealedRow[]): Promise<number> {
   const fresh = rows.flatMap((row) => resealed(services, column, row) ?? []);
-  const { length } = await services.database.query(column.replace, [
-    keyId,
-    fresh.map(({ id }) => id),
-    fresh.map(({ read }) => read),
-    fresh.map((row) => row.keyId),
-    fresh.map(({ nonce }) => nonce),
-    fresh.map(({ ciphertext }) => ciphertext),
-  ]);
-  return length;
+  const { rows: replaced } = await column.replace(keyId, fresh).execute(services.database.db);
+  return replaced.length;
 }
 
 /** The value of a row under the active key. Logs a value that cannot be decrypted and returns `undefined`. */

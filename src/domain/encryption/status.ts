@@ -1,7 +1,7 @@
+import { sql } from "kysely";
 import type { Context, Services } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
-import { mostCounted } from "../kernel/list.js";
+import { mostCounted } from "../kernel/lists.js";
 import { encryptedColumns } from "./columns.js";
 import { readRegisteredKeys } from "./keys.js";
 
@@ -25,17 +25,20 @@ export interface EncryptionStatus {
   keys: EncryptionKeyStatus[];
 }
 
-/** Counts the values under each key, by column: `$1` is the largest count, null for no limit. */
-const countValues = statement<EncryptedRows & { keyId: string }>(
-  encryptedColumns
-    .map(
-      ({ table, keyId }) =>
-        `select '${table}' as table, k.id as "keyId",
-           (select count(*) from (select from ${table} where ${keyId} = k.id limit $1) counted) as count
-         from encryption_keys k`,
-    )
-    .join(" union all "),
-);
+/** Counts the values under each key, by column, up to a limit. */
+const countValues = (limit: number) =>
+  sql<EncryptedRows & { keyId: string }>`${sql.join(
+    encryptedColumns.map(
+      ({ table, keyId }) => sql`
+        select ${sql.lit(table)} as "table", k.id as key_id, (
+          select count(*) from (
+            select from ${sql.table(table)} where ${sql.ref(keyId)} = k.id
+            limit ${Number.isFinite(limit) ? limit : null}::bigint
+          ) counted) as count
+        from encryption_keys k`,
+    ),
+    sql` union all `,
+  )}`;
 
 /** Reads the number of rows per key and table, up to `mostCounted` unless `isExact`, for site administrators. */
 export function readEncryptionStatus(ctx: Context, isExact: boolean): Promise<EncryptionStatus> {
@@ -49,7 +52,7 @@ export async function encryptionStatus(
   limit = Infinity,
 ): Promise<EncryptionStatus> {
   const { database, vault } = services;
-  const counted = await database.query(countValues, [Number.isFinite(limit) ? limit : null]);
+  const { rows: counted } = await countValues(limit).execute(database.db);
   const counts = Map.groupBy(counted, ({ keyId }) => keyId);
   const registered = await readRegisteredKeys(services);
   const ids = new Set([...vault.keyIds, ...registered.map(({ id }) => id)]);
