@@ -130,7 +130,7 @@ const queues = (database: Services["database"]) =>
     registers: [],
     async collect() {
       this.reset();
-      for (const [queue, length] of Object.entries(await queueLengths(database))) this.set({ queue }, length);
+      for (const { queue, length } of await queueLengths(database)) this.set({ queue }, length);
     },
   });
 

@@ -231,11 +231,6 @@ describe("the appearance", () => {
     for (; name !== undefined && next.has(name); steps++) name = next.get(name);
     expect([name, steps]).to.deep.equal([application_name, 16]);
   });
-
-  it("takes one statement to read", async () => {
-    const client = the().as(the().owner);
-    expect(await the().statements(() => client.get(path))).to.equal(1);
-  });
 });
 
 describe("appearance on both surfaces", () => {

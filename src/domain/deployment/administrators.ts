@@ -1,11 +1,12 @@
+import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
-import { foldedSql } from "../kernel/folding.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
-import { statement } from "../kernel/database.js";
 import { conflict, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { emailProblem, nameProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { userHint } from "../tokens/credentials.js";
 import { randomText } from "../tokens/text.js";
 
@@ -26,15 +27,6 @@ export interface CreateAdministrator {
 /** Characters of generated passwords: 142 bits of entropy, enough for every password rule. */
 const generatedLength = 24;
 
-const insertAdministrator = statement(`
-  with created as (
-    insert into users (id, created_at, updated_at, email, username, login_type, password_hash, site_roles)
-    values ($1, now(), now(), $2, $3, 'password', $4, '{owner}')
-    returning id
-  )
-  insert into organization_members (organization_id, user_id, created_at)
-  select o.id, created.id, now() from organizations o, created where o.is_default`);
-
 const taken = () => conflict("A user of this email or username exists already.");
 const throwTaken = onViolation({ users_email_unique: taken, users_username_unique: taken });
 
@@ -50,32 +42,43 @@ export async function createAdministrator(ctx: Context, input: CreateAdministrat
   const id = newId();
   const password = given ?? randomText(generatedLength);
   const hash = await ctx.services.passwords.hash(password);
-  await ctx.rows(insertAdministrator, id, email, username, hash).catch(throwTaken);
+  await ctx.db
+    .insertInto("users")
+    .values({
+      id,
+      email,
+      username,
+      loginType: "password",
+      passwordHash: hash,
+      siteRoles: ["owner"],
+      createdAt: now,
+      updatedAt: now,
+    })
+    .execute()
+    .catch(throwTaken);
+  await ctx.db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression(sql`select id, ${id}::uuid, now() from organizations where is_default`)
+    .execute();
   const diff = { email: { new: email }, username: { new: username }, siteRoles: { new: ["owner"] } };
   ctx.audit({ action: "create", ...auditedAs("user", id, username), diff });
   return shown(email, given, password);
 }
-
-const userByEmail = statement<{
-  id: string;
-  email: string;
-  username: string;
-  name: string;
-  isServiceAccount: boolean;
-}>(`
-  select id, email, username, name, is_service_account as "isServiceAccount" from users
-  where ${foldedSql("email")} = ${foldedSql("$1")} and deleted_at is null and not is_system for no key update`);
-
-const giveAccess = statement(`
-  with ended as (delete from api_keys where user_id = $1), unlinked as (delete from user_links where user_id = $1)
-  update users set password_hash = $2, login_type = 'password', status = 'active', updated_at = now() where id = $1`);
 
 /**
  * Restores the access of a user: activates the account, sets a new password, and makes password the login type. Ends
  * all sessions and tokens. For operators: checks no permission.
  */
 export async function recoverAccess(ctx: Context, email: string, given?: string): Promise<Administrator> {
-  const user = await ctx.row(userByEmail, email);
+  const user = await ctx.db
+    .selectFrom("users")
+    .select(["id", "email", "username", "name", "isServiceAccount"])
+    .where(foldedColumn("email"), "=", folded(email))
+    .where("deletedAt", "is", null)
+    .where("isSystem", "=", false)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   if (!user) throw notFound();
   if (user.isServiceAccount) throw conflict("Service accounts have no password.");
   const problems = new Problems();
@@ -83,7 +86,14 @@ export async function recoverAccess(ctx: Context, email: string, given?: string)
   problems.throwIfAny();
 
   const password = given ?? randomText(generatedLength);
-  await ctx.rows(giveAccess, user.id, await ctx.services.passwords.hash(password));
+  const passwordHash = await ctx.services.passwords.hash(password);
+  await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
+  await ctx.db.deleteFrom("userLinks").where("userId", "=", user.id).execute();
+  await ctx.db
+    .updateTable("users")
+    .set({ passwordHash, loginType: "password", status: "active", updatedAt: now })
+    .where("id", "=", user.id)
+    .execute();
   const diff = { password: { old: "***", new: "***" } };
   ctx.audit({ action: "update", ...auditedAs("user", user.id, user.username), diff });
   ctx.publish(userHint(user.id));

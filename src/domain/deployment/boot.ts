@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
 import { systemActor } from "../kernel/actor.js";
 import { ConfigError } from "../../config/config.js";
 import { Context, type Services } from "../kernel/context.js";
@@ -11,12 +12,13 @@ import { isConnectionFault } from "../../infrastructure/database/availability.js
 import { Migrator } from "../../infrastructure/database/migrator.js";
 import { type Administrator, createAdministrator } from "./administrators.js";
 import { readClock } from "./clock.js";
-import { statement } from "../kernel/database.js";
 import { ensurePageKey } from "./seals.js";
 import { compareConfiguration } from "../external-auth/providers.js";
 import { unlockVault } from "../encryption/keys.js";
 import { DomainError, StartRefused } from "../kernel/errors.js";
+import { now } from "../kernel/times.js";
 import { storeConfiguredLicense } from "../licenses/licenses.js";
+import { addOrganization } from "../organizations/organizations.js";
 
 export type { Administrator } from "./administrators.js";
 
@@ -88,10 +90,6 @@ const retryInterval = 500;
 
 const oldestPostgres = 14;
 
-const serverVersion = statement<{ version: number }>(
-  `select current_setting('server_version_num')::int / 10000 as version`,
-);
-
 /** Waits until the database is available. Throws `StartRefused` after a minute, or if its Postgres is too old. */
 export async function waitForDatabase(
   { database, log }: Pick<Services, "database" | "log">,
@@ -101,8 +99,9 @@ export async function waitForDatabase(
   let reason: string | undefined;
   for (;;) {
     try {
-      const [server] = await database.query(serverVersion, []);
-      if (server!.version < oldestPostgres)
+      const { rows } = await sql<{ version: number }>`
+        select current_setting('server_version_num')::int / 10000 as version`.execute(database.db);
+      if (rows[0]!.version < oldestPostgres)
         throw new StartRefused(`Steward needs Postgres ${oldestPostgres} or newer.`);
       return await readClock({ database, log });
     } catch (error) {
@@ -116,22 +115,6 @@ export async function waitForDatabase(
   }
 }
 
-const insertDeployment = statement<{ id: string }>(`
-  insert into deployment (id, created_at) values ($1, now()) on conflict do nothing returning id`);
-
-// The group Everyone has the id of its organization.
-const insertDefaultOrganization = statement(`
-  with organization as (
-    insert into organizations (id, created_at, updated_at, name, display_name, is_default)
-    values ($1, now(), now(), $2, 'Default', true)
-    returning id
-  )
-  insert into groups (id, created_at, updated_at, organization_id, name) select id, now(), now(), id, 'Everyone' from organization`);
-
-const insertSystemIdentity = statement(`
-  insert into users (id, created_at, updated_at, email, username, name, login_type, is_system)
-  values ($1, now(), now(), $2, $3, $4, 'none', true)`);
-
 /** Users that act for the system and cannot sign in. Their addresses use a reserved domain (RFC 2606). */
 const systemIdentities = [
   { username: "system", name: "System" },
@@ -140,29 +123,33 @@ const systemIdentities = [
 
 /** Initializes an empty database with the default organization and the system users. */
 async function createDeployment(ctx: Context): Promise<void> {
-  const isNew = await ctx.row(insertDeployment, newId());
+  const isNew = await ctx.db
+    .insertInto("deployment")
+    .values({ id: newId(), createdAt: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .executeTakeFirst();
   if (!isNew) return;
   const id = newId();
   const name = ctx.config.defaultOrganization;
-  await ctx.rows(insertDefaultOrganization, id, name);
+  await addOrganization(ctx, { id, name, displayName: "Default", isDefault: true });
   ctx.audit({ action: "create", ...auditedAs("organization", id, name, id) });
-  for (const identity of systemIdentities) {
-    await ctx.rows(
-      insertSystemIdentity,
-      newId(),
-      `${identity.username}@steward.invalid`,
-      identity.username,
-      identity.name,
-    );
-  }
+  const identities = systemIdentities.map((identity) => ({
+    ...identity,
+    id: newId(),
+    email: `${identity.username}@steward.invalid`,
+    loginType: "none" as const,
+    isSystem: true,
+    createdAt: now,
+    updatedAt: now,
+  }));
+  await ctx.db.insertInto("users").values(identities).execute();
 }
-
-const hasUsers = statement<{ exists: boolean }>(`select exists (select from users where not is_system)`);
 
 /** Creates the configured administrator, unless there is or was any user. */
 async function createFirstAdministrator(ctx: Context): Promise<Administrator | undefined> {
-  const users = await ctx.row(hasUsers);
-  if (users?.exists) return undefined;
+  const users = ctx.db.selectFrom("users").select("id").where("isSystem", "=", false).limit(1);
+  if (await users.executeTakeFirst()) return undefined;
   const { adminEmail: email, adminUsername: username, adminPassword: password } = ctx.config;
   try {
     return await createAdministrator(ctx, { email, username, password });

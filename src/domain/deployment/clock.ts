@@ -1,6 +1,6 @@
+import { sql } from "kysely";
 import { setDatabaseTime } from "../../clock.js";
 import type { Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 
 /** Milliseconds by which the clock of this machine may be wrong before the operator is told. */
 const tolerated = 5_000;
@@ -8,15 +8,16 @@ const tolerated = 5_000;
 /** Maximum number of milliseconds that a reading may take: it can be wrong by that much. */
 const longestReading = 1_000;
 
-const clock = statement<{ time: number }>(`select extract(epoch from clock_timestamp()) * 1000 as time`);
-
 let isRead = false;
 let isReported = false;
 
 /** Reads the clock of the database. Logs once that the clock of this machine differs from it. */
 export async function readClock({ database, log }: Pick<Services, "database" | "log">): Promise<void> {
   const start = performance.now();
-  const [{ time }] = (await database.query(clock, [])) as [{ time: number }];
+  const { rows } = await sql<{ time: number }>`select extract(epoch from clock_timestamp()) * 1000 as time`.execute(
+    database.db,
+  );
+  const { time } = rows[0]!;
   if (isRead && performance.now() - start > longestReading) return;
   isRead = true;
   setDatabaseTime(time);

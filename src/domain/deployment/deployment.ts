@@ -1,7 +1,6 @@
 import { version } from "../../program-files.js";
 import type { ProviderName } from "../outside/identity-providers.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 
 /** Public information about this server. */
 export interface ServerInfo {
@@ -19,11 +18,9 @@ export interface SignInProvider {
   signInUrl: string;
 }
 
-const deployment = statement<{ id: string }>("select id from deployment");
-
 /** Reads the id that all replicas of this deployment share. */
 export async function readDeploymentId(ctx: Context): Promise<string> {
-  const row = await ctx.row(deployment);
+  const row = await ctx.db.selectFrom("deployment").select("id").executeTakeFirst();
   if (!row) throw new Error("The deployment has no id: the database was never initialized.");
   return row.id;
 }

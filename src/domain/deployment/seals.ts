@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { NotNull } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { pageKeys } from "../encryption/columns.js";
 import type { Context, Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { unavailable } from "../kernel/errors.js";
-import type { Sealed } from "../outside/vault.js";
 import { readDeploymentId } from "./deployment.js";
 
 /**
@@ -38,26 +38,30 @@ export class Seals {
   }
 }
 
-const pageKey = statement<Sealed & { id: string }>(`
-  select id, key_id as "keyId", page_key_nonce as nonce, page_key_ciphertext as ciphertext
-  from deployment where key_id is not null`);
+const pageKey = (db: Db) =>
+  db
+    .selectFrom("deployment")
+    .select(["id", "keyId", "pageKeyNonce as nonce", "pageKeyCiphertext as ciphertext"])
+    .where("keyId", "is not", null)
+    .$narrowType<{ keyId: NotNull; nonce: NotNull; ciphertext: NotNull }>();
 
 const placeOf = (id: string) => pageKeys.place({ id, ownerId: id });
 
 async function readPageKey({ database, vault }: Pick<Services, "database" | "vault">): Promise<Buffer> {
-  const [row] = await database.query(pageKey, []);
+  const row = await pageKey(database.db).executeTakeFirst();
   if (!row) throw unavailable("The deployment has no page key. The next start of a server creates it.");
   return Buffer.from(vault.open(placeOf(row.id), row), "base64url");
 }
 
-const storePageKey = statement(`
-  update deployment set key_id = $1, page_key_nonce = $2, page_key_ciphertext = $3 where key_id is null`);
-
 /** Creates the key if there is none, or none that can be decrypted. The caller holds the boot lock. */
 export async function ensurePageKey(ctx: Context): Promise<void> {
-  if (await ctx.row(pageKey)) return;
+  if (await pageKey(ctx.db).executeTakeFirst()) return;
   const deploymentId = await readDeploymentId(ctx);
   const plain = randomBytes(32).toString("base64url");
   const { keyId, nonce, ciphertext } = ctx.services.vault.seal(placeOf(deploymentId), plain);
-  await ctx.rows(storePageKey, keyId, nonce, ciphertext);
+  await ctx.db
+    .updateTable("deployment")
+    .set({ keyId, pageKeyNonce: nonce, pageKeyCiphertext: ciphertext })
+    .where("keyId", "is", null)
+    .execute();
 }

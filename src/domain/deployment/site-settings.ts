@@ -1,5 +1,4 @@
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 
 /** A setting of the whole deployment. `initially` supplies properties that the stored value lacks. */
 export interface SiteSetting<Value extends object> {
@@ -13,17 +12,10 @@ export const siteSetting = <Value extends object>(key: string, initially: Value)
   initially,
 });
 
-const valueByKey = statement<{ value: object }>("select value from site_settings where key = $1");
-
 export async function readSiteSetting<Value extends object>(ctx: Context, setting: SiteSetting<Value>): Promise<Value> {
-  return { ...setting.initially, ...(await ctx.row(valueByKey, setting.key))?.value };
+  const stored = ctx.db.selectFrom("siteSettings").select("value").where("key", "=", setting.key);
+  return { ...setting.initially, ...(await stored.executeTakeFirst())?.value };
 }
-
-// The row keeps the former value, so that one statement atomically replaces and returns it.
-const replaceValue = statement<{ former: object | null }>(`
-  insert into site_settings as s (key, value) values ($1, $2)
-  on conflict (key) do update set value = excluded.value, former = s.value
-  returning former`);
 
 /** Replaces a setting as a whole. Returns the former value. */
 export async function replaceSiteSetting<Value extends object>(
@@ -31,5 +23,16 @@ export async function replaceSiteSetting<Value extends object>(
   setting: SiteSetting<Value>,
   value: Value,
 ): Promise<Value> {
-  return { ...setting.initially, ...(await ctx.row(replaceValue, setting.key, value))?.former };
+  // The row keeps the former value, so that one statement replaces and returns it.
+  const { former } = await ctx.db
+    .insertInto("siteSettings")
+    .values({ key: setting.key, value })
+    .onConflict((conflict) =>
+      conflict
+        .column("key")
+        .doUpdateSet((eb) => ({ value: eb.ref("excluded.value"), former: eb.ref("siteSettings.value") })),
+    )
+    .returning("former")
+    .executeTakeFirstOrThrow();
+  return { ...setting.initially, ...former };
 }
