@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import type { RequestDetails } from "../kernel/request.js";
 import { type Actor, idOf } from "../kernel/actor.js";
-import type { Database } from "../kernel/database.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import { rateLimited } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { Tally } from "../kernel/tally.js";

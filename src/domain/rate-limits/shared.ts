@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { type Database, statement } from "../kernel/database.js";
+import { sql } from "kysely";
+import type { Database } from "../../infrastructure/database/database.js";
 import { minute, purge } from "../kernel/purge.js";
 import { type Count, type Policy, type Quota, quotaOf, roomIn } from "./window.js";
 
@@ -10,32 +11,32 @@ interface CountRow extends Count {
   isRefused: boolean;
 }
 
-/** Advances the row of `rate_counters c` to the current window of `$2` seconds. */
-const moved = `
-  select case windows when 0 then c.since when 1 then c.since + make_interval(secs => $2::float8) else now() end as since,
+/** Advances the row of `rate_counters c` to the current window. */
+const moved = (window: number) => sql`
+  select case windows when 0 then c.since when 1 then c.since + make_interval(secs => ${window}::float8) else now() end as since,
     case windows when 0 then c.current else 0 end as current,
     case windows when 0 then c.previous when 1 then c.current else 0 end as previous
-  from (select floor(greatest(0, extract(epoch from now() - c.since)) / $2::float8) as windows) age`;
+  from (select floor(greatest(0, extract(epoch from now() - c.since)) / ${window}::float8) as windows) age`;
 
 // One statement checks and counts, so that concurrent uses cannot exceed the limit.
-const takeOne = statement<CountRow>(`
+const takeOne = (key: Buffer, { window, limit: most }: Policy) => sql<CountRow>`
   insert into rate_counters as c (key, since, current, previous, is_refused, expires_at)
-  values ($1, now(), 1, 0, false, now() + 2 * make_interval(secs => $2::float8))
+  values (${key}, now(), 1, 0, false, now() + 2 * make_interval(secs => ${window}::float8))
   on conflict (key) do update set (since, current, previous, is_refused, expires_at) = (
-    select since, current + (not is_refused)::int, previous, is_refused, since + 2 * make_interval(secs => $2::float8)
+    select since, current + (not is_refused)::int, previous, is_refused,
+      since + 2 * make_interval(secs => ${window}::float8)
     from (
-      select *,
-        $3::int - current - floor(previous * (1 - extract(epoch from now() - since) / $2::float8)) < 1 as is_refused
-      from (${moved}) moved
+      select *, ${most}::int - current
+        - floor(previous * (1 - extract(epoch from now() - since) / ${window}::float8)) < 1 as is_refused
+      from (${moved(window)}) moved
     ) decided
   )
-  returning current, previous, is_refused as "isRefused",
-    greatest(0, extract(epoch from now() - since))::float8 as elapsed`);
+  returning current, previous, is_refused, greatest(0, extract(epoch from now() - since))::float8 as elapsed`;
 
-const readOne = statement<CountRow>(`
-  select moved.current, moved.previous, false as "isRefused",
+const readOne = (key: Buffer, { window }: Policy) => sql<CountRow>`
+  select moved.current, moved.previous, false as is_refused,
     greatest(0, extract(epoch from now() - moved.since))::float8 as elapsed
-  from rate_counters c, lateral (${moved}) moved where c.key = $1`);
+  from rate_counters c, lateral (${moved(window)}) moved where c.key = ${key}`;
 
 /** Maximum number of cached rejections. */
 const limit = 10_000;
@@ -55,15 +56,14 @@ export class SharedCounters {
 
   /** Counts a use unless the limit is reached. */
   async take(key: string): Promise<Quota> {
-    const { window, limit: most } = this.policy;
-    return this.recentRejection(key) ?? this.#decide(key, await this.#query(takeOne, key, [window, most]));
+    return this.recentRejection(key) ?? this.#decide(key, await this.#query(takeOne, key));
   }
 
   /** Returns the quota without counting a use. */
   async look(key: string): Promise<Quota> {
     const rejection = this.recentRejection(key);
     if (rejection) return rejection;
-    const row = (await this.#query(readOne, key, [this.policy.window])) ?? untouched;
+    const row = (await this.#query(readOne, key)) ?? untouched;
     return this.#decide(key, { ...row, isRefused: roomIn(this.policy, row, row.elapsed) < 1 });
   }
 
@@ -74,10 +74,10 @@ export class SharedCounters {
     return seconds > 0 ? { policy: this.policy, remaining: 0, reset: seconds, isRefused: true } : undefined;
   }
 
-  async #query(prepared: typeof takeOne, key: string, values: number[]): Promise<CountRow | undefined> {
+  async #query(statement: typeof takeOne, key: string): Promise<CountRow | undefined> {
     // The hash bounds the size of keys and keeps email addresses out of the table.
     const name = hash("sha256", `${this.policy.name}\0${key}`, "buffer");
-    return (await this.database.query(prepared, [name, ...values]))[0];
+    return (await statement(name, this.policy).execute(this.database.db)).rows[0];
   }
 
   #decide(key: string, row: CountRow = untouched): Quota {
