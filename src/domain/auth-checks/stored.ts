@@ -9,7 +9,7 @@ import {
   seesOn,
   type Target,
 } from "../authorization/authorization.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
 import { aclOf } from "../templates/access.js";

@@ -2,7 +2,7 @@ import type { InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";
 import { auditChangesOf } from "../audit/changes.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { databaseTime } from "../../clock.js";
 import { Group, GroupAiBudget as Budget } from "../../entities/groups.js";
 import type { Db } from "../../infrastructure/database/database.js";

@@ -7,7 +7,7 @@ import { lockMemberships } from "../groups/memberships.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { type Sql, sql as sqlText } from "../kernel/sql.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from "kysely";
 import { userSecretValues } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { SealBroken } from "../outside/vault.js";
 import { envNameProblem } from "./rules.js";
 

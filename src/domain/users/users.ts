@@ -16,7 +16,7 @@ import {
 import { columnName } from "../kernel/columns.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { raw, type Sql, sql as sqlText } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 
