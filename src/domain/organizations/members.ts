@@ -251,7 +251,7 @@ const memberNamed = (ctx: Context, { organization, user }: MemberRef) =>
 async function findMember(ctx: Context, wanted: ReturnType<typeof memberNamed>): Promise<MemberWithRoles> {
   const member = await wanted.executeTakeFirst();
   if (!member || !sees(ctx.actor, "organization_member:read", member)) throw notFound();
-  // A statement of its own: the one that waited for a lock sees the other memberships as they were before the wait.
+  // A statement of its own: the snapshot of the one above is older than its wait for a lock.
   return { ...member, memberships: await readMemberships(ctx, [member.id]) };
 }
 

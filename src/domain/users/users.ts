@@ -112,8 +112,8 @@ export const lockUsers = (ctx: Context, ids: readonly string[]): Promise<FoundUs
   ).execute();
 
 /**
- * Locks users in the order of their ids. Not `for update`, which would block inserts of rows that refer to the user. The
- * statement that waited for a lock sees other tables as they were before the wait, except by a function.
+ * Locks users in the order of their ids. Not `for update`, which would block inserts of rows that refer to the user. A
+ * function reads the memberships, since the snapshot of the statement is older than its wait for the lock.
  */
 const locked = (ctx: Context, choose: (users: ReturnType<typeof allUsers>) => ReturnType<typeof allUsers>) =>
   ctx.db
