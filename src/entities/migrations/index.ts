@@ -1,4 +1,5 @@
 import { GroupLists } from "./0040-group-lists.js";
+import { SearchStatistics } from "./0052-search-statistics.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
 import { Secrets } from "./0002-secrets.js";
@@ -74,4 +75,5 @@ export const migrations: MigrationObject[] = [
   { name: "0036-scim-member-names", class: ScimMemberNames },
   { name: "0038-template-deprecation", class: TemplateDeprecation },
   { name: "0040-group-lists", class: GroupLists },
+  { name: "0052-search-statistics", class: SearchStatistics },
 ];
