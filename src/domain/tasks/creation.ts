@@ -1,9 +1,10 @@
-import { sql, type SqlBool } from "kysely";
+import { sql } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import { authorize, sees } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { anyOf } from "../kernel/lists.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { findUser } from "../users/users.js";
@@ -90,7 +91,7 @@ async function freeName(ctx: Context, ownerId: string, prompt: string): Promise<
     .select(sql<string>`lower(name)`.as("name"))
     .where("ownerId", "=", ownerId)
     .where("deletedAt", "is", null)
-    .where(sql<SqlBool>`lower(name) = any(${names}::text[])`)
+    .where(sql`lower(name)`, "=", anyOf(names, "text"))
     .execute();
   return names.find((name) => !taken.some((each) => each.name === name)) ?? names[0]!;
 }

@@ -4,7 +4,7 @@ import { sight } from "../authorization/authorization.js";
 import { requireUser, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { DomainError, Problems } from "../kernel/errors.js";
-import { contains, defineList, time } from "../kernel/lists.js";
+import { anyOf, contains, defineList, inOrganizations, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { anyText, oneOf, parseSearch } from "../kernel/search.js";
@@ -58,7 +58,7 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
   const isNear = sql<SqlBool>`(
     t.owner_id = ${userId} and t.organization_id = any(${[...memberships.keys()]}::uuid[])
     or t.workspace_id = any(array(${sharedWith(userId)})))`;
-  return organizations.length > 0 ? sql`(t.organization_id = any(${organizations}::uuid[]) or ${isNear})` : isNear;
+  return organizations.length > 0 ? sql`(${inOrganizations("t.organizationId", organizations)} or ${isNear})` : isNear;
 }
 
 type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
@@ -67,13 +67,7 @@ type Filters = ExpressionBuilder<Schema & { t: Schema["tasks"] }, "t">;
 const inAll =
   (column: "t.ownerId" | "t.organizationId" | "t.status", type: "uuid" | "text") =>
   (eb: Filters, lists: ReadonlyArray<readonly string[]>) =>
-    eb.and(
-      lists.map((values) =>
-        values.length === 1
-          ? eb(column, "=", values[0]!)
-          : sql<SqlBool>`${sql.ref(column)} = any(${values}::${sql.raw(type)}[])`,
-      ),
-    );
+    eb.and(lists.map((values) => eb(column, "=", values.length === 1 ? values[0]! : anyOf(values, type))));
 
 const taskList = defineList(readableTasks, {
   id: { column: "t.id", of: ({ id }: Listed) => id },

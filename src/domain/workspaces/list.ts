@@ -4,7 +4,7 @@ import { reach } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { contains, defineList, defineListOfEach, time } from "../kernel/lists.js";
+import { contains, defineList, defineListOfEach, inOrganizations, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
@@ -52,7 +52,7 @@ function isReadable({ actor }: Context): Expression<SqlBool> {
     select own.id from workspaces own
     where own.owner_id = ${userId} and own.organization_id = any(${memberships}::uuid[]) and own.deleted_at is null
     union all ${sharedWith(userId)}))`;
-  return organizations.length > 0 ? sql`(w.organization_id = any(${organizations}::uuid[]) or ${isNear})` : isNear;
+  return organizations.length > 0 ? sql`(${inOrganizations("w.organizationId", organizations)} or ${isNear})` : isNear;
 }
 
 const definition = {
