@@ -7,6 +7,7 @@ import { newToken } from "../src/domain/tokens/text.js";
 import { userActor } from "./support/actors.js";
 import { type Holder, holders, inTurns, populate } from "./support/holders.js";
 import { insert } from "./support/stage.js";
+import { insertTemplate, insertWorkspace } from "./support/workspaces.js";
 import { type Client, GraphqlFailure, world } from "./support/world.js";
 
 /** A caller who reads the lists, and whose own records are in them. */
@@ -157,6 +158,49 @@ describe("lists", () => {
       })),
       workspace_proxies: [{ ...times, id: newId(), name: "eu", token_hash: "\\x00" }],
     });
+    await insertWorkspaces(
+      places.map(({ organization_id }) => organization_id),
+      groups.map(({ group: { id } }) => id),
+    );
+  }
+
+  /** Workspaces of all readers in organizations, members or not, each with a task. Some are shared. */
+  async function insertWorkspaces(organizations: string[], groups: string[]) {
+    const { pool } = the().app.services.database;
+    const times = { created_at: "now", updated_at: "now" };
+    const workspaces: Array<{ id: string; organization: string; owner: string; version: string }> = [];
+    for (const organization of organizations) {
+      const version = await insertTemplate(pool, organization, the().owner.id);
+      for (const { id: owner } of readers) workspaces.push({ id: newId(), organization, owner, version });
+    }
+    for (const { id, owner, organization, version } of workspaces)
+      await insertWorkspace(pool, id, owner, `box-${organization.slice(-12)}`, version);
+    const subjects = [
+      ...groups.map((group_id) => ({ group_id, user_id: null })),
+      ...readers.slice(0, 2).map(({ id }) => ({ group_id: null, user_id: id })),
+    ];
+    await insert(the(), {
+      workspace_acl_entries: subjects.map((subject, n) => ({
+        id: newId(),
+        workspace_id: workspaces[4 * n]!.id,
+        role: "use",
+        created_at: "now",
+        ...subject,
+      })),
+      tasks: workspaces.map(({ id, organization, owner, version }) => ({
+        ...times,
+        id: newId(),
+        workspace_id: id,
+        owner_id: owner,
+        organization_id: organization,
+        version_id: version,
+        name: `box-${organization.slice(-12)}`,
+        display_name: "",
+        initial_prompt: "",
+        status: "pending",
+        input_seq: 0,
+      })),
+    });
   }
 
   /** The rows of a list, or none if reading it is denied. */
@@ -174,14 +218,15 @@ describe("lists", () => {
   /** Reads a list as every reader, and compares it with the stored rows that the policy allows to each. */
   async function compare(
     permission: Parameters<typeof mayOn>[1],
-    rows: Row[],
+    rows: Row[] | ((reader: Reader) => Promise<Row[]>),
     read: (client: Client, reader: Reader) => Promise<string[]>,
   ) {
     expect(rows).to.not.deep.equal([]);
     const wrong: object[] = [];
     let seen = 0;
     await inTurns(readers, async (reader) => {
-      const expected = rows.filter(({ target }) => mayOn(reader.actor, permission, target)).map((row) => row.shown);
+      const stored = typeof rows === "function" ? await rows(reader) : rows;
+      const expected = stored.filter(({ target }) => mayOn(reader.actor, permission, target)).map((row) => row.shown);
       const found = await shown(() => read(reader.client, reader));
       const [missing, extra] = [
         expected.filter((row) => !found.includes(row)),
@@ -462,6 +507,40 @@ describe("lists", () => {
           expect(body.count > 0, `${reader.name} ${key}`).to.equal(mayOn(reader.actor, "user:read", target));
         }
     });
+  });
+
+  /** Workspaces or tasks, with the role that the reader has in the access list of the workspace. */
+  const sharedRows = (table: "workspaces" | "tasks") => async (reader: Reader) => {
+    const rows = await sql<Target & { id: string }>(
+      `select x.id, x.owner_id as "ownerId", x.organization_id as "organizationId", (
+          select e.role from workspace_acl_entries e where e.workspace_id = ${table === "tasks" ? "x.workspace_id" : "x.id"}
+            and (e.user_id = $1 or exists (
+              select from group_members m where m.group_id = e.group_id and m.user_id = $1))) as acl
+        from ${table} x`,
+      reader.id,
+    );
+    return rows.map(({ id, ...target }) => ({ shown: id, target }));
+  };
+
+  it("show exactly the workspaces that the policy allows, also by organization", async () => {
+    const rows = sharedRows("workspaces");
+    await compare("workspace:read", rows, async (client) =>
+      ids((await client.graphql("{ workspaces(first: 1000) { nodes { id } } }")).workspaces.nodes),
+    );
+    await compare("workspace:read", rows, async (client) => {
+      const read = (organization: string) =>
+        client.graphql(`{ workspaces(first: 1000, filter: { organization: "${organization}" }) { nodes { id } } }`);
+      const found = await Promise.all([here, elsewhere].map(read));
+      return ids(found.flatMap(({ workspaces }) => workspaces.nodes));
+    });
+  });
+
+  it("show exactly the tasks that the policy allows, over GraphQL and over REST", async () => {
+    const rows = sharedRows("tasks");
+    await compare("task:read", rows, async (client) =>
+      ids((await client.graphql("{ tasks(first: 1000) { nodes { id } } }")).tasks.nodes),
+    );
+    await compare("task:read", rows, async (client) => ids((await client.get("/api/v2/tasks")).body.tasks));
   });
 
   it("show exactly the workspace proxies that the policy allows", async () => {
