@@ -1,10 +1,9 @@
-import { WorkspaceAgentLog } from "../../entities/agents.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import type { Expression, InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { type LogArguments, logReader } from "../kernel/log-lines.js";
+import { defineLogs, type LogArguments } from "../kernel/log-lines.js";
 import type { Page } from "../kernel/page.js";
 import type { Watch } from "../kernel/watching.js";
 import { accessHints } from "../workspaces/workspaces.js";
@@ -22,10 +21,14 @@ export const AgentLogLevel = {
 } as const;
 export type AgentLogLevel = (typeof AgentLogLevel)[keyof typeof AgentLogLevel];
 
-const columns = columnsOf(WorkspaceAgentLog, "l", ["id", "sequence", "createdAt", "level", "logSourceId", "output"]);
+const lines = (ctx: Context, agent: Expression<string>) =>
+  ctx.db
+    .selectFrom("workspaceAgentLogs as l")
+    .where("l.agentId", "=", agent)
+    .select(["l.id", "l.sequence", "l.createdAt", "l.level", "l.logSourceId", "l.output"]);
 
 /** A line of the log of an agent. */
-export type AgentLogRow = RowOf<typeof columns>;
+export type AgentLogRow = InferResult<ReturnType<typeof lines>>[number];
 
 /** Lines per report, bytes per line, and bytes per agent with one for the end of each line. */
 const mostLines = 100;
@@ -116,18 +119,23 @@ function runningLengths(before: number, outputs: readonly string[]): number[] {
   return outputs.map((output) => (total += Buffer.byteLength(output) + 1));
 }
 
-const reader = logReader("workspace_agent_logs", "agent_id", columns);
+const agentLogs = defineLogs(lines);
 
 /** Reads a page of the log of an agent. Checks no permission: the agent does. */
-export const logsOfAgent = (ctx: Context, { id, logSequence }: AgentRow, args: LogArguments) =>
-  reader.page(ctx, id, args, logSequence) satisfies Promise<Page<AgentLogRow>>;
+export async function logsOfAgent(
+  ctx: Context,
+  { id, logSequence }: AgentRow,
+  args: LogArguments,
+): Promise<Page<AgentLogRow>> {
+  return { ...(await agentLogs.page(ctx, id, args)), count: () => Promise.resolve(logSequence) };
+}
 
 /** Streams the log of an agent, after a line if given. A rejected watch throws before this resolves. */
 export const watchAgentLog = (
   ctx: Context,
   { agentId, after }: { agentId: string; after?: string | null },
 ): Promise<Watch<AgentLogRow>> =>
-  reader.watch(ctx, after, {
+  agentLogs.watch(ctx, after, {
     while: (fresh) => readAgent(fresh, agentId),
     hints: ({ workspaceId }) => [agentLogHint(agentId), ...accessHints(ctx, workspaceId)],
   });

@@ -46,6 +46,9 @@ export const text = <Row>(column: string | RawBuilder<unknown>, options?: KeyOpt
 /** An order key of times. */
 export const time = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("time", column, options);
 
+/** An order key of integers with 32 bits that are not negative. */
+export const integer = <Row>(column: string, options?: KeyOptions<Row>): Key<Row> => keyOf("integer", column, options);
+
 function keyOf<Row>(
   type: OrderKey,
   column: string | RawBuilder<unknown>,

@@ -1,9 +1,9 @@
-import type { Columns } from "./columns.js";
+import { type Expression, type SelectQueryBuilder, sql, type SqlBool } from "kysely";
 import type { Context } from "./context.js";
-import { type Statement, statement } from "./database.js";
-import { Problems } from "./errors.js";
+import { badInput, Problems } from "./errors.js";
+import { defineListOfEach, integer } from "./lists.js";
 import type { Page } from "./page.js";
-import { cursor, pageOf, type Place, readRange } from "./paging.js";
+import { placeRule, readRange } from "./paging.js";
 import { type Batch, type Conditional, type Watch, watching } from "./watching.js";
 
 /** A line of a log. Lines of a log are numbered from 1 on, in their order, and are never changed. */
@@ -18,107 +18,82 @@ export interface LogArguments {
   after?: string | null;
 }
 
-/** The lines of a log from a position on: a sequence number, or the id of a line. */
-interface Wanted {
-  logId: string;
-  sequence: number | null;
-  lineId: string | null;
-  limit: number;
-}
-
-/** Reads logs of one kind, whose lines are in one table. */
-export interface LogReader<Line extends LogLine> {
-  /** Reads a page of a log with `count` lines. Pages of several logs are read together. */
-  page(ctx: Context, logId: string, args: LogArguments, count: number): Promise<Page<Line>>;
+/** The logs of objects of one kind. */
+export interface Logs<Line extends LogLine> {
+  /** Reads a page of the log of an object, in one statement with those of other objects. */
+  page(ctx: Context, owner: string, args: LogArguments): Promise<Page<Line>>;
   /**
    * Streams the lines of a log after a cursor or the id of a line, by default all, and then those that are appended, until
    * the log is complete. Rejects with BAD_USER_INPUT for the id of a line that the log does not have.
    */
-  watch<Log extends { id: string }>(
+  watch<Owner extends { id: string }>(
     ctx: Context,
     after: string | null | undefined,
-    options: LogWatching<Log>,
+    options: LogWatching<Owner>,
   ): Promise<Watch<Line>>;
 }
 
-/** The condition finds what has the log, and its id. The hints are that the log grew or the condition may have changed. */
-export interface LogWatching<Log> extends Conditional<Log> {
+/** The condition finds the object that has the log. The hints are that the log grew or the condition may have changed. */
+export interface LogWatching<Owner> extends Conditional<Owner> {
   /** Whether no lines are added any more. Default: never. */
-  isComplete?: (log: Log) => boolean;
+  isComplete?: (owner: Owner) => boolean;
 }
 
 /** Lines that a watcher holds at most. */
 const watchedAtOnce = 100;
 
-/** Declares the reader of a table of lines `l`, which refer to their log by the column `log`. */
-export function logReader<Line extends LogLine>(table: string, log: string, columns: Columns<Line>): LogReader<Line> {
-  const lines: Statement<Line & { nth: number }> = statement(`
-    select wanted.nth, line.*
-    from unnest($1::uuid[], $2::int[], $3::uuid[], $4::int[]) with ordinality
-      as wanted (log_id, sequence, line_id, most, nth)
-    cross join lateral (
-      select ${columns} from ${table} l
-      where l.${log} = wanted.log_id and l.sequence > coalesce(wanted.sequence, (
-        select known.sequence from ${table} known where known.${log} = wanted.log_id and known.id = wanted.line_id))
-      order by l.sequence limit wanted.most
-    ) line
-    order by wanted.nth, line.sequence`);
+/** Declares the logs of objects of one kind. `lines` selects those of an object, with their table as `l`. */
+export function defineLogs<DB, TB extends keyof DB, Line extends LogLine>(
+  lines: (ctx: Context, owner: Expression<string>) => SelectQueryBuilder<DB, TB, Line>,
+): Logs<Line> {
+  const sequence = integer<Line>("l.sequence");
+  const list = defineListOfEach(lines, {
+    id: { column: "l.id", of: ({ id }) => id },
+    orders: { written: { sequence } },
+    filters: {},
+  });
+  const linesOf = (ctx: Context, owner: string, condition: ReturnType<typeof sql<SqlBool>>) =>
+    lines(ctx, sql`${owner}::uuid`)
+      .where(condition)
+      .orderBy(sequence.column)
+      .limit(watchedAtOnce)
+      .execute();
 
-  const sequenceOf = statement<{ sequence: number }>(`select sequence from ${table} where ${log} = $1 and id = $2`);
-
-  async function linesOf(ctx: Context, wanted: readonly Wanted[]): Promise<Line[][]> {
-    const values = (["logId", "sequence", "lineId", "limit"] as const).map((name) => wanted.map((each) => each[name]));
-    const found = Map.groupBy(await ctx.rows(lines, ...values), ({ nth }) => nth);
-    return wanted.map((_, index) => found.get(index + 1) ?? []);
+  /** Returns the sequence number of the last line that a watcher knows. */
+  async function sequenceOf(ctx: Context, owner: string, after: string | null | undefined): Promise<number> {
+    const problems = new Problems();
+    const { place } = readRange({ after }, { sequence: sequence.type }, problems);
+    problems.throwIfAny();
+    if (!place) return 0;
+    if (place.keys) return Number(place.keys[0]);
+    const [known] = await linesOf(ctx, owner, sql<SqlBool>`l.id = ${place.id}`);
+    if (!known) throw badInput([{ field: "after", detail: placeRule }]);
+    return known.sequence;
   }
 
   return {
-    async page(ctx, logId, args, count) {
-      const problems = new Problems();
-      const range = readRange(args, { sequence: "text" }, problems);
-      const position = positionOf(range.place, problems);
-      problems.throwIfAny();
-      const rows = await ctx.load(linesOf, { logId, ...position, limit: range.limit + 1 });
-      return pageOf<Line>(range, rows, { cursor: cursorOf, count: () => Promise.resolve(count) });
+    async page(ctx, owner, args) {
+      const page = await list.pageOf(ctx, owner, { page: args });
+      return { ...page, count: () => page.count(true) };
     },
 
-    async watch<Log extends { id: string }>(
-      ctx: Context,
-      after: string | null | undefined,
-      { isComplete, ...condition }: LogWatching<Log>,
-    ) {
-      let position: Position;
-      const onBegin = async ({ id: logId }: Log) => {
-        const problems = new Problems();
-        const { place } = readRange({ after }, { sequence: "text" }, problems);
-        const { lineId, sequence } = positionOf(place, problems);
-        const known = lineId === null ? { sequence: sequence! } : await ctx.row(sequenceOf, logId, lineId);
-        problems.add("after", known ? undefined : "Must be a cursor of this list or the id of a row.");
-        problems.throwIfAny();
-        position = { sequence: known!.sequence, lineId: null };
+    async watch(ctx, after, { isComplete, ...condition }) {
+      let last: number;
+      const onBegin = async ({ id }: { id: string }) => {
+        last = await sequenceOf(ctx, id, after);
         return [];
       };
-      // What the condition found is older than the lines: none is added to a complete log.
-      const read = async (fresh: Context, owner: Log): Promise<Batch<Line>> => {
-        const [events = []] = await linesOf(fresh, [{ logId: owner.id, ...position, limit: watchedAtOnce }]);
-        const last = events.at(-1);
-        if (last) position = { sequence: last.sequence, lineId: null };
+      // The condition is older than the lines: none is added to a log that it found complete.
+      const read = async (
+        fresh: Context,
+        owner: Parameters<NonNullable<typeof isComplete>>[0],
+      ): Promise<Batch<Line>> => {
+        const events = await linesOf(fresh, owner.id, sql<SqlBool>`l.sequence > ${last}`);
+        last = events.at(-1)?.sequence ?? last;
         const isMore = events.length === watchedAtOnce;
         return { events, isMore, isLast: !isMore && isComplete?.(owner) };
       };
       return watching(ctx, { ...condition, onBegin, read });
     },
   };
-}
-
-const cursorOf = ({ id, sequence }: LogLine): string => cursor(id, { sequence: String(sequence) });
-
-type Position = Pick<Wanted, "sequence" | "lineId">;
-
-function positionOf(place: Place | undefined, problems: Problems): Position {
-  if (!place) return { sequence: 0, lineId: null };
-  if (!place.keys) return { sequence: null, lineId: place.id };
-  const isNumber = /^\d{1,9}$/.test(place.keys[0]!);
-  problems.add("after", isNumber ? undefined : "Must be a cursor of this list or the id of a row.");
-  return { sequence: isNumber ? Number(place.keys[0]) : 0, lineId: null };
 }

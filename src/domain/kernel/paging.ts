@@ -22,8 +22,8 @@ export interface OrderBy<Field extends string> {
   direction: OrderDirection;
 }
 
-/** The type of an order key. Times are RFC 3339. */
-export type OrderKey = "text" | "time";
+/** The type of an order key. Times are RFC 3339, integers have 32 bits and are not negative. */
+export type OrderKey = "text" | "time" | "integer";
 
 /** The keys of an order by name, as cursors hold them: `{ username: "text" }`. */
 export type OrderKeys = Readonly<Record<string, OrderKey>>;
@@ -53,6 +53,7 @@ const largestOffset = 2147483647;
 
 export const pageSizeRule = wholeNumber(0, largestSize);
 export const offsetRule = wholeNumber(0, largestOffset);
+export const placeRule = "Must be a cursor of this list or the id of a row.";
 
 /**
  * Parses paging arguments and adds their faults to `problems`. Pages have up to 1000 rows, by default and for 0, 100.
@@ -64,7 +65,7 @@ export function readRange(args: PageArguments, order: OrderKeys, problems: Probl
     problems.add(name, isWithin(args[name], largestSize) ? undefined : pageSizeRule);
   const placed = (name: "after" | "before"): Place | undefined => {
     const place = args[name] ? readPlace(args[name], order, isId) : undefined;
-    problems.add(name, args[name] && !place ? "Must be a cursor of this list or the id of a row." : undefined);
+    problems.add(name, args[name] && !place ? placeRule : undefined);
     return place;
   };
   const backward = args.last != null || Boolean(args.before);
@@ -97,11 +98,13 @@ function readPlace(text: string, order: OrderKeys, isId: typeof isUuid): Place |
   if (isId(text)) return { id: isUuid(text) ? text.toLowerCase() : text };
   const { id, ...keys } = decode(text);
   const [held, names] = [Object.entries(keys), Object.keys(order)];
-  const isKey = ([name, key]: [string, string], n: number) =>
-    name === names[n] && (order[name] === "text" || utcMoment(key) === key);
+  const isKey = ([name, key]: [string, string], n: number) => name === names[n] && isOfType(order[name]!, key);
   const fits = held.length === names.length && held.every(isKey);
   return id !== undefined && isId(id) && fits ? { id, keys: Object.values(keys) } : undefined;
 }
+
+const isOfType = (type: OrderKey, key: string): boolean =>
+  type === "text" || (type === "time" ? utcMoment(key) === key : /^\d{1,9}$/.test(key));
 
 /** Decodes a cursor; returns an empty object for any other text. */
 function decode(text: string): Record<string, string> {

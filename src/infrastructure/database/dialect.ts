@@ -117,7 +117,8 @@ class LazyConnection implements DatabaseConnection {
       observer.sent();
       try {
         const client = await (this.#client ??= this.#connect());
-        const name = parameters.length > 0 ? nameOf(text) : undefined;
+        const isNamed = parameters.length > 0 && parameters.length <= mostParameters;
+        const name = isNamed ? nameOf(text) : undefined;
         const result = await client.query<object>({ name, text, values: parameters as unknown[] });
         observer.succeeded();
         return result;
@@ -232,6 +233,9 @@ const invalidParameter = "22023";
 /** Maximum number of statements that are prepared, each about 50 kB per connection. Further ones are planned per use. */
 const mostNames = 1000;
 const names = new Map<string, string>();
+
+/** Maximum number of parameters of prepared statements. Those with more insert many rows: each number of rows has its own text. */
+const mostParameters = 50;
 
 /**
  * The end of statements that are not prepared, so that Postgres plans them for their values: searches, whose best index
