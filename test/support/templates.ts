@@ -3,7 +3,7 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import type { JobRow } from "../../src/domain/provisioners/jobs.js";
-import { importEnded } from "../../src/domain/templates/imports.js";
+import { importEnded } from "../../src/domain/templates/version-changes.js";
 import type { Person, World } from "./world.js";
 
 /** The smallest document. */

@@ -1,11 +1,31 @@
 import type { Diff } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { Problems, quote } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
+import { userFields, type UserRow } from "../users/users.js";
+import { type GroupRow, groups, membersAtOnce } from "./groups.js";
 
 /** The role of an entry of an access list. */
 export type EntryRole = "use" | "admin";
+
+export interface UserEntry {
+  user: UserRow;
+  role: EntryRole;
+}
+
+export interface GroupEntry {
+  group: GroupRow;
+  role: EntryRole;
+}
+
+/** The access list of an object: users by username, and groups by name. */
+export interface AccessList {
+  users: UserEntry[];
+  groups: GroupEntry[];
+}
 
 /** A change of an entry. Roles in any letter case; null and "" remove it. */
 export interface AclChange {
@@ -22,75 +42,116 @@ export interface AclChanges {
 /** Maximum number of entries of a change. */
 const mostEntries = 1000;
 
-/** What users and groups can hold an entry, locked so that they remain until the entry is stored. */
-interface Eligible {
-  users: string[];
-  groups: string[];
-}
+/** Declares the access lists of a kind of objects, by the table of their entries and its reference to the object. */
+export function accessLists(
+  ...[name, reference]: ["templateAclEntries", "templateId"] | ["workspaceAclEntries", "workspaceId"]
+) {
+  // The tables differ only in this reference.
+  const [table, object] = [name as "templateAclEntries", reference as "templateId"];
 
-const lockEligible = statement<Eligible>(`
-  with members as materialized (
-    select user_id from organization_members where organization_id = $1 and user_id = any($2::uuid[])
-    order by user_id for key share
-  ), own as materialized (
-    select id from groups where organization_id = $1 and id = any($3::uuid[]) order by id for key share
-  )
-  select array(select user_id from members) as users, array(select id from own) as groups`);
+  return {
+    /** Reads an access list without a check. */
+    async read(ctx: Context, id: string): Promise<AccessList> {
+      const [users, ofGroups] = await Promise.all([
+        ctx.db
+          .selectFrom(`${table} as e`)
+          .innerJoin("users as u", "u.id", "e.userId")
+          .where(`e.${object}`, "=", id)
+          .where("u.deletedAt", "is", null)
+          .select(userFields)
+          .select("e.role")
+          .orderBy(({ fn }) => fn("lower", ["u.username"]))
+          .orderBy("u.id")
+          .$castTo<UserRow & { role: EntryRole }>()
+          .execute(),
+        groups(ctx.db)
+          .innerJoin(`${table} as e`, "e.groupId", "g.id")
+          .where(`e.${object}`, "=", id)
+          .select("e.role")
+          .orderBy("g.name")
+          .orderBy("g.id")
+          .execute(),
+      ]);
+      return {
+        users: users.map(({ role, ...user }) => ({ user, role })),
+        groups: ofGroups.map(({ role, ...group }) => ({
+          group: { ...group, membersAtOnce: membersAtOnce.listed },
+          role,
+        })),
+      };
+    },
 
-/** An entry before and after a change. */
-interface ChangedEntry {
-  kind: "user" | "group";
-  id: string;
-  old: EntryRole | null;
-}
+    /** Sets and removes entries of a locked object. Returns what changed, by the kind and id of the entries. */
+    async change(ctx: Context, { id, organizationId }: { id: string; organizationId: string }, input: AclChanges) {
+      const { userPerms, groupPerms } = { userPerms: input.userPerms ?? [], groupPerms: input.groupPerms ?? [] };
+      const problems = new Problems();
+      if (userPerms.length + groupPerms.length > mostEntries)
+        problems.add(
+          groupPerms.length > 0 ? "groupPerms" : "userPerms",
+          `Must be at most ${mostEntries} entries together.`,
+        );
+      problems.throwIfAny();
+      const eligible = await lockEligible(ctx, organizationId, idsOf(userPerms), idsOf(groupPerms));
+      const given = [
+        ...readChanges("group", groupPerms, eligible.groups, problems),
+        ...readChanges("user", userPerms, eligible.users, problems),
+      ];
+      problems.throwIfAny();
 
-const changing = (table: string, object: string) =>
-  statement<ChangedEntry>(`
-  with given as (
-    select kind, id, role from jsonb_to_recordset($2) as g (kind text, id uuid, role text)
-  ), before as (
-    select e.id as entry_id, g.kind, g.id, e.role from given g join ${table} e
-      on e.${object} = $1 and case when g.kind = 'user' then e.user_id else e.group_id end = g.id
-  ), removed as (
-    delete from ${table} e using before b join given g using (kind, id)
-    where e.id = b.entry_id and g.role is null
-  ), changed as (
-    update ${table} e set role = g.role from before b join given g using (kind, id)
-    where e.id = b.entry_id and g.role is not null and g.role <> b.role
-  ), added as (
-    insert into ${table} (id, ${object}, user_id, group_id, role, created_at)
-    select gen_random_uuid(), $1, case when kind = 'user' then id end, case when kind = 'group' then id end, role, now()
-    from given g where g.role is not null and not exists (select from before b where b.kind = g.kind and b.id = g.id)
-  )
-  select g.kind, g.id, b.role as old from given g left join before b using (kind, id)
-  where g.role is distinct from b.role order by kind, id`);
-
-/** Declares the access lists of a kind of objects, by their table and its reference to the object. */
-export function accessLists(table: string, object: string) {
-  const change = changing(table, object);
-  /** Sets and removes entries of a locked object. Returns what changed, by the kind and id of the entries. */
-  return async (ctx: Context, { id, organizationId }: { id: string; organizationId: string }, input: AclChanges) => {
-    const { userPerms, groupPerms } = { userPerms: input.userPerms ?? [], groupPerms: input.groupPerms ?? [] };
-    const problems = new Problems();
-    if (userPerms.length + groupPerms.length > mostEntries)
-      problems.add(
-        groupPerms.length > 0 ? "groupPerms" : "userPerms",
-        `Must be at most ${mostEntries} entries together.`,
+      const ids = given.map((each) => each.id);
+      const entries = await ctx.db
+        .selectFrom(table)
+        .where(object, "=", id)
+        .where((eb) => eb.or([eb("userId", "=", anyOf(ids)), eb("groupId", "=", anyOf(ids))]))
+        .select(["id", "userId", "groupId", "role"])
+        .execute();
+      const before = new Map(
+        entries.map((entry) => [entry.groupId ? `group:${entry.groupId}` : `user:${entry.userId}`, entry]),
       );
-    problems.throwIfAny();
-    const eligible = await ctx.row(lockEligible, organizationId, idsOf(userPerms), idsOf(groupPerms));
-    const given = [
-      ...readChanges("group", groupPerms, eligible!.groups, problems),
-      ...readChanges("user", userPerms, eligible!.users, problems),
-    ];
-    problems.throwIfAny();
-    const changed = await ctx.rows(change, id, JSON.stringify(given));
-    const roles = new Map(given.map((each) => [`${each.kind}:${each.id}`, each.role]));
-    const diff: Diff = {};
-    for (const { kind, id: subject, old } of changed)
-      diff[`${kind}:${subject}`] = { old, new: roles.get(`${kind}:${subject}`) };
-    return diff;
+      const changed = given
+        .map((each) => ({ ...each, key: `${each.kind}:${each.id}`, old: before.get(`${each.kind}:${each.id}`) }))
+        .filter(({ old, role }) => (old?.role ?? null) !== role);
+      const former = changed.flatMap(({ old }) => old?.id ?? []);
+      if (former.length > 0) await ctx.db.deleteFrom(table).where("id", "=", anyOf(former)).execute();
+      const added = changed.flatMap(({ kind, id: subject, role }) =>
+        role === null
+          ? []
+          : {
+              id: newId(),
+              [object]: id,
+              userId: kind === "user" ? subject : null,
+              groupId: kind === "group" ? subject : null,
+              role,
+              createdAt: now,
+            },
+      );
+      if (added.length > 0) await ctx.db.insertInto(table).values(added).execute();
+      return Object.fromEntries(
+        changed.map(({ key, old, role }) => [key, { old: old?.role ?? null, new: role }]),
+      ) satisfies Diff;
+    },
   };
+}
+
+/** Returns the users and groups that can hold an entry, locked so that they remain until the entry is stored. */
+async function lockEligible(ctx: Context, organizationId: string, userIds: string[], groupIds: string[]) {
+  const members = await ctx.db
+    .selectFrom("organizationMembers")
+    .where("organizationId", "=", organizationId)
+    .where("userId", "=", anyOf(userIds))
+    .select("userId")
+    .orderBy("userId")
+    .forKeyShare()
+    .execute();
+  const own = await ctx.db
+    .selectFrom("groups")
+    .where("organizationId", "=", organizationId)
+    .where("id", "=", anyOf(groupIds))
+    .select("id")
+    .orderBy("id")
+    .forKeyShare()
+    .execute();
+  return { users: members.map(({ userId }) => userId), groups: own.map(({ id }) => id) };
 }
 
 const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).filter(isUuid);

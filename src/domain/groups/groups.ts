@@ -12,12 +12,13 @@ import { allOf, raw, sql as sqlText, type Sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
+import { groupIdsOf } from "./memberships.js";
 
 /** The origin of a group: created by a user, or by an identity provider. */
 export const GroupSource = { USER: "user", OIDC: "oidc" } as const;
 export type GroupSource = (typeof GroupSource)[keyof typeof GroupSource];
 
-const groups = (db: Db) =>
+export const groups = (db: Db) =>
   db
     .selectFrom("groups as g")
     .innerJoin("organizations as o", "o.id", "g.organizationId")
@@ -56,11 +57,8 @@ function readableGroups(ctx: Context) {
   return groups(ctx.db).where((eb) => (inGroup ? eb.or([isTheirs, hasMember(own)]) : isTheirs));
 }
 
-/** The condition that the group `g` has a member, by the groups of that user. Everyone has no rows of its own. */
-const hasMember = (user: string | null | Expression<string>) => sql<SqlBool>`
-  g.id = any(array(
-    select group_id from group_members where user_id = ${user}
-    union all select organization_id from organization_members where user_id = ${user}))`;
+/** The condition that the group `g` has a member, by the groups of that user. */
+const hasMember = (user: string | null | Expression<string>) => sql<SqlBool>`g.id = any(array(${groupIdsOf(user)}))`;
 
 /** The condition that the caller may read the membership of a user in the group `g`. */
 function isReadableMembership({ actor }: Context, user: string | Expression<string>) {

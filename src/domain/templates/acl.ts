@@ -1,67 +1,114 @@
-import { accessLists, type AclChanges } from "../groups/access-lists.js";
-import { groupColumns, type GroupRow, groupsWithOrganization } from "../groups/groups.js";
-import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
-import { raw, sql } from "../kernel/sql.js";
+import { type Expression, type RawBuilder, sql, type SqlBool } from "kysely";
 import { requireFeature } from "../entitlements/requirements.js";
-import { foundColumns, type FoundUser } from "../users/users.js";
-import type { AclRole } from "./access.js";
-import { findTemplateFor, lockTemplate, ofTemplate } from "./templates.js";
+import { type AccessList, accessLists, type AclChanges } from "../groups/access-lists.js";
+import { type GroupRow, groups, membersAtOnce } from "../groups/groups.js";
+import type { Context } from "../kernel/context.js";
+import { folded } from "../kernel/folding.js";
+import { defineListOfEach, text } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import { invalidQuery, type PageArguments } from "../kernel/paging.js";
+import { parseSearch } from "../kernel/search.js";
+import { containing } from "../kernel/text.js";
+import { userFields, type UserRow } from "../users/users.js";
+import { type AclRole, findTemplateFor, lockTemplate, ofTemplate } from "./templates.js";
 
 /** The role of an entry. */
 export const TemplateRole = { USE: "use", ADMIN: "admin" } as const satisfies Record<string, AclRole>;
 
-export interface UserEntry {
-  user: FoundUser;
-  role: AclRole;
-}
-
-export interface GroupEntry {
-  group: GroupRow;
-  role: AclRole;
-}
-
-/** The access list of a template: users by username, and groups by name. */
-export interface TemplateAcl {
-  users: UserEntry[];
-  groups: GroupEntry[];
-}
-
-const users = statement<FoundUser & { role: AclRole }>(`
-  select ${foundColumns}, e.role from template_acl_entries e join users u on u.id = e.user_id
-  where e.template_id = $1 and u.deleted_at is null order by lower(u.username), u.id`);
+const entries = accessLists("templateAclEntries", "templateId");
 
 /** Finds the access list of a template that the caller may update. */
-export async function findTemplateAcl(ctx: Context, templateId: string): Promise<TemplateAcl> {
+export async function findTemplateAcl(ctx: Context, templateId: string): Promise<AccessList> {
   const { id } = await findTemplateFor(ctx, templateId, "template:update");
   return readTemplateAcl(ctx, id);
 }
 
 /** Reads an access list without a check: a change may have taken the permission from the caller. */
-export async function readTemplateAcl(ctx: Context, id: string): Promise<TemplateAcl> {
-  const [userRows, groupRows] = await Promise.all([
-    ctx.rows(users, id),
-    ctx.select<GroupRow & { role: AclRole }>(sql`
-      select ${raw(groupColumns)}, 1000 as "membersAtOnce", e.role from template_acl_entries e join ${raw(groupsWithOrganization)} on g.id = e.group_id
-      where e.template_id = ${id} order by g.name, g.id`),
-  ]);
-  return {
-    users: userRows.map(({ role, ...user }) => ({ user, role })),
-    groups: groupRows.map(({ role, ...group }) => ({ group, role })),
-  };
-}
+export const readTemplateAcl = (ctx: Context, id: string): Promise<AccessList> => entries.read(ctx, id);
 
 export interface UpdateTemplateAcl extends AclChanges {
   templateId: string;
 }
 
-const changeEntries = accessLists("template_acl_entries", "template_id");
-
 /** Sets and removes entries of the access list of a template; others stay. Returns the id of the template. */
 export async function updateTemplateAcl(ctx: Context, input: UpdateTemplateAcl): Promise<string> {
   const template = await lockTemplate(ctx, input.templateId, "template:update");
   requireFeature(ctx, "template_rbac");
-  const diff = await changeEntries(ctx, template, input);
+  const diff = await entries.change(ctx, template, input);
   if (Object.keys(diff).length > 0) ctx.audit({ action: "update", ...ofTemplate(template), diff });
   return template.id;
+}
+
+/** What can hold an entry of the access list of a template. */
+export interface TemplateAclAvailable {
+  /** Members of the organization, by username. */
+  users: Page<UserRow>;
+  /** Groups of the organization, Everyone included, by name. */
+  groups: GroupRow[];
+}
+
+export interface AvailableQuery extends PageArguments {
+  templateId: string;
+  /** Words that must each occur in the username or email, or in the name or display name of a group. */
+  search?: string | null;
+}
+
+/** The words of a search: each any of several alternatives. */
+type Words = ReadonlyArray<readonly string[]>;
+
+/** The condition that a column contains each word. */
+const containAll = (words: Words, columns: ReadonlyArray<RawBuilder<unknown>>) =>
+  words.map((word) => {
+    const patterns = word.map((part) => containing(folded(part)));
+    const found = columns.map((column) => sql<SqlBool>`${column} like any(${patterns}::text[])`);
+    return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
+  });
+
+const members = (ctx: Context, organization: Expression<string>) =>
+  ctx.db
+    .selectFrom("organizationMembers as m")
+    .innerJoin("users as u", "u.id", "m.userId")
+    .where("m.organizationId", "=", organization)
+    .select(userFields)
+    .$castTo<UserRow>();
+
+const memberList = defineListOfEach(members, {
+  id: { column: "m.userId", of: ({ id }) => id },
+  // organization_members_list_index
+  orders: {
+    username: { username: text<UserRow>("m.username", { of: ({ username }) => folded(username), collation: "C" }) },
+  },
+  filters: {
+    words: (eb, words: Words) =>
+      eb.and([
+        // As in the partial indexes of users.
+        sql<SqlBool>`u.deleted_at is null and not u.is_system`,
+        ...containAll(words, [sql`lower(u.username collate "C")`, sql`lower(u.email collate "C")`]),
+      ]),
+  },
+  planned: ["words"],
+});
+
+/** The page size of users: by default the largest. */
+const usualSize = 1000;
+
+/** Lists the users and groups that an entry can be added for, to callers who may update the template. */
+export async function templateAclAvailable(
+  ctx: Context,
+  { templateId, search, ...page }: AvailableQuery,
+): Promise<TemplateAclAvailable> {
+  const { organizationId } = await findTemplateFor(ctx, templateId, "template:update");
+  const isBackward = page.last != null || Boolean(page.before);
+  const { words } = parseSearch(search ?? "", {}, invalidQuery);
+  const users = await memberList.pageOf(ctx, organizationId, {
+    page: isBackward ? page : { ...page, first: page.first || usualSize },
+    filter: { words: words.length > 0 ? words : null },
+  });
+  const found = await groups(ctx.db)
+    .where("g.organizationId", "=", organizationId)
+    .where((eb) => eb.and(containAll(words, [sql`lower(g.name collate "C")`, sql`lower(g.display_name collate "C")`])))
+    .orderBy("g.name")
+    .orderBy("g.id")
+    .execute();
+  return { users, groups: found.map((group) => ({ ...group, membersAtOnce: membersAtOnce.listed })) };
 }

@@ -1,18 +1,97 @@
+import { type Diff, diffOf } from "../audit/audit.js";
+import { authorize } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { sql } from "../kernel/sql.js";
-import { diffOf } from "../audit/audit.js";
-import { authorize } from "../authorization/authorization.js";
+import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { notify } from "../notifications/notify.js";
 import { templateAdministrators } from "../notifications/recipients.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { addFieldProblems, changesOf, defaultSettings, requireScheduling, type TemplateFields } from "./settings.js";
-import { type FoundTemplate, lockTemplate, ofTemplate } from "./templates.js";
+import { type FoundTemplate, lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
 import { addVersion, readContent, type VersionContent } from "./version-changes.js";
+
+/** A day of the week, as `Date.getDay` numbers them. */
+export const Weekday = { SUNDAY: 0, MONDAY: 1, TUESDAY: 2, WEDNESDAY: 3, THURSDAY: 4, FRIDAY: 5, SATURDAY: 6 } as const;
+export type Weekday = (typeof Weekday)[keyof typeof Weekday];
+
+/** The settings of a new template. */
+const defaultSettings = {
+  displayName: "",
+  description: "",
+  icon: "",
+  defaultTtlSeconds: 0,
+  activityBumpSeconds: 3600,
+  autostopDays: [] as number[],
+  dormantAfterSeconds: 0,
+  deleteAfterSeconds: 0,
+  allowUserCancel: true,
+  requireActiveVersion: false,
+  deprecationMessage: "",
+};
+
+type StoredSettings = Pick<TemplateRow, keyof typeof defaultSettings>;
+
+/** What users set of a template. Absent and null values keep what is stored, or take the default. */
+export type TemplateFields = { [Name in "name" | keyof StoredSettings]?: TemplateRow[Name] | null };
+
+/** Seconds: ten years. */
+const longest = 315_360_000;
+export const durationRule = wholeNumber(0, longest);
+
+const durations = ["defaultTtlSeconds", "activityBumpSeconds", "dormantAfterSeconds", "deleteAfterSeconds"] as const;
+
+/** Adds the faults of the given fields. */
+function addFieldProblems(problems: Problems, fields: TemplateFields): void {
+  const { name, displayName, description, icon, deprecationMessage } = fields;
+  if (name != null) problems.add("name", nameProblem(name));
+  if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
+  if (description != null) problems.add("description", proseProblem(description, 1000));
+  if (deprecationMessage != null) problems.add("deprecationMessage", reasonProblem(deprecationMessage));
+  if (icon != null) problems.add("icon", iconProblem(icon));
+  for (const each of durations) {
+    const value = fields[each] ?? 0;
+    problems.add(each, value < 0 || value > longest ? durationRule : undefined);
+  }
+}
+
+const reasonProblem = (text: string): string | undefined =>
+  text !== "" && text.trim() === "" ? "Must not be blank." : proseProblem(text, 1000);
+
+/** Throws FORBIDDEN if changes need a license that the deployment lacks. Switching off needs none. */
+function requireScheduling(ctx: Context, diff: Diff): void {
+  const scheduled = [diff.autostopDays, diff.dormantAfterSeconds, diff.deleteAfterSeconds];
+  if (scheduled.some((change) => isUsed(change?.new))) requireFeature(ctx, "advanced_template_scheduling");
+}
+
+const isUsed = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+
+/** The changes that fields make, without what is not a field. Days are ordered, and each counts once. */
+const changesOf = (before: Partial<TemplateRow>, { autostopDays, ...fields }: TemplateFields): Diff =>
+  diffOf<TemplateFields>(before, {
+    ...Object.fromEntries(fieldNames.map((name) => [name, fields[name as keyof typeof fields]])),
+    autostopDays: autostopDays && [...new Set(autostopDays)].toSorted((a, b) => a - b),
+  });
+
+const fieldNames = ["name", ...Object.keys(defaultSettings).filter((name) => name !== "autostopDays")];
+
+const newValues = (changes: Diff): Partial<StoredSettings & { name: string }> =>
+  Object.fromEntries(Object.entries(changes).map(([field, { new: value }]) => [field, value]));
+
+/** The columns of fields. */
+const columnsOf = ({
+  defaultTtlSeconds: defaultTtl,
+  activityBumpSeconds: activityBump,
+  dormantAfterSeconds: dormantAfter,
+  deleteAfterSeconds: deleteAfter,
+  ...others
+}: ReturnType<typeof newValues>) => ({ ...others, defaultTtl, activityBump, dormantAfter, deleteAfter });
+
+const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
 
 export interface CreateTemplate extends TemplateFields, VersionContent {
   /** Id, name or `default`. */
@@ -21,30 +100,12 @@ export interface CreateTemplate extends TemplateFields, VersionContent {
   everyoneCanUse?: boolean | null;
 }
 
-// The lock on the organization keeps it from being deleted.
-const insertTemplate = statement<{ id: string }>(`
-  with organization as (
-    select id from organizations where id = $2 and deleted_at is null for share
-  ), created as (
-    insert into templates (id, created_at, updated_at, organization_id, creator_id, name, display_name, description,
-      icon, default_ttl, activity_bump, autostop_days, dormant_after, delete_after, allow_user_cancel,
-      require_active_version, deprecation_message)
-    select $1, now(), now(), id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from organization
-    returning id, organization_id
-  ), entry as (
-    insert into template_acl_entries (id, template_id, group_id, role, created_at)
-    select gen_random_uuid(), t.id, g.id, 'use', now() from created t join groups g on g.id = t.organization_id where $16
-  )
-  select id from created`);
-
-const throwTaken = onViolation({ templates_name_unique: () => conflictOn("name", "This name is in use.") });
-
 /** Creates a template with its first version. Returns the ids of both. */
 export async function createTemplate(
   ctx: Context,
   { organization: ref, everyoneCanUse, document, variables, ...fields }: CreateTemplate,
 ): Promise<{ templateId: string; templateVersionId: string }> {
-  const { userId } = requireUser(ctx.actor);
+  const { userId: creatorId } = requireUser(ctx.actor);
   const { id: organizationId } = await findOrganization(ctx, ref);
   authorize(ctx.actor, "template:create", { organizationId, acl: null });
   const name = fields.name ?? "";
@@ -55,41 +116,32 @@ export async function createTemplate(
   requireScheduling(ctx, changes);
   problems.throwIfAny();
 
+  // The lock keeps the organization from being deleted.
+  const organization = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("id", "=", organizationId)
+    .where("deletedAt", "is", null)
+    .forShare()
+    .executeTakeFirst();
+  if (!organization) throw notFound();
   const id = newId();
-  const settings = { ...defaultSettings, ...newValues(changes) };
-  const values = [id, organizationId, userId, name, ...settingsIn(settings), everyoneCanUse ?? true];
-  const created = await ctx.row(insertTemplate, ...values).catch(throwTaken);
-  if (!created) throw notFound();
+  const settings = { ...defaultSettings, ...newValues(changes), name };
+  await ctx.db
+    .insertInto("templates")
+    .values({ id, createdAt: now, updatedAt: now, organizationId, creatorId, ...columnsOf(settings), name })
+    .execute()
+    .catch(throwTaken);
+  const isForAll = everyoneCanUse ?? true;
+  // The group Everyone has the id of the organization.
+  const entry = { id: newId(), templateId: id, groupId: organizationId, role: "use" as const, createdAt: now };
+  if (isForAll) await ctx.db.insertInto("templateAclEntries").values(entry).execute();
   const template = { id, name, organizationId };
-  const diff = diffOf({}, { name, ...settings, everyoneCanUse: everyoneCanUse ?? true });
+  const diff = diffOf({}, { ...settings, everyoneCanUse: isForAll });
   ctx.audit({ action: "create", ...ofTemplate(template), diff });
   const templateVersionId = await addVersion(ctx, template, content!, { name: null, activates: true });
   return { templateId: id, templateVersionId };
 }
-
-const newValues = (changes: ReturnType<typeof changesOf>): Partial<typeof defaultSettings> =>
-  Object.fromEntries(Object.entries(changes).map(([field, { new: value }]) => [field, value]));
-
-/** The settings in the order of statements. */
-const settingsIn = (settings: typeof defaultSettings): unknown[] => [
-  settings.displayName,
-  settings.description,
-  settings.icon,
-  settings.defaultTtlSeconds,
-  settings.activityBumpSeconds,
-  settings.autostopDays,
-  settings.dormantAfterSeconds,
-  settings.deleteAfterSeconds,
-  settings.allowUserCancel,
-  settings.requireActiveVersion,
-  settings.deprecationMessage,
-];
-
-const changeTemplate = statement(`
-  update templates set name = $2, display_name = $3, description = $4, icon = $5, default_ttl = $6, activity_bump = $7,
-    autostop_days = $8, dormant_after = $9, delete_after = $10, allow_user_cancel = $11, require_active_version = $12,
-    deprecation_message = $13, updated_at = now()
-  where id = $1`);
 
 export interface UpdateTemplate extends TemplateFields {
   templateId: string;
@@ -107,10 +159,16 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
   addFieldProblems(problems, fields);
   problems.throwIfAny();
   if (Object.keys(diff).length === 0) return template.id;
-  const after = { ...template, ...newValues(diff) };
-  await ctx.row(changeTemplate, template.id, after.name, ...settingsIn(after)).catch(throwTaken);
+  const changed = newValues(diff);
+  await ctx.db
+    .updateTable("templates")
+    .set({ ...columnsOf(changed), updatedAt: now })
+    .where("id", "=", template.id)
+    .execute()
+    .catch(throwTaken);
   ctx.audit({ action: "update", ...ofTemplate(template), diff });
-  if (template.deprecationMessage === "" && after.deprecationMessage !== "") await announceDeprecation(ctx, after);
+  const isDeprecated = template.deprecationMessage === "" && changed.deprecationMessage !== undefined;
+  if (isDeprecated) await announceDeprecation(ctx, { ...template, ...changed });
   return template.id;
 }
 
@@ -123,18 +181,19 @@ const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationM
     data: {},
   });
 
-const markDeleted = statement<{ id: string }>(`
-  with entries as (delete from template_acl_entries where template_id = $1
-    and not exists (select from workspaces where template_id = $1 and deleted_at is null))
-  update templates set deleted_at = now(), updated_at = now()
-  where id = $1 and not exists (select from workspaces where template_id = $1 and deleted_at is null)
-  returning id`);
-
 /** Deletes a template, which frees its name. Throws CONFLICT while it has workspaces. Returns it before the deletion. */
 export async function deleteTemplate(ctx: Context, templateId: string): Promise<FoundTemplate> {
   const template = await lockTemplate(ctx, templateId, "template:delete");
-  const deleted = await ctx.row(markDeleted, template.id);
-  if (!deleted) throw conflict("The template has workspaces, or prebuilt ones. Delete them first.");
+  const workspace = await ctx.db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("templateId", "=", template.id)
+    .where("deletedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  if (workspace) throw conflict("The template has workspaces, or prebuilt ones. Delete them first.");
+  await ctx.db.deleteFrom("templateAclEntries").where("templateId", "=", template.id).execute();
+  await ctx.db.updateTable("templates").set({ deletedAt: now, updatedAt: now }).where("id", "=", template.id).execute();
   ctx.audit({ action: "delete", ...ofTemplate(template), diff: { name: { old: template.name } } });
   await notify(ctx, {
     template: templateNotifications.deleted,

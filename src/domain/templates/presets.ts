@@ -1,63 +1,67 @@
-import { TemplatePreset } from "../../entities/templates.js";
-import { rowsByKey } from "../kernel/batches.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
-import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
-import { newId } from "../kernel/ids.js";
+import type { InferResult } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
+import { rowsByKey } from "../kernel/batches.js";
+import type { Context } from "../kernel/context.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf } from "../kernel/lists.js";
+import { now } from "../kernel/times.js";
 import type { TemplateDocument } from "./documents.js";
 import { lockTemplate, ofTemplate } from "./templates.js";
+import { versionsById } from "./versions.js";
 
 /** Whether the prebuilds of a preset are made, or have failed too often. */
 export const PrebuildStatus = { HEALTHY: "healthy", HARD_LIMITED: "hard_limited" } as const;
 export type PrebuildStatus = (typeof PrebuildStatus)[keyof typeof PrebuildStatus];
 
-/** The columns of a preset `p`. */
-export const presetColumns = columnsOf(TemplatePreset, "p", [
-  "id",
-  "createdAt",
-  "versionId",
-  "name",
-  "displayName",
-  "description",
-  "icon",
-  "isDefault",
-  "parameters",
-  "instances",
-  "prebuildTtl",
-  "lastInvalidatedAt",
-  "prebuildStatus",
-]);
+const presets = (db: Db) =>
+  db
+    .selectFrom("templatePresets as p")
+    .select([
+      "p.id",
+      "p.createdAt",
+      "p.versionId",
+      "p.name",
+      "p.displayName",
+      "p.description",
+      "p.icon",
+      "p.isDefault",
+      "p.parameters",
+      "p.instances",
+      "p.prebuildTtl",
+      "p.lastInvalidatedAt",
+      "p.prebuildStatus",
+    ]);
 
-export type PresetRow = RowOf<typeof presetColumns>;
-
-const insert = statement(`
-  insert into template_presets (id, created_at, version_id, name, display_name, description, icon, is_default,
-    parameters, instances, prebuild_ttl)
-  select id, now(), $1, name, display_name, description, icon, is_default, parameters, instances, prebuild_ttl
-  from jsonb_to_recordset($2) as p (id uuid, name text, display_name text, description text, icon text,
-    is_default boolean, parameters jsonb, instances int, prebuild_ttl int)`);
+export type PresetRow = InferResult<ReturnType<typeof presets>>[number];
 
 /** Stores the presets of a new version. */
-export async function storePresets(ctx: Context, versionId: string, { presets }: TemplateDocument): Promise<void> {
-  if (presets.length === 0) return;
-  const rows = presets.map(({ default: isDefault, prebuilds, ...preset }) => ({
-    ...preset,
+export async function storePresets(ctx: Context, versionId: string, { presets: given }: TemplateDocument) {
+  if (given.length === 0) return;
+  const rows = given.map(({ name, display_name, description, icon, default: isDefault, parameters, prebuilds }) => ({
     id: newId(),
-    is_default: isDefault,
+    createdAt: now,
+    versionId,
+    name,
+    displayName: display_name,
+    description,
+    icon,
+    isDefault,
+    parameters,
     instances: prebuilds?.instances ?? 0,
-    prebuild_ttl: prebuilds?.ttl_seconds || null,
+    prebuildTtl: prebuilds?.ttl_seconds || null,
   }));
-  await ctx.rows(insert, versionId, JSON.stringify(rows));
+  await ctx.db.insertInto("templatePresets").values(rows).execute();
 }
 
-const ofVersions = lookup<PresetRow>(
-  `select ${presetColumns} from template_presets p where p.version_id = any($1::uuid[]) order by p.name collate "C"`,
-);
-
 /** Batch read of presets by version, in the order of their names. Checks no permission. */
-export const presetsByVersion = async (ctx: Context, versionIds: readonly string[]): Promise<PresetRow[][]> =>
-  rowsByKey(await ctx.rows(ofVersions, versionIds), versionIds, ({ versionId }) => versionId);
+export async function presetsByVersion(ctx: Context, versionIds: readonly string[]): Promise<PresetRow[][]> {
+  const rows = await presets(ctx.db)
+    .where("p.versionId", "=", anyOf(versionIds))
+    .orderBy("p.name", (order) => order.collate("C"))
+    .execute();
+  return rowsByKey(rows, versionIds, ({ versionId }) => versionId);
+}
 
 /** A preset whose prebuilds are replaced. */
 export interface InvalidatedPreset {
@@ -66,22 +70,23 @@ export interface InvalidatedPreset {
   templateVersionName: string;
 }
 
-const invalidate = statement<InvalidatedPreset>(`
-  with stamped as (
-    update template_presets p set last_invalidated_at = now() from templates t
-    where t.id = $1 and p.version_id = t.active_version_id
-    returning p.name, p.version_id
-  )
-  select stamped.name as "presetName", t.name as "templateName", v.name as "templateVersionName"
-  from stamped join template_versions v on v.id = stamped.version_id join templates t on t.id = v.template_id
-  order by stamped.name collate "C"`);
-
 /** Marks the prebuilds of all presets of the active version as outdated. Returns the presets by name. */
 export async function invalidateTemplatePresets(ctx: Context, templateId: string): Promise<InvalidatedPreset[]> {
   const template = await lockTemplate(ctx, templateId, "template:update");
   requireFeature(ctx, "workspace_prebuilds");
-  const presets = await ctx.rows(invalidate, template.id);
-  const names = presets.map(({ presetName }) => presetName);
+  const version = template.activeVersionId && (await ctx.load(versionsById, template.activeVersionId));
+  if (!version) return [];
+  await ctx.db
+    .updateTable("templatePresets")
+    .set({ lastInvalidatedAt: now })
+    .where("versionId", "=", version.id)
+    .execute();
+  const invalidated = await ctx.load(presetsByVersion, version.id);
+  const names = invalidated.map(({ name }) => name);
   if (names.length > 0) ctx.audit({ action: "update", ...ofTemplate(template), diff: { invalidated: { new: names } } });
-  return presets;
+  return names.map((presetName) => ({
+    presetName,
+    templateName: template.name,
+    templateVersionName: version.name,
+  }));
 }

@@ -1,57 +1,62 @@
-import { Template } from "../../entities/templates.js";
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
-import { authorize, sees } from "../authorization/authorization.js";
+import { authorize, reach, sees } from "../authorization/authorization.js";
+import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
-import { notFound } from "../kernel/errors.js";
+import { notFound, Problems } from "../kernel/errors.js";
+import { anyOf, contains, defineList, time } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import type { OrderBy, PageArguments } from "../kernel/paging.js";
+import { proseProblem } from "../kernel/text.js";
 import { findOrganization } from "../organizations/organizations.js";
-import { aclOf, type AclRole } from "./access.js";
 
-const columns = columnsOf(Template, "t", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "organizationId",
-  "name",
-  "displayName",
-  "description",
-  "icon",
-  "creatorId",
-  "activeVersionId",
-  "autostopDays",
-  "allowUserCancel",
-  "requireActiveVersion",
-  "deprecationMessage",
-]);
+const templates = (db: Db) =>
+  db
+    .selectFrom("templates as t")
+    .select([
+      "t.id",
+      "t.createdAt",
+      "t.updatedAt",
+      "t.organizationId",
+      "t.name",
+      "t.displayName",
+      "t.description",
+      "t.icon",
+      "t.creatorId",
+      "t.activeVersionId",
+      "t.defaultTtl as defaultTtlSeconds",
+      "t.activityBump as activityBumpSeconds",
+      "t.autostopDays",
+      "t.dormantAfter as dormantAfterSeconds",
+      "t.deleteAfter as deleteAfterSeconds",
+      "t.allowUserCancel",
+      "t.requireActiveVersion",
+      "t.deprecationMessage",
+    ]);
 
-/** The columns of a template `t`. */
-export const templateColumns = `${columns}, t.default_ttl as "defaultTtlSeconds",
-  t.activity_bump as "activityBumpSeconds", t.dormant_after as "dormantAfterSeconds",
-  t.delete_after as "deleteAfterSeconds"`;
+export type TemplateRow = InferResult<ReturnType<typeof templates>>[number];
 
-export interface TemplateRow extends RowOf<typeof columns> {
-  /** How long workspaces run after a start; 0 sets no limit. */
-  defaultTtlSeconds: number;
-  /** What activity adds to the deadline of a workspace. */
-  activityBumpSeconds: number;
-  /** After which time without use workspaces become dormant; 0 for never. */
-  dormantAfterSeconds: number;
-  /** After which time dormant workspaces are deleted; 0 for never. */
-  deleteAfterSeconds: number;
+/** The role of a user in the access list of a template. */
+export type AclRole = "use" | "admin";
+
+/**
+ * The role of the caller in the access list of the template `t`, by which the policy decides; null without one. `admin`
+ * comes first in the alphabet.
+ */
+export function aclOfCaller({ actor }: Context) {
+  const user = userIdOf(actor) ?? null;
+  return sql<AclRole | null>`(
+    select min(e.role) from template_acl_entries e
+    where e.template_id = t.id and (e.user_id = ${user} or e.group_id = any(array(${groupIdsOf(user)}))))`.as("acl");
 }
 
-/** A template with the role of the caller in its access list, by which the policy decides. */
-export interface FoundTemplate extends TemplateRow {
-  acl: AclRole | null;
-}
+const liveTemplates = (ctx: Context) => templates(ctx.db).where("t.deletedAt", "is", null);
+const foundTemplates = (ctx: Context) => liveTemplates(ctx).select(aclOfCaller(ctx));
 
-const found = (user: string) =>
-  `select ${templateColumns}, ${aclOf(user)} as acl from templates t where t.deleted_at is null`;
-
-const byId = lookup<FoundTemplate>(`${found("$2")} and t.id = $1`);
-const byName = lookup<FoundTemplate>(`${found("$3")} and t.organization_id = $1 and lower(t.name) = lower($2)`);
+/** A template with the role of the caller in its access list. */
+export type FoundTemplate = InferResult<ReturnType<typeof foundTemplates>>[number];
 
 const readable = (ctx: Context, template: FoundTemplate | undefined): FoundTemplate => {
   if (!template || !sees(ctx.actor, "template:read", template)) throw notFound();
@@ -60,12 +65,13 @@ const readable = (ctx: Context, template: FoundTemplate | undefined): FoundTempl
 
 /** Finds a template by id. Throws NOT_FOUND if the caller may not read it. */
 export const findTemplate = async (ctx: Context, id: string): Promise<FoundTemplate> =>
-  readable(ctx, await ctx.row(byId, id, userIdOf(ctx.actor) ?? null));
+  readable(ctx, await foundTemplates(ctx).where("t.id", "=", id).executeTakeFirst());
 
 /** Finds a template of an organization by its name, in any letter case. Throws NOT_FOUND if it is not readable. */
 export async function findTemplateByName(ctx: Context, organization: string, name: string): Promise<FoundTemplate> {
   const { id } = await findOrganization(ctx, organization);
-  return readable(ctx, await ctx.row(byName, id, name, userIdOf(ctx.actor) ?? null));
+  const ofOrganization = foundTemplates(ctx).where("t.organizationId", "=", id);
+  return readable(ctx, await ofOrganization.where(sql<SqlBool>`lower(t.name) = lower(${name})`).executeTakeFirst());
 }
 
 /** Finds a template that the caller may do this with. Throws NOT_FOUND if it is not readable, otherwise FORBIDDEN. */
@@ -79,10 +85,6 @@ export async function findTemplateFor(
   return template;
 }
 
-const locking = statement<TemplateRow>(
-  `select ${templateColumns} from templates t where t.id = $1 and t.deleted_at is null for no key update`,
-);
-
 /**
  * Finds a template like `findTemplateFor` and locks it until the transaction ends: no other one changes it or adds
  * versions. Locks nothing for callers without the permission.
@@ -93,27 +95,80 @@ export async function lockTemplate(
   permission: "template:update" | "template:delete",
 ): Promise<FoundTemplate> {
   const { acl } = await findTemplateFor(ctx, id, permission);
-  const template = await ctx.row(locking, id);
+  const template = await liveTemplates(ctx).where("t.id", "=", id).forNoKeyUpdate().executeTakeFirst();
   if (!template) throw notFound();
   return { ...template, acl };
 }
-
-const sharing = statement<{ id: string }>("select id from templates where id = $1 and deleted_at is null for share");
 
 /**
  * Keeps a template from being changed or deleted until the transaction ends, for the creation of a workspace. Throws
  * NOT_FOUND if it was deleted.
  */
 export async function holdTemplate(ctx: Context, id: string): Promise<void> {
-  if (!(await ctx.row(sharing, id))) throw notFound();
+  if (!(await liveTemplates(ctx).where("t.id", "=", id).forShare().executeTakeFirst())) throw notFound();
 }
-
-const byIds = lookup<TemplateRow>(`select ${templateColumns} from templates t where t.id = any($1::uuid[])`);
 
 /** Batch read of templates by id, deleted ones included. Checks no permission: the object that has the id does. */
 export async function templatesById(ctx: Context, ids: readonly string[]): Promise<Array<TemplateRow | undefined>> {
-  const templates = new Map((await ctx.rows(byIds, ids)).map((each) => [each.id, each]));
-  return ids.map((id) => templates.get(id));
+  const rows = await templates(ctx.db).where("t.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((template) => [template.id, template]));
+  return ids.map((id) => found.get(id));
+}
+
+/** Filters of templates. An absent filter does not narrow. */
+export interface TemplateFilter {
+  /** Id, name or `default`. */
+  organization?: string | null;
+  /** Part of the name or display name, in any letter case. */
+  search?: string | null;
+}
+
+export const TemplateOrderField = { NAME: "name", CREATED_AT: "createdAt" } as const;
+export type TemplateOrderField = (typeof TemplateOrderField)[keyof typeof TemplateOrderField];
+
+export interface TemplatesQuery extends PageArguments {
+  filter?: TemplateFilter | null;
+  /** By default by name, ascending. */
+  orderBy?: OrderBy<TemplateOrderField> | null;
+}
+
+/** The templates that the caller may read. */
+function readableTemplates(ctx: Context) {
+  const { everywhere, organizations, sharedForUse } = reach(ctx.actor, "template:read");
+  if (everywhere) return liveTemplates(ctx);
+  const isTheirs = sql<SqlBool>`t.organization_id = any(${organizations}::uuid[])`;
+  const user = userIdOf(ctx.actor) ?? null;
+  const isShared = sql<SqlBool>`t.id in (
+    select e.template_id from template_acl_entries e where e.user_id = ${user}
+    union all select e.template_id from template_acl_entries e where e.group_id = any(array(${groupIdsOf(user)})))`;
+  return liveTemplates(ctx).where((eb) => (sharedForUse ? eb.or([isTheirs, isShared]) : isTheirs));
+}
+
+const templateList = defineList(readableTemplates, {
+  id: { column: "t.id", of: ({ id }) => id },
+  orders: {
+    // templates_page_index
+    [TemplateOrderField.NAME]: {
+      name: { column: sql`lower(t.name) collate "C"`, type: "text", of: ({ name }: TemplateRow) => name.toLowerCase() },
+    },
+    // templates_created_index
+    [TemplateOrderField.CREATED_AT]: { createdAt: time<TemplateRow>("t.createdAt") },
+  },
+  filters: {
+    organization: (eb, id: string) => eb("t.organizationId", "=", id),
+    search: (eb, part: string) => eb.or([contains("t.name", part), contains("t.displayName", part)]),
+  },
+  planned: ["search"],
+});
+
+/** Lists the templates that the caller may read. */
+export async function listTemplates(ctx: Context, query: TemplatesQuery): Promise<Page<TemplateRow>> {
+  const { filter, orderBy, ...page } = query;
+  const problems = new Problems();
+  const { organization, search } = filter ?? {};
+  problems.add("filter.search", search == null ? undefined : proseProblem(search, 254));
+  const organizationId = organization ? (await findOrganization(ctx, organization)).id : undefined;
+  return templateList.page(ctx, { filter: { search, organization: organizationId }, orderBy, page }, problems);
 }
 
 export const ofTemplate = ({ id, name, organizationId }: Pick<TemplateRow, "id" | "name" | "organizationId">) =>

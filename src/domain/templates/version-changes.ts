@@ -1,20 +1,20 @@
+import { sql } from "kysely";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput, conflict, conflictOn, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { now } from "../kernel/times.js";
 import { authorize } from "../authorization/authorization.js";
 import { auditedAs } from "../audit/audit.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
-import { enqueueJob, priorities } from "../provisioners/enqueue.js";
+import { enqueueJob, type JobOutcome, type JobRow, priorities } from "../provisioners/jobs.js";
 import { scoped } from "../provisioners/tags.js";
 import { parseDocument, type TemplateDocument } from "./documents.js";
 import { resolveParameters } from "./parameters.js";
 import { presetsByVersion, storePresets } from "./presets.js";
-import { documentsById, storeDocument } from "./stored-documents.js";
 import { lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
 import { type ResolvedVariables, resolveVariables, sealVariables, type VariableValue } from "./variables.js";
-import { findVersion, type FoundVersion } from "./versions.js";
+import { documentsById, findVersion, type FoundVersion, storeDocument } from "./versions.js";
 
 /** What a version is made of. */
 export interface VersionContent {
@@ -67,19 +67,11 @@ interface VersionOptions {
   activates: boolean;
 }
 
-// A name that a version was given may be the next default one.
-const insertVersion = statement<{ name: string }>(`
-  with counted as (
-    update templates set version_count = version_count + 1, updated_at = now() where id = $2 returning version_count
-  )
-  insert into template_versions (id, created_at, updated_at, template_id, name, document_id, creator_id, job_id,
-    activates, variables_key_id, variables_nonce, variables_ciphertext, task_agent, task_app, has_external_agent)
-  select $1, now(), now(), $2, coalesce($3, (
-      select 'v' || n from generate_series(version_count, version_count + 1000) n
-      where not exists (select from template_versions where template_id = $2 and name = 'v' || n) order by n limit 1)),
-    $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
-  from counted
-  returning name`);
+/** The default name of a version with a number: the next one that the template does not have yet, since users may have given it. */
+const defaultName = (templateId: string, number: number) => sql<string>`(
+  select 'v' || n from generate_series(${number}::int, ${number}::int + 1000) n
+  where not exists (select from template_versions where template_id = ${templateId} and name = 'v' || n)
+  order by n limit 1)`;
 
 const throwTaken = onViolation({
   template_versions_name_unique: () => conflictOn("name", "This name is in use."),
@@ -95,13 +87,34 @@ export async function addVersion(
   const { userId } = requireUser(ctx.actor);
   const [id, jobId] = [newId(), newId()];
   const documentId = await storeDocument(ctx, template.organizationId, document);
-  const { keyId, nonce, ciphertext } =
-    sealVariables(ctx.services, { id, templateId: template.id }, variables.values) ?? {};
-  const { agent, app } = document.ai_task ?? {};
-  const isExternal = document.resources.some(({ agents }) => agents.some(({ external }) => external));
-  const values = [id, template.id, name, documentId, userId, jobId, activates, keyId, nonce, ciphertext];
-  const added = await ctx
-    .row(insertVersion, ...values, agent, app, isExternal)
+  const sealed = sealVariables(ctx.services, { id, templateId: template.id }, variables.values);
+  const { versionCount } = await ctx.db
+    .updateTable("templates")
+    .set(({ eb }) => ({ versionCount: eb("versionCount", "+", 1), updatedAt: now }))
+    .where("id", "=", template.id)
+    .returning("versionCount")
+    .executeTakeFirstOrThrow();
+  const added = await ctx.db
+    .insertInto("templateVersions")
+    .values({
+      id,
+      createdAt: now,
+      updatedAt: now,
+      templateId: template.id,
+      name: name ?? defaultName(template.id, versionCount),
+      documentId,
+      creatorId: userId,
+      jobId,
+      activates,
+      variablesKeyId: sealed?.keyId,
+      variablesNonce: sealed?.nonce,
+      variablesCiphertext: sealed?.ciphertext,
+      taskAgent: document.ai_task?.agent,
+      taskApp: document.ai_task?.app,
+      hasExternalAgent: document.resources.some(({ agents }) => agents.some(({ external }) => external)),
+    })
+    .returning("name")
+    .executeTakeFirstOrThrow()
     .catch(refuseForgottenKey)
     .catch(throwTaken);
   await storePresets(ctx, id, document);
@@ -112,7 +125,7 @@ export async function addVersion(
   };
   ctx.audit({
     action: "create",
-    ...auditedAs("template_version", id, `${template.name}/${added!.name}`, template.organizationId),
+    ...auditedAs("template_version", id, `${template.name}/${added.name}`, template.organizationId),
     diff,
   });
   return id;
@@ -153,7 +166,8 @@ async function lockVersion(ctx: Context, id: string): Promise<{ template: Templa
   return { template, version: await findVersion(ctx, id) };
 }
 
-const activate = statement("update templates set active_version_id = $2, updated_at = now() where id = $1");
+const activate = (ctx: Context, templateId: string, activeVersionId: string) =>
+  ctx.db.updateTable("templates").set({ activeVersionId, updatedAt: now }).where("id", "=", templateId).execute();
 
 /** Makes a version the one of new workspaces. Returns the id of the template. */
 export async function setActiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
@@ -161,20 +175,22 @@ export async function setActiveTemplateVersion(ctx: Context, versionId: string):
   const problem = version.archivedAt !== null ? "Is archived." : version.isImported ? undefined : "Is not imported.";
   if (problem !== undefined) throw badInput([{ field: "templateVersionId", detail: problem }]);
   if (template.activeVersionId === version.id) return template.id;
-  await ctx.rows(activate, template.id, version.id);
+  await activate(ctx, template.id, version.id);
   const diff = { activeVersionId: { old: template.activeVersionId, new: version.id } };
   ctx.audit({ action: "update", ...ofTemplate(template), diff });
   return template.id;
 }
-
-const archive = statement("update template_versions set archived_at = now(), updated_at = now() where id = $1");
 
 /** Archives a version: no workspace can be created from it any more. Returns its id. */
 export async function archiveTemplateVersion(ctx: Context, versionId: string): Promise<string> {
   const { template, version } = await lockVersion(ctx, versionId);
   if (template.activeVersionId === version.id) throw conflict("The active version cannot be archived.");
   if (version.archivedAt !== null) return version.id;
-  await ctx.rows(archive, version.id);
+  await ctx.db
+    .updateTable("templateVersions")
+    .set({ archivedAt: now, updatedAt: now })
+    .where("id", "=", version.id)
+    .execute();
   const label = `${template.name}/${version.name}`;
   ctx.audit({
     action: "update",
@@ -220,4 +236,41 @@ export async function dryRunTemplateVersion(ctx: Context, input: DryRunTemplateV
   });
   ctx.audit({ action: "create", ...auditedAs("provisioner_job", jobId, "template_version_dry_run", organizationId) });
   return jobId;
+}
+
+/**
+ * Applies the end of an import, in its transaction: a version is usable once it is imported. The first one becomes the
+ * active version of its template, and others if they were created so.
+ */
+export async function importEnded(ctx: Context, { versionId }: JobRow, outcome: JobOutcome): Promise<void> {
+  if (outcome !== "succeeded" || versionId === null) return;
+  const template = await ctx.db
+    .selectFrom("templates as t")
+    .innerJoin("templateVersions as v", "v.templateId", "t.id")
+    .where("v.id", "=", versionId)
+    .select(["t.id", "t.name", "t.organizationId", "t.activeVersionId", "t.deletedAt"])
+    .forNoKeyUpdate("t")
+    .executeTakeFirst();
+  if (!template) return;
+  const version = await ctx.db
+    .updateTable("templateVersions as v")
+    .set({ isImported: true, updatedAt: now })
+    .where("v.id", "=", versionId)
+    .returning(({ selectFrom }) => [
+      "v.activates",
+      "v.archivedAt",
+      "v.createdAt",
+      selectFrom("templateVersions as a")
+        .where("a.id", "=", template.activeVersionId)
+        .select("a.createdAt")
+        .as("activeCreatedAt"),
+    ])
+    .executeTakeFirstOrThrow();
+  // A later version that activates itself stays active, whichever import ends first.
+  const isLatest = version.activeCreatedAt === null || version.activeCreatedAt <= version.createdAt;
+  const activates = isLatest && (version.activates || template.activeVersionId === null);
+  if (version.archivedAt !== null || template.deletedAt !== null || !activates) return;
+  await activate(ctx, template.id, versionId);
+  const diff = { activeVersionId: { old: template.activeVersionId, new: versionId } };
+  ctx.audit({ action: "update", ...ofTemplate(template), diff });
 }

@@ -1,62 +1,104 @@
-import { TemplateVersion } from "../../entities/templates.js";
-import { authorize, sees } from "../authorization/authorization.js";
-import { userIdOf } from "../kernel/actor.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { createHash } from "node:crypto";
+import type { Expression, InferResult } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { authorize, may, sees } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
-import { forbidden, notFound, Problems } from "../kernel/errors.js";
-import { type Order, rowsIn } from "../kernel/list.js";
-import { countNested, type NestedPage, ownerId, readNested } from "../kernel/nested.js";
+import { forbidden, notFound } from "../kernel/errors.js";
+import { newId } from "../kernel/ids.js";
+import { anyOf, defineListOfEach, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
-import { allOf, raw, sql } from "../kernel/sql.js";
-import { aclOf, type AclRole } from "./access.js";
+import type { PageArguments } from "../kernel/paging.js";
+import { now } from "../kernel/times.js";
+import { type JobRow, jobsByIds } from "../provisioners/jobs.js";
 import type { TemplateDocument } from "./documents.js";
-import { documentsById } from "./stored-documents.js";
-import { type TemplateRow, templatesById } from "./templates.js";
+import { aclOfCaller, type TemplateRow, templatesById } from "./templates.js";
 
-/** The columns of a version `v`. */
-export const versionColumns = columnsOf(TemplateVersion, "v", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "templateId",
-  "name",
-  "documentId",
-  "creatorId",
-  "jobId",
-  "isImported",
-  "archivedAt",
-  "taskAgent",
-  "taskApp",
-  "hasExternalAgent",
-]);
+const versions = (db: Db) =>
+  db
+    .selectFrom("templateVersions as v")
+    .select([
+      "v.id",
+      "v.createdAt",
+      "v.updatedAt",
+      "v.templateId",
+      "v.name",
+      "v.documentId",
+      "v.creatorId",
+      "v.jobId",
+      "v.isImported",
+      "v.archivedAt",
+      "v.taskAgent",
+      "v.taskApp",
+      "v.hasExternalAgent",
+    ]);
 
-export type VersionRow = RowOf<typeof versionColumns>;
+export type VersionRow = InferResult<ReturnType<typeof versions>>[number];
+
+const foundVersions = (ctx: Context) =>
+  versions(ctx.db)
+    .innerJoin("templates as t", "t.id", "v.templateId")
+    .where("t.deletedAt", "is", null)
+    .select(["t.organizationId", aclOfCaller(ctx)]);
 
 /** A version with what the policy reads of its template. */
-export interface FoundVersion extends VersionRow {
-  organizationId: string;
-  acl: AclRole | null;
-}
-
-const byId = lookup<FoundVersion>(`
-  select ${versionColumns}, t.organization_id as "organizationId", ${aclOf("$2")} as acl
-  from template_versions v join templates t on t.id = v.template_id where v.id = $1 and t.deleted_at is null`);
+export type FoundVersion = InferResult<ReturnType<typeof foundVersions>>[number];
 
 /** Finds a version. Throws NOT_FOUND if the caller may not read its template, or the template was deleted. */
 export async function findVersion(ctx: Context, id: string): Promise<FoundVersion> {
-  const version = await ctx.row(byId, id, userIdOf(ctx.actor) ?? null);
+  const version = await foundVersions(ctx).where("v.id", "=", id).executeTakeFirst();
   if (!version || !sees(ctx.actor, "template:read", version)) throw notFound();
   return version;
 }
 
-const byIds = lookup<VersionRow>(`select ${versionColumns} from template_versions v where v.id = any($1::uuid[])`);
-
 /** Batch read of versions by id. Checks no permission: the object that has the id does. */
 export async function versionsById(ctx: Context, ids: readonly string[]): Promise<Array<VersionRow | undefined>> {
-  const versions = new Map((await ctx.rows(byIds, ids)).map((each) => [each.id, each]));
-  return ids.map((id) => versions.get(id));
+  const rows = await versions(ctx.db).where("v.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((version) => [version.id, version]));
+  return ids.map((id) => found.get(id));
+}
+
+const versionsOfTemplates = defineListOfEach(
+  (ctx, template: Expression<string>) => versions(ctx.db).where("v.templateId", "=", template),
+  {
+    id: { column: "v.id", of: ({ id }) => id },
+    orders: { createdAt: { createdAt: time<VersionRow>("v.createdAt") } }, // template_versions_page_index
+    filters: {},
+  },
+);
+
+/** Lists the versions of a template that the caller may read, newest first. One statement for all templates. */
+export async function versionsOf(
+  ctx: Context,
+  { id }: Pick<TemplateRow, "id">,
+  page: PageArguments,
+): Promise<Page<VersionRow>> {
+  const found = await versionsOfTemplates.pageOf(ctx, id, { page, orderBy: { field: "createdAt", direction: "desc" } });
+  return { ...found, count: () => found.count(true) };
+}
+
+/** The job that imports a version; null unless the caller may read the job. */
+export async function importOf(ctx: Context, { jobId }: Pick<VersionRow, "jobId">): Promise<JobRow | null> {
+  const job = await ctx.load(jobsByIds, jobId);
+  if (!job) return null;
+  const { organizationId, initiatorId: ownerId } = job;
+  return may(ctx.actor, "provisioner_job:read", { organizationId, ownerId }) ? job : null;
+}
+
+/** Stores a document, unless the organization has an equal one. Returns its id. */
+export async function storeDocument(ctx: Context, organizationId: string, content: TemplateDocument): Promise<string> {
+  const sha256 = createHash("sha256").update(JSON.stringify(content)).digest();
+  const { id } = await ctx.db
+    .insertInto("templateDocuments")
+    .values({ id: newId(), organizationId, sha256, content, createdAt: now })
+    // Changes nothing, but returns the row that another transaction has inserted.
+    .onConflict((equal) =>
+      equal
+        .columns(["organizationId", "sha256"])
+        .doUpdateSet(({ ref }) => ({ createdAt: ref("templateDocuments.createdAt") })),
+    )
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
 /** Reads the document of a version. Throws FORBIDDEN for callers without `file:read`. */
@@ -67,42 +109,14 @@ export async function documentOf(ctx: Context, { templateId, documentId }: Versi
   return ctx.load(documentsById, documentId);
 }
 
-/** Lists the versions of a template that the caller may read, newest first. One statement for all templates. */
-export async function versionsOf(
-  ctx: Context,
-  { id }: Pick<TemplateRow, "id">,
-  page: PageArguments,
-): Promise<Page<VersionRow>> {
-  const problems = new Problems();
-  const range = readRange(page, { createdAt: "time" }, problems);
-  problems.throwIfAny();
-  return pageOf(range, await ctx.load(readPages, { ownerId: id, range }), {
-    cursor: ({ id: versionId, createdAt }) => cursor(versionId, { createdAt }),
-    count: () => ctx.load(countVersions, id),
-  });
+/** Batch read of documents by id. Checks no permission. */
+export async function documentsById(ctx: Context, ids: readonly string[]): Promise<TemplateDocument[]> {
+  const rows = await ctx.db
+    .selectFrom("templateDocuments")
+    .where("id", "=", anyOf(ids))
+    .select(["id", "content"])
+    .$castTo<{ id: string; content: TemplateDocument }>()
+    .execute();
+  const found = new Map(rows.map(({ id, content }) => [id, content]));
+  return ids.map((id) => found.get(id)!);
 }
-
-const isOfTemplate = sql`v.template_id = ${ownerId}`;
-
-const newestFirst: Order = {
-  keys: [
-    {
-      column: sql`v.created_at`,
-      ofPlace: (id) => sql`(select v.created_at from template_versions v where v.id = ${id} and ${isOfTemplate})`,
-    },
-  ],
-  id: sql`v.id`,
-  isDescending: true,
-};
-
-const readPages = (ctx: Context, wanted: readonly NestedPage[]): Promise<VersionRow[][]> =>
-  readNested(ctx, wanted, (range) =>
-    rowsIn(
-      range,
-      newestFirst,
-      (beyond) => sql`select ${raw(versionColumns)} from template_versions v where ${allOf(isOfTemplate, beyond)}`,
-    ),
-  );
-
-const countVersions = (ctx: Context, templateIds: readonly string[]): Promise<number[]> =>
-  countNested(ctx, templateIds, sql`select count(*) from template_versions v where ${isOfTemplate}`);

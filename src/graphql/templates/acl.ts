@@ -11,23 +11,18 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
-import type { AclChange } from "../../domain/groups/access-lists.js";
+import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
 import {
-  type GroupEntry,
+  type AvailableQuery,
   findTemplateAcl,
   readTemplateAcl,
-  type TemplateAcl,
+  templateAclAvailable,
+  type TemplateAclAvailable,
   TemplateRole,
   updateTemplateAcl,
   type UpdateTemplateAcl,
-  type UserEntry,
 } from "../../domain/templates/acl.js";
-import {
-  type AvailableQuery,
-  templateAclAvailable,
-  type TemplateAclAvailable,
-} from "../../domain/templates/acl-available.js";
 import { invalidateTemplatePresets, type InvalidatedPreset } from "../../domain/templates/presets.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs } from "../engine/access.js";
@@ -63,7 +58,7 @@ class TemplateGroupEntryType implements GroupEntry {
 }
 
 @ObjectType("TemplateAcl", { simpleResolvers: true, description: "The access list of a template." })
-class TemplateAclType implements TemplateAcl {
+class TemplateAclType implements AccessList {
   @CountsAs(100)
   @Field(() => [TemplateUserEntryType], { description: "Entries of users, by username." })
   users!: UserEntry[];
@@ -134,7 +129,7 @@ class UpdateTemplateAclPayload {
 
   @Covers()
   @Field(() => TemplateAclType, { description: "The access list after the change." })
-  templateAcl(@Root() { templateId }: UpdateTemplateAclPayload, @Ctx() ctx: Context): Promise<TemplateAcl> {
+  templateAcl(@Root() { templateId }: UpdateTemplateAclPayload, @Ctx() ctx: Context): Promise<AccessList> {
     return readTemplateAcl(ctx, templateId);
   }
 }
@@ -166,7 +161,7 @@ export class TemplateAclResolver {
   templateAcl(
     @Arg("templateId", () => UUID, { description: "ID of the template." }) templateId: string,
     @Ctx() ctx: Context,
-  ): Promise<TemplateAcl> {
+  ): Promise<AccessList> {
     return findTemplateAcl(ctx, templateId);
   }
 

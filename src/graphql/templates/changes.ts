@@ -4,10 +4,11 @@ import {
   createTemplate,
   type CreateTemplate,
   deleteTemplate,
+  durationRule,
   updateTemplate,
   type UpdateTemplate,
+  Weekday,
 } from "../../domain/templates/changes.js";
-import { durationRule, Weekday } from "../../domain/templates/settings.js";
 import { findTemplate, type TemplateRow } from "../../domain/templates/templates.js";
 import { findVersion } from "../../domain/templates/versions.js";
 import { Arg } from "../engine/arguments.js";

@@ -17,14 +17,16 @@ import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";
+import { Weekday } from "../../domain/templates/changes.js";
 import {
+  findTemplate,
+  findTemplateByName,
+  listTemplates,
   type TemplateFilter,
   TemplateOrderField,
+  type TemplateRow,
   type TemplatesQuery,
-  listTemplates,
-} from "../../domain/templates/list.js";
-import { Weekday } from "../../domain/templates/settings.js";
-import { findTemplate, findTemplateByName, type TemplateRow } from "../../domain/templates/templates.js";
+} from "../../domain/templates/templates.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";

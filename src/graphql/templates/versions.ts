@@ -12,10 +12,16 @@ import {
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { importOf } from "../../domain/templates/imports.js";
 import { PrebuildStatus, presetsByVersion, type PresetRow } from "../../domain/templates/presets.js";
 import { type TemplateRow, templatesById } from "../../domain/templates/templates.js";
-import { documentOf, findVersion, type VersionRow, versionsById, versionsOf } from "../../domain/templates/versions.js";
+import {
+  documentOf,
+  findVersion,
+  importOf,
+  type VersionRow,
+  versionsById,
+  versionsOf,
+} from "../../domain/templates/versions.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";

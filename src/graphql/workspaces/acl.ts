@@ -9,14 +9,9 @@ import {
   Resolver,
   Root,
 } from "type-graphql";
-import type { AclChange } from "../../domain/groups/access-lists.js";
+import type { AccessList, AclChange, GroupEntry, UserEntry } from "../../domain/groups/access-lists.js";
 import type { Context } from "../../domain/kernel/context.js";
-import {
-  readWorkspaceAcl,
-  updateWorkspaceAcl,
-  type UpdateWorkspaceAcl,
-  type WorkspaceAcl,
-} from "../../domain/workspaces/acl.js";
+import { readWorkspaceAcl, updateWorkspaceAcl, type UpdateWorkspaceAcl } from "../../domain/workspaces/acl.js";
 import { WorkspaceRole, type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
@@ -32,9 +27,6 @@ registerEnumType(WorkspaceRole, {
     ADMIN: { description: "Also changes, starts, and stops the workspace." },
   },
 });
-
-type UserEntry = WorkspaceAcl["users"][number];
-type GroupEntry = WorkspaceAcl["groups"][number];
 
 @ObjectType("WorkspaceUserEntry", { simpleResolvers: true, description: "The role of a user in an access list." })
 class WorkspaceUserEntryType implements UserEntry {
@@ -53,7 +45,7 @@ class WorkspaceGroupEntryType implements GroupEntry {
 
 @ReadWith("workspace:share")
 @ObjectType("WorkspaceAcl", { simpleResolvers: true, description: "The access list of a workspace." })
-class WorkspaceAclType implements WorkspaceAcl {
+class WorkspaceAclType implements AccessList {
   @CountsAs(100)
   @Field(() => [WorkspaceUserEntryType], { description: "Entries of users, by username." })
   users!: UserEntry[];
@@ -102,7 +94,7 @@ export class WorkspaceAclResolver {
     nullable: true,
     description: "With whom it is shared. Null and FORBIDDEN for all but the owner.",
   })
-  acl(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<WorkspaceAcl> {
+  acl(@Root() workspace: WorkspaceRow, @Ctx() ctx: Context): Promise<AccessList> {
     return readWorkspaceAcl(ctx, workspace);
   }
 
