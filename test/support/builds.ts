@@ -2,22 +2,20 @@
 import type { Context } from "../../src/domain/kernel/context.js";
 import { DomainError, Problems } from "../../src/domain/kernel/errors.js";
 import { newId } from "../../src/domain/kernel/ids.js";
+import { now } from "../../src/domain/kernel/times.js";
 import { systemContext } from "./app.js";
-import { type JobOutcome, jobColumns, type JobRow } from "../../src/domain/provisioners/jobs.js";
-import { jobChanged, jobEnded } from "../../src/domain/provisioners/outcomes.js";
+import { jobChanged, jobEnded } from "../../src/domain/provisioners/ends.js";
+import { jobFields, type JobOutcome, type JobRow } from "../../src/domain/provisioners/jobs.js";
 import { parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
 import { parseReported } from "../../src/domain/templates/reported.js";
+import { documentsById } from "../../src/domain/templates/versions.js";
 import type { BuildResult } from "../../src/domain/workspaces/build-outcomes.js";
-import { sql } from "../../src/domain/kernel/sql.js";
 import {
   costOf,
-  insertingResources,
-  madeOf,
-  type ReportedBuild,
-  reportedBuild,
-  resourceRows,
+  findReportedBuild,
   storeBuild,
   type StoredResources,
+  storeResources,
 } from "../../src/domain/workspaces/reported.js";
 import type { Person, World } from "./world.js";
 
@@ -101,22 +99,24 @@ export async function setTemplate({ app }: World, id: string, columns: Record<st
 async function onJob<Result>(
   w: World,
   buildId: string,
-  status: string,
+  status: JobRow["status"],
   act: (ctx: Context, job: JobRow) => Promise<Result>,
   error = "",
 ): Promise<Result> {
   const ctx = systemContext(w.app);
   return ctx.transactional(async () => {
-    const [job] = await ctx.rows<JobRow>(
-      {
-        text: `update provisioner_jobs j set status = $2, error = $3, started_at = coalesce(started_at, now()),
-          completed_at = case when $2 in ('succeeded', 'failed', 'canceled') then now() end
-          where workspace_build_id = $1 and status not in ('succeeded', 'failed', 'canceled') returning ${jobColumns}`,
-      },
-      buildId,
-      status,
-      error,
-    );
+    const job = await ctx.db
+      .updateTable("provisionerJobs as j")
+      .set(({ fn, ref }) => ({
+        status,
+        error,
+        startedAt: fn.coalesce(ref("j.startedAt"), now),
+        completedAt: status === "running" ? null : now,
+      }))
+      .where("j.workspaceBuildId", "=", buildId)
+      .where("j.completedAt", "is", null)
+      .returning(jobFields)
+      .executeTakeFirst();
     if (!job) throw new Error("The job has ended.");
     return act(ctx, job);
   });
@@ -130,23 +130,18 @@ export const beginBuild = (w: World, buildId: string): Promise<void> =>
 export async function reportBuild(w: World, buildId: string): Promise<StoredResources | undefined> {
   try {
     return await onJob(w, buildId, "running", async (ctx, job) => {
-      const [row] = await ctx.select<{ content: TemplateDocument; build: ReportedBuild; isRepeated: boolean }>(sql`
-        select d.content, ${reportedBuild} as build,
-          exists (select from workspace_resources r where r.job_id = j.id) as "isRepeated"
-        from provisioner_jobs j join template_documents d on d.id = j.document_id where j.id = ${job.id}`);
-      const { content, build, isRepeated } = row!;
+      const content = await ctx.load(documentsById, job.documentId);
+      const build = await findReportedBuild(ctx, buildId);
+      const stored = await ctx.db.selectFrom("workspaceResources").where("jobId", "=", job.id).select("id").execute();
+      const isRepeated = stored.length > 0;
       const { transition } = build;
       const wanted = content.resources.filter(({ transitions }) => transitions.some((each) => each === transition));
       const problems = new Problems();
       const resources = parseReported(content, transition, wanted, problems);
       if (!problems.isEmpty) throw new Error(JSON.stringify(problems.found));
-      const rows = resourceRows(job.id, build, resources);
-      if (!isRepeated) await ctx.select(sql`with ${insertingResources(rows, sql`(select) as once`)} select`);
+      const made = isRepeated ? [] : await storeResources(ctx, { jobId: job.id, transition, resources });
       const dailyCost = costOf(resources);
-      return {
-        dailyCost,
-        agents: await storeBuild(ctx, build, { dailyCost, made: madeOf(resources, rows), isRepeated }),
-      };
+      return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made, isRepeated }) };
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.details.reason !== "QUOTA_EXCEEDED") throw error;

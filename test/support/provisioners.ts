@@ -6,7 +6,7 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { Problems } from "../../src/domain/kernel/errors.js";
-import { enqueueJob, type NewJob } from "../../src/domain/provisioners/enqueue.js";
+import { enqueueJob, type NewJob } from "../../src/domain/provisioners/jobs.js";
 import { scoped } from "../../src/domain/provisioners/tags.js";
 import { parseDocument } from "../../src/domain/templates/documents.js";
 import { eventually } from "./watchers.js";

@@ -1,13 +1,13 @@
+import { sql, type SqlBool } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
-import { DomainError } from "../kernel/errors.js";
-import { type Sql, sql } from "../kernel/sql.js";
-import { storeTaskStatus } from "../tasks/status.js";
+import { badInput, conflict, DomainError, Problems } from "../kernel/errors.js";
+import { isStorable } from "../kernel/text.js";
+import { after, now } from "../kernel/times.js";
 import { hashSecret } from "../tokens/text.js";
-import { buildStatusWith } from "../workspaces/status.js";
-import { workspaceHint } from "../workspaces/workspaces.js";
-import { jobHint, type JobRow } from "./jobs.js";
+import type { BuildResult } from "../workspaces/build-outcomes.js";
+import { jobChanged, jobEnded } from "./ends.js";
+import { daemonHint, type JobErrorCode, jobFields, type JobOutcome } from "./jobs.js";
 
 /** A job, and the token with which its daemon reports on it. */
 export interface Leased {
@@ -15,67 +15,176 @@ export interface Leased {
   lease: string;
 }
 
-/**
- * The condition that the daemon `$2` holds the job `j`, `$1`, with the lease `$3`, which has not expired. The first
- * values of each statement of a daemon are those of `held`.
- */
-export const isHeld = "j.id = $1 and j.worker_id = $2 and j.lease_hash = $3 and j.lease_expires_at > now()";
-
-/** `isHeld` for composed SQL. */
-export const isHeldWith = ([jobId, workerId, leaseHash]: ReturnType<typeof held>): Sql => sql`(
-  j.id = ${jobId} and j.worker_id = ${workerId} and j.lease_hash = ${leaseHash} and j.lease_expires_at > now())`;
-
-/** The values of `isHeld`. Throws FORBIDDEN for callers that are no daemons. */
-export function held(ctx: Context, { jobId, lease }: Leased): [string, string, Buffer] {
+/** The condition that the calling daemon got the job `j` with this lease. Throws FORBIDDEN for callers that are no daemons. */
+function isLeased(ctx: Context, { jobId, lease }: Leased) {
   const { id } = authorizeMachine(ctx.actor, "provisioner_job:work");
-  return [jobId, id, hashSecret(lease)];
+  return sql<SqlBool>`(j.id = ${jobId} and j.worker_id = ${id} and j.lease_hash = ${hashSecret(lease)})`;
 }
+
+/** `isLeased` with a lease that has not expired: the daemon may report on the job. */
+const isHeld = (ctx: Context, leased: Leased) =>
+  sql<SqlBool>`(${isLeased(ctx, leased)} and j.lease_expires_at > now())`;
+
+/** Locks the running job of a lease until the transaction ends. Selects nothing if the calling daemon does not hold it. */
+export const lockRunning = (ctx: Context, leased: Leased) =>
+  ctx.db
+    .selectFrom("provisionerJobs as j")
+    .where(isHeld(ctx, leased))
+    .where("j.status", "in", ["running", "canceling"])
+    .forNoKeyUpdate("j");
 
 /** The error for calls without the current lease: the daemon must abandon the work. */
 export const leaseLost = () =>
   new DomainError("CONFLICT", "The job is not held with this lease. Abandon the work.", { reason: "LEASE_LOST" });
 
-/** Seconds that a lease lasts from its last renewal. */
-export const leaseSeconds = ({ config }: Context): number => config.jobHungAfter / 1000;
-
-interface Accepted {
-  id: string;
-  expiresAt: string;
-  former: JobRow["status"];
-  /** Of a build. */
-  workspaceId: string | null;
-}
-
-const acceptJob = statement<Accepted>(`
-  with held as materialized (
-    select j.id, j.status from provisioner_jobs j
-    where ${isHeld} and j.status in ('pending', 'running', 'canceling') for update
-  ), accepted as (
-    update provisioner_jobs j set status = case when held.status = 'pending' then 'running' else held.status end,
-      started_at = coalesce(j.started_at, now()), refused_by = null,
-      lease_expires_at = now() + make_interval(secs => $4)
-    from held where j.id = held.id
-    returning j.id, j.workspace_build_id, j.lease_expires_at, held.status as former
-  ), build as (
-    update workspace_builds b set updated_at = now()
-    from accepted a where b.id = a.workspace_build_id and a.former = 'pending'
-    returning b.workspace_id, b.transition
-  ), workspace as (
-    update workspaces w set latest_status = ${buildStatusWith("'running'")}, updated_at = now()
-    from build b where w.id = b.workspace_id
-    returning w.*
-  ), task as (${storeTaskStatus})
-  select a.id, a.lease_expires_at as "expiresAt", a.former, (select id from workspace) as "workspaceId"
-  from accepted a`);
+/** When a lease expires that is renewed now. */
+export const renewedLease = ({ config }: Pick<Context, "config">) => after(config.jobHungAfter);
 
 /**
  * Accepts a job that was handed out to the calling daemon, which runs from now on. Returns when its lease expires.
  * Repeated calls have the same result. Throws CONFLICT with the reason `LEASE_LOST`.
  */
 export async function acceptProvisionerJob(ctx: Context, leased: Leased): Promise<{ id: string; expiresAt: string }> {
-  const accepted = await ctx.row(acceptJob, ...held(ctx, leased), leaseSeconds(ctx));
-  if (!accepted) throw leaseLost();
-  const { id, expiresAt, former, workspaceId } = accepted;
-  if (former === "pending") ctx.publish(jobHint(id), ...(workspaceId === null ? [] : [workspaceHint(workspaceId)]));
-  return { id, expiresAt };
+  const job = await ctx.db
+    .selectFrom("provisionerJobs as j")
+    .where(isHeld(ctx, leased))
+    .where("j.status", "in", ["pending", "running", "canceling"])
+    .select(["j.id", "j.type", "j.status", "j.workspaceBuildId"])
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!job) throw leaseLost();
+  const isFirst = job.status === "pending";
+  const { expiresAt } = await ctx.db
+    .updateTable("provisionerJobs")
+    .set({ leaseExpiresAt: renewedLease(ctx), ...(isFirst && { status: "running", startedAt: now, refusedBy: null }) })
+    .where("id", "=", job.id)
+    .returning(({ ref }) => ref("leaseExpiresAt").$notNull().as("expiresAt"))
+    .executeTakeFirstOrThrow();
+  if (isFirst) await jobChanged(ctx, job);
+  return { id: job.id, expiresAt };
+}
+
+export interface CompleteProvisionerJob extends Leased {
+  /** JSON for the next build of the workspace. */
+  state?: unknown;
+  /** Whether the next builds of the workspace go to this daemon. */
+  pin?: boolean | null;
+}
+
+export interface FailProvisionerJob extends Leased {
+  error: string;
+  errorCode?: JobErrorCode | null;
+  state?: unknown;
+  /** Whether the job was stopped because its cancellation was requested. */
+  canceled?: boolean | null;
+}
+
+/** A job that its daemon ended. */
+export interface Ended {
+  status: JobOutcome;
+}
+
+/** In bytes of JSON. */
+const largestState = 256 * 1024;
+/** In bytes. */
+const longestError = 4096;
+
+/**
+ * Ends a job that succeeded; a cancellation that was requested meanwhile is void. Repeated calls have the same result.
+ * Throws CONFLICT, with the reason `LEASE_LOST` without the current lease.
+ */
+export async function completeProvisionerJob(
+  ctx: Context,
+  { state, pin, ...leased }: CompleteProvisionerJob,
+): Promise<Ended> {
+  const problems = new Problems();
+  problems.add("state", stateProblem(state));
+  problems.throwIfAny();
+  const { id } = authorizeMachine(ctx.actor, "provisioner_job:work");
+  return end(ctx, leased, "succeeded", { state, pinDaemonId: pin ? id : undefined });
+}
+
+/** Ends a job that failed, or was canceled. Otherwise like `completeProvisionerJob`. */
+export async function failProvisionerJob(
+  ctx: Context,
+  { state, error, errorCode, canceled, ...leased }: FailProvisionerJob,
+): Promise<Ended> {
+  const problems = new Problems();
+  const isError = error !== "" && Buffer.byteLength(error) <= longestError && isStorable(error);
+  problems.add("error", isError ? undefined : `Must be 1 to ${longestError} bytes of valid Unicode without NUL.`);
+  problems.add("state", stateProblem(state));
+  problems.throwIfAny();
+  return end(ctx, leased, canceled ? "canceled" : "failed", { state }, { error, errorCode: errorCode ?? "" });
+}
+
+function stateProblem(state: unknown): string | undefined {
+  if (state == null) return undefined;
+  const text = JSON.stringify(state);
+  if (Buffer.byteLength(text) > largestState) return `Must be at most ${largestState} bytes of JSON.`;
+  return isStorable(text) && !text.includes("\\u0000") ? undefined : "Must be valid Unicode without NUL characters.";
+}
+
+/** The error of a job that failed. Empty for others. */
+interface Failure {
+  error: string;
+  errorCode: JobErrorCode | "";
+}
+
+const noFailure: Failure = { error: "", errorCode: "" };
+
+// Deletions and dry runs may create nothing.
+const hasReport = sql<SqlBool>`(
+  j.resources_hash is not null or j.type = 'template_version_dry_run'
+  or exists (select from workspace_builds b where b.job_id = j.id and b.transition = 'delete'))`;
+
+async function end(
+  ctx: Context,
+  leased: Leased,
+  outcome: JobOutcome,
+  { state, ...result }: BuildResult,
+  failure: Failure = noFailure,
+): Promise<Ended> {
+  // The lease remains: a repeated call is recognized by it.
+  const job = await ctx.db
+    .updateTable("provisionerJobs as j")
+    .set({ status: outcome, ...failure, completedAt: now })
+    .where(isHeld(ctx, leased))
+    .where("j.status", "in", outcome === "canceled" ? ["canceling"] : ["running", "canceling"])
+    .$if(outcome === "succeeded", (query) => query.where(hasReport))
+    .returning(jobFields)
+    .executeTakeFirst();
+  if (!job) return alreadyEnded(ctx, leased, outcome);
+  if (state != null && job.type !== "workspace_build")
+    throw badInput([{ field: "state", detail: "Only builds of workspaces have a state." }]);
+  await jobEnded(ctx, job, outcome, job.canceledAt === null ? "running" : "canceling", {
+    ...result,
+    state: state ?? undefined,
+  });
+  ctx.publish(daemonHint(job.workerId!));
+  return { status: outcome };
+}
+
+/** The result of a repeated call. Throws CONFLICT for all others. */
+async function alreadyEnded(ctx: Context, leased: Leased, outcome: JobOutcome): Promise<Ended> {
+  const found = await ctx.db
+    .selectFrom("provisionerJobs as j")
+    .where(isLeased(ctx, leased))
+    .select(["j.status", sql<boolean>`j.lease_expires_at > now()`.as("isAlive")])
+    .executeTakeFirst();
+  if (found?.status === outcome) return { status: outcome };
+  if (!found?.isAlive || (found.status !== "running" && found.status !== "canceling")) throw leaseLost();
+  if (outcome === "canceled")
+    throw badInput([{ field: "canceled", detail: "The cancellation of the job was not requested." }]);
+  throw conflict("The resources of the job have not been reported.");
+}
+
+/** Fails the job whose resources exceed the quota, after the rollback of their report. */
+export function failForQuota(ctx: Context, leased: Leased): void {
+  const failure: Failure = {
+    error: "The owner of the workspace has no credits left.",
+    errorCode: "INSUFFICIENT_QUOTA",
+  };
+  ctx.afterRollback(async (afresh) => {
+    await end(afresh, leased, "failed", {}, failure);
+  });
 }

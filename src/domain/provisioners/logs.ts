@@ -1,16 +1,13 @@
-import { ProvisionerJobLog } from "../../entities/provisioners.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import type { Expression, InferResult } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { type Order, rowsIn } from "../kernel/list.js";
+import { defineLogs, type LogArguments } from "../kernel/log-lines.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
-import { isStorable } from "../kernel/text.js";
-import { jobHint } from "./jobs.js";
-import { held, isHeld, type Leased, leaseLost, leaseSeconds } from "./leases.js";
+import { textProblem } from "../kernel/text.js";
+import type { Watch } from "../kernel/watching.js";
+import { findProvisionerJob, jobHint } from "./jobs.js";
+import { type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
 
 /** The weight of a line. */
 export const ProvisionerLogLevel = {
@@ -26,19 +23,14 @@ export type ProvisionerLogLevel = (typeof ProvisionerLogLevel)[keyof typeof Prov
 export const ProvisionerLogSource = { PROVISIONER_DAEMON: "provisioner_daemon", PROVISIONER: "provisioner" } as const;
 export type ProvisionerLogSource = (typeof ProvisionerLogSource)[keyof typeof ProvisionerLogSource];
 
-export const logColumns = columnsOf(ProvisionerJobLog, "l", [
-  "id",
-  "jobId",
-  "sequence",
-  "createdAt",
-  "level",
-  "source",
-  "stage",
-  "output",
-]);
+const lines = (ctx: Context, job: Expression<string>) =>
+  ctx.db
+    .selectFrom("provisionerJobLogs as l")
+    .where("l.jobId", "=", job)
+    .select(["l.id", "l.jobId", "l.sequence", "l.createdAt", "l.level", "l.source", "l.stage", "l.output"]);
 
 /** A line of the log of a job. */
-export type JobLogRow = RowOf<typeof logColumns>;
+export type JobLogRow = InferResult<ReturnType<typeof lines>>[number];
 
 /** A line that a daemon reports. */
 export interface LogEntry {
@@ -67,29 +59,6 @@ export interface JobProgress {
   logsOverflowed: boolean;
 }
 
-const addLogs = statement<JobProgress>(`
-  with held as materialized (
-    select j.id, j.log_sequence, j.log_bytes, j.logs_overflowed from provisioner_jobs j
-    where ${isHeld} and j.status in ('running', 'canceling') for update
-  ), lines as materialized (
-    select distinct on (l.sequence) l.* from held, unnest($5::uuid[], $6::int[], $7::timestamptz[], $8::text[], $9::text[],
-      $10::text[], $11::text[]) as l (id, sequence, created_at, level, source, stage, output)
-    where l.sequence > held.log_sequence order by l.sequence
-  ), measured as (
-    select l.*, held.log_bytes + sum(octet_length(l.output)) over (order by l.sequence) as total
-    from lines l, held where not held.logs_overflowed
-  ), stored as (
-    insert into provisioner_job_logs (job_id, sequence, id, created_at, level, source, stage, output)
-    select $1, sequence, id, created_at, level, source, stage, output from measured where total <= ${largestLog}
-  )
-  update provisioner_jobs j set lease_expires_at = now() + make_interval(secs => $4),
-    log_sequence = greatest(held.log_sequence, (select max(sequence) from lines)),
-    log_bytes = greatest(held.log_bytes, (select max(total) from measured where total <= ${largestLog})),
-    logs_overflowed = held.logs_overflowed or exists (select from measured where total > ${largestLog})
-  from held where j.id = held.id
-  returning j.id, j.lease_expires_at as "expiresAt", j.status = 'canceling' as "cancelRequested",
-    j.logs_overflowed as "logsOverflowed"`);
-
 export interface UpdateProvisionerJob extends Leased {
   logs?: readonly LogEntry[] | null;
 }
@@ -99,15 +68,47 @@ export async function updateProvisionerJob(
   ctx: Context,
   { logs, ...leased }: UpdateProvisionerJob,
 ): Promise<JobProgress> {
-  const values = held(ctx, leased);
   const entries = logs ?? [];
   checkEntries(entries);
-  const all = <Name extends keyof LogEntry>(name: Name) => entries.map((entry) => entry[name]);
-  const lines = [entries.map(() => newId()), all("sequence"), all("createdAt"), all("level"), all("source")];
-  const progress = await ctx.row(addLogs, ...values, leaseSeconds(ctx), ...lines, all("stage"), all("output"));
-  if (!progress) throw leaseLost();
-  if (entries.length > 0) ctx.publish(jobHint(progress.id));
-  return progress;
+  const job = await lockRunning(ctx, leased)
+    .select(["j.id", "j.status", "j.logSequence", "j.logBytes", "j.logsOverflowed"])
+    .executeTakeFirst();
+  if (!job) throw leaseLost();
+  const { added, ...log } = append(job, entries);
+  const rows = added.map((entry) => ({ ...entry, jobId: job.id, id: newId() }));
+  if (rows.length > 0) await ctx.db.insertInto("provisionerJobLogs").values(rows).execute();
+  const { expiresAt } = await ctx.db
+    .updateTable("provisionerJobs")
+    .set({ ...log, leaseExpiresAt: renewedLease(ctx) })
+    .where("id", "=", job.id)
+    .returning(({ ref }) => ref("leaseExpiresAt").$notNull().as("expiresAt"))
+    .executeTakeFirstOrThrow();
+  if (entries.length > 0) ctx.publish(jobHint(job.id));
+  return { id: job.id, expiresAt, cancelRequested: job.status === "canceling", logsOverflowed: log.logsOverflowed };
+}
+
+/** The state of the log of a job. */
+interface LogState {
+  /** The number of the last line. */
+  logSequence: number;
+  logBytes: number;
+  logsOverflowed: boolean;
+}
+
+/** Returns the lines of a report that are new and fit into the log, and the state of the log with them. */
+function append({ logSequence: last, logBytes, logsOverflowed }: LogState, entries: readonly LogEntry[]) {
+  const bySequence = new Map(entries.map((entry) => [entry.sequence, entry]));
+  const fresh = [...bySequence.values()].filter(({ sequence }) => sequence > last);
+  fresh.sort((a, b) => a.sequence - b.sequence);
+  const added: LogEntry[] = [];
+  for (const entry of fresh) {
+    const total = logBytes + Buffer.byteLength(entry.output);
+    logsOverflowed ||= total > largestLog;
+    if (logsOverflowed) break;
+    added.push(entry);
+    logBytes = total;
+  }
+  return { added, logSequence: fresh.at(-1)?.sequence ?? last, logBytes, logsOverflowed };
 }
 
 function checkEntries(entries: readonly LogEntry[]): void {
@@ -118,34 +119,30 @@ function checkEntries(entries: readonly LogEntry[]): void {
     problems.add(`${at}.sequence`, sequence > 0 ? undefined : "Must be at least 1.");
     problems.add(
       `${at}.stage`,
-      stage.length <= longestStage ? storable(stage) : `Must be at most ${longestStage} characters.`,
+      stage.length <= longestStage ? textProblem(stage) : `Must be at most ${longestStage} characters.`,
     );
     const fits = Buffer.byteLength(output) <= longestOutput;
-    problems.add(`${at}.output`, fits ? storable(output) : `Must be at most ${longestOutput} bytes.`);
+    problems.add(`${at}.output`, fits ? textProblem(output) : `Must be at most ${longestOutput} bytes.`);
   }
   problems.throwIfAny();
 }
 
-const storable = (text: string): string | undefined =>
-  isStorable(text) ? undefined : "Must be valid Unicode without NUL characters.";
+const jobLogs = defineLogs(lines);
 
-/** The lines of a job in their order. `after` and `before` take a cursor or the id of a line. */
-export async function logsOfJob(ctx: Context, jobId: string, page: PageArguments): Promise<Page<JobLogRow>> {
-  const problems = new Problems();
-  const range = readRange(page, {}, problems);
-  problems.throwIfAny();
-  const isOfJob = sql`l.job_id = ${jobId}`;
-  const ofPlace = (id: string): Sql =>
-    sql`(select l.sequence from provisioner_job_logs l where ${isOfJob} and l.id = ${id})`;
-  const order: Order = { keys: [{ column: sql`l.sequence`, ofPlace }], id: sql`l.id` };
-  const rows = await ctx.select<JobLogRow>(
-    rowsIn(range, order, (beyond) => {
-      const condition = beyond ? sql`${isOfJob} and ${beyond}` : isOfJob;
-      return sql`select ${raw(logColumns)} from provisioner_job_logs l where ${condition}`;
-    }),
-  );
-  return pageOf(range, rows, {
-    cursor: ({ id }) => cursor(id, {}),
-    count: () => ctx.count(sql`select count(*) from provisioner_job_logs l where ${isOfJob}`),
+/** Reads a page of the log of a job. Checks no permission: the job does. */
+export const logsOfJob = (ctx: Context, jobId: string, page: LogArguments): Promise<Page<JobLogRow>> =>
+  jobLogs.page(ctx, jobId, page);
+
+/**
+ * Streams the lines of the log of a job, from the first one or after a cursor or the id of a line, until the job has
+ * ended and all are sent, or the caller may not read it any more. A rejected watch throws before this resolves.
+ */
+export const watchJobLogs = (
+  ctx: Context,
+  { jobId, after }: { jobId: string; after?: string | null },
+): Promise<Watch<JobLogRow>> =>
+  jobLogs.watch(ctx, after, {
+    while: (fresh) => findProvisionerJob(fresh, jobId),
+    hints: ({ id }) => [jobHint(id)],
+    isComplete: ({ completedAt }) => completedAt !== null,
   });
-}

@@ -1,10 +1,15 @@
+import { type OnConflictBuilder, sql } from "kysely";
+import type { Schema } from "../../entities/schema.js";
+import { version } from "../../program-files.js";
 import type { ProvisionerActor, UserActor } from "../kernel/actor.js";
-import { statement } from "../kernel/database.js";
-import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";
 import type { Services } from "../kernel/context.js";
+import { conflictOn, onViolation, unauthenticated } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { presenceHint } from "./ends.js";
-import type { Tags } from "./tags.js";
+import { after, now } from "../kernel/times.js";
+import { presenceHint } from "./jobs.js";
+import { isWaiting } from "./matching.js";
+import { scoped, type Tags } from "./tags.js";
+import { reservedKeys } from "./tokens.js";
 
 /** The version of the protocol that this server speaks. */
 export const protocolVersion = { major: 1, minor: 0 } as const;
@@ -28,16 +33,24 @@ export interface NewDaemon {
   apiVersion: string;
 }
 
-// A daemon that reconnects keeps its row, and with it its id, its jobs, and the workspaces pinned to it.
-const upsertDaemon = statement<{ id: string; name: string }>(`
-  insert into provisioner_daemons as d (id, created_at, organization_id, name, owner_tag, key_id, user_id, provisioners,
-    tags, version, api_version, last_seen_at, connection_id)
-  values ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), $11)
-  on conflict (organization_id, lower(name), owner_tag) do update set provisioners = excluded.provisioners,
-    tags = excluded.tags, version = excluded.version, api_version = excluded.api_version,
-    last_seen_at = excluded.last_seen_at, connection_id = excluded.connection_id
-    where d.key_id is not distinct from excluded.key_id and d.user_id is not distinct from excluded.user_id
-  returning d.id, d.name`);
+/**
+ * Has a daemon that connects again keep its row, and with it its id, its jobs, and the workspaces pinned to it. Changes
+ * nothing if the row is that of another key or user.
+ */
+const keepRow =
+  (connection: "excluded" | "provisionerDaemons") => (row: OnConflictBuilder<Schema, "provisionerDaemons">) =>
+    row
+      .expression(sql`organization_id, lower(name), owner_tag`)
+      .doUpdateSet(({ ref }) => ({
+        provisioners: ref("excluded.provisioners"),
+        tags: ref("excluded.tags"),
+        version: ref("excluded.version"),
+        apiVersion: ref("excluded.apiVersion"),
+        lastSeenAt: ref("excluded.lastSeenAt"),
+        connectionId: ref(`${connection}.connectionId`),
+      }))
+      .whereRef("provisionerDaemons.keyId", "is not distinct from", "excluded.keyId")
+      .whereRef("provisionerDaemons.userId", "is not distinct from", "excluded.userId");
 
 /**
  * Stores a daemon that connects, for sockets and for the daemon inside of the server. Replaces its former connection.
@@ -45,13 +58,25 @@ const upsertDaemon = statement<{ id: string; name: string }>(`
  */
 export async function registerDaemon(
   { database, events }: Pick<Services, "database" | "events">,
-  daemon: NewDaemon,
+  { user, tokenHash, ...daemon }: NewDaemon,
 ): Promise<ProvisionerActor> {
-  const { organizationId, provisioners, tags, keyId, user, tokenHash, version, apiVersion } = daemon;
+  const { organizationId, keyId, tags, provisioners } = daemon;
   const connectionId = newId();
-  const identity = [newId(), organizationId, daemon.name, tags.owner ?? "", keyId, user?.userId ?? null];
-  const [stored] = await database
-    .query(upsertDaemon, [...identity, provisioners, tags, version, apiVersion, connectionId])
+  const stored = await database.db
+    .insertInto("provisionerDaemons")
+    .values({
+      ...daemon,
+      id: newId(),
+      createdAt: now,
+      ownerTag: tags.owner ?? "",
+      userId: user?.userId ?? null,
+      provisioners: [...provisioners],
+      lastSeenAt: now,
+      connectionId,
+    })
+    .onConflict(keepRow("excluded"))
+    .returning(["id", "name"])
+    .executeTakeFirst()
     .catch(
       onViolation({
         provisioner_daemons_key_id_foreign: () => unauthenticated("The token is not valid."),
@@ -60,44 +85,22 @@ export async function registerDaemon(
     );
   if (!stored) throw conflictOn("name", "A daemon of another key or user has this name.");
   events.publish(presenceHint(stored.id));
-  return {
-    kind: "provisioner",
-    ...stored,
-    organizationId,
-    keyId,
-    user,
-    tokenHash,
-    provisioners,
-    tags,
-    connectionId,
-  };
+  return { kind: "provisioner", ...stored, organizationId, keyId, user, tokenHash, provisioners, tags, connectionId };
 }
 
 /** Whether a connection is the current one of its daemon. */
 export type Presence = "connected" | "replaced" | "deleted";
 
-const noteDaemon = statement<{ presence: Presence }>(`
-  with seen as (
-    update provisioner_daemons set last_seen_at = now() where id = $1 and connection_id = $2 returning id
-  ), renewed as (
-    update provisioner_jobs j set lease_expires_at = now() + make_interval(secs => $3)
-    from seen
-    where j.worker_id = seen.id and j.completed_at is null and j.status in ('running', 'canceling')
-      and j.lease_expires_at > now()
-  )
-  select case when exists (select from seen) then 'connected'
-    when exists (select from provisioner_daemons where id = $1) then 'replaced' else 'deleted' end as presence`);
-
-const readPresence = statement<{ connectionId: string }>(
-  `select connection_id as "connectionId" from provisioner_daemons where id = $1`,
-);
-
 /** Reads whether a connection is the current one. */
 export async function presenceOf(
   { database }: Pick<Services, "database">,
-  { id, connectionId }: ProvisionerActor,
+  { id, connectionId }: Pick<ProvisionerActor, "id" | "connectionId">,
 ): Promise<Presence> {
-  const [daemon] = await database.query(readPresence, [id]);
+  const daemon = await database.db
+    .selectFrom("provisionerDaemons")
+    .where("id", "=", id)
+    .select("connectionId")
+    .executeTakeFirst();
   if (!daemon) return "deleted";
   return daemon.connectionId === connectionId ? "connected" : "replaced";
 }
@@ -105,8 +108,104 @@ export async function presenceOf(
 /** Records that a daemon was heard of, and renews the leases of the jobs that it runs. */
 export async function noteSeen(
   { database, config }: Pick<Services, "database" | "config">,
-  { id, connectionId }: ProvisionerActor,
+  { id, connectionId }: Pick<ProvisionerActor, "id" | "connectionId">,
 ): Promise<Presence> {
-  const [noted] = await database.query(noteDaemon, [id, connectionId, config.jobHungAfter / 1000]);
-  return noted!.presence;
+  const seen = await database.db
+    .updateTable("provisionerDaemons")
+    .set({ lastSeenAt: now })
+    .where("id", "=", id)
+    .where("connectionId", "=", connectionId)
+    .returning("id")
+    .executeTakeFirst();
+  if (!seen) return presenceOf({ database }, { id, connectionId });
+  await database.db
+    .updateTable("provisionerJobs")
+    .set({ leaseExpiresAt: after(config.jobHungAfter) })
+    .where("workerId", "=", id)
+    .where("completedAt", "is", null)
+    .where("status", "in", ["running", "canceling"])
+    .where("leaseExpiresAt", ">", now)
+    .execute();
+  return "connected";
+}
+
+/** The provisioner of the daemons inside of the server, and their tags. */
+const builtIn = { provisioners: ["echo"], tags: scoped({}, "") };
+
+/**
+ * Stores the daemons inside of the server, one for each organization, and that they were seen: one statement for all.
+ * All replicas share their rows.
+ */
+export async function registerBuiltInDaemons({ database }: Pick<Services, "database">): Promise<ProvisionerActor[]> {
+  const { name } = reservedKeys.builtIn;
+  const { provisioners, tags } = builtIn;
+  const daemons = await database.db
+    .insertInto("provisionerDaemons")
+    .columns([
+      "id",
+      "createdAt",
+      "organizationId",
+      "name",
+      "ownerTag",
+      "provisioners",
+      "tags",
+      "version",
+      "apiVersion",
+      "lastSeenAt",
+      "connectionId",
+    ])
+    .expression(({ selectFrom, val }) =>
+      selectFrom("organizations as o")
+        .where("o.deletedAt", "is", null)
+        // Replicas do not wait for each other in a circle.
+        .orderBy("o.id")
+        .select([
+          sql<string>`gen_random_uuid()`.as("id"),
+          now.as("createdAt"),
+          "o.id as organizationId",
+          val(name).as("name"),
+          val("").as("ownerTag"),
+          sql<string[]>`${provisioners}::text[]`.as("provisioners"),
+          sql<Record<string, string>>`${tags}::jsonb`.as("tags"),
+          val(version).as("version"),
+          val(`${protocolVersion.major}.${protocolVersion.minor}`).as("apiVersion"),
+          now.as("lastSeenAt"),
+          sql<string>`gen_random_uuid()`.as("connectionId"),
+        ]),
+    )
+    .onConflict(keepRow("provisionerDaemons"))
+    .returning(["id", "organizationId", "connectionId"])
+    .execute();
+  return daemons.map((stored) => ({
+    kind: "provisioner",
+    ...stored,
+    connectionId: stored.connectionId!,
+    name,
+    keyId: null,
+    user: null,
+    tokenHash: "",
+    provisioners,
+    tags,
+  }));
+}
+
+/** Selects the organizations in which jobs wait that the daemon inside of the server might do. */
+export async function organizationsWithWork(
+  { database }: Pick<Services, "database">,
+  organizationIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await database.db
+    .selectFrom(sql<{ id: string }>`unnest(${organizationIds}::uuid[])`.as<"o">(sql`o (id)`))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("provisionerJobs as j")
+          .whereRef("j.organizationId", "=", "o.id")
+          .where(isWaiting)
+          .where("j.provisioner", "=", sql<string>`any(${builtIn.provisioners}::text[])`)
+          .select("j.id"),
+      ),
+    )
+    .select("o.id")
+    .execute();
+  return new Set(rows.map(({ id }) => id));
 }

@@ -7,10 +7,9 @@ import { notFound, Problems, quote } from "../kernel/errors.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { cleaned } from "../kernel/text.js";
 import { findAnyOrganization, findOrganization } from "../organizations/organizations.js";
-import { daemonNameProblem, isReservedKey } from "./names.js";
 import { protocolVersion, registerDaemon } from "./registration.js";
 import { scoped, tagProblem } from "./tags.js";
-import type { ProvisionerKeyHolder } from "./tokens.js";
+import { daemonNameProblem, isReservedKey, type ProvisionerKeyHolder } from "./tokens.js";
 
 /** What a daemon sends in order to connect. */
 export interface ServeRequest {

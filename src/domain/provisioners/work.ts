@@ -1,12 +1,250 @@
+import { type InferResult, sql } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { ProvisionerActor } from "../kernel/actor.js";
-import type { Context } from "../kernel/context.js";
+import type { Context, Services } from "../kernel/context.js";
 import { badInput, conflict } from "../kernel/errors.js";
+import { anyOf } from "../kernel/lists.js";
+import { after, now } from "../kernel/times.js";
 import { type Watch, watching } from "../kernel/watching.js";
-import { type AssignedJob, assignWork, batchSize, returnWork } from "./assignment.js";
-import { daemonHint } from "./ends.js";
-import { workHint } from "./jobs.js";
+import type { TemplateDocument } from "../templates/documents.js";
+import { openVariables, type VariableValue } from "../templates/variables.js";
+import { hashSecret, randomText } from "../tokens/text.js";
+import { handedBack } from "./ends.js";
+import { daemonHint, type JobRow, workHint } from "./jobs.js";
+import { daemonMatches, isOnline, isWaiting, tagsMatch } from "./matching.js";
 import { authorizeServing } from "./serving.js";
+
+/** What a daemon needs for a job. */
+export interface Assignment {
+  document: unknown;
+  /** Secret, in the order of the document. */
+  variables: VariableValue[];
+  /** Those of the build or dry run; for imports, the defaults of the document. */
+  parameters: VariableValue[];
+  transition: "start" | "stop" | "delete";
+  /** Null unless the job is a build. */
+  buildNumber: number | null;
+  /** Whether the build hands a prebuilt workspace to its owner. */
+  claim: boolean;
+  /** What the latest build left that left something; null if none did. */
+  state: unknown;
+  accessUrl: string;
+  workspace: { id: string; name: string; owner: { id: string; username: string } } | null;
+  task: { id: string; prompt: string } | null;
+}
+
+/** A job that was handed out, with the token of its lease. It must be accepted before `expiresAt`. */
+export interface AssignedJob {
+  jobId: string;
+  lease: string;
+  expiresAt: string;
+  type: JobRow["type"];
+  tags: Record<string, string>;
+  assignment: Assignment;
+}
+
+/** Jobs for a daemon, and those that it must cancel. */
+interface Work {
+  assigned: AssignedJob[];
+  cancelRequested: string[];
+}
+
+/** Maximum number of jobs that are handed out at a time: the others are left to other daemons. */
+const batchSize = 4;
+
+/** Milliseconds within which a daemon must accept a job. */
+const acceptedWithin = 15_000;
+
+/** The jobs that a daemon runs, or has to accept. */
+const heldJobs = ({ services }: Context, { id }: ProvisionerActor) =>
+  services.database.db
+    .selectFrom("provisionerJobs")
+    .where("workerId", "=", id)
+    .where("completedAt", "is", null)
+    .where((eb) =>
+      eb.or([
+        eb("status", "in", ["running", "canceling"]),
+        eb.and([eb("status", "=", "pending"), eb("leaseExpiresAt", ">", now)]),
+      ]),
+    )
+    .select(["id", "status"])
+    .execute();
+
+/** Hands out a job for each lease, as far as there are any: those of people first, then by age. */
+function assignJobs({ services }: Context, daemon: ProvisionerActor, leases: readonly string[]) {
+  const { id, organizationId, name, provisioners, tags } = daemon;
+  return (
+    services.database.db
+      .with("next", (db) =>
+        db
+          .selectFrom("provisionerJobs as j")
+          .where("j.organizationId", "=", organizationId)
+          .where(isWaiting)
+          .where("j.provisioner", "=", sql<string>`any(${provisioners}::text[])`)
+          .where((eb) => eb.or([eb("j.pinnedDaemonId", "is", null), eb("j.pinnedDaemonId", "=", id)]))
+          .where(tagsMatch(sql`${tags}::jsonb`))
+          // A daemon that did not accept a job gets it again only if no other one could take it.
+          .where((eb) =>
+            eb.or([
+              eb("j.refusedBy", "is distinct from", id),
+              eb.not(
+                eb.exists(
+                  eb
+                    .selectFrom("provisionerDaemons as d")
+                    .where("d.id", "<>", id)
+                    .where(isOnline)
+                    .where(daemonMatches)
+                    .select("d.id"),
+                ),
+              ),
+            ]),
+          )
+          .select("j.id")
+          .orderBy("j.priority")
+          .orderBy("j.createdAt")
+          .orderBy("j.id")
+          // A constant, for which Postgres reads the index of the queue.
+          .limit(sql.lit(batchSize))
+          .forUpdate()
+          .skipLocked(),
+      )
+      // Locks no more jobs than are handed out.
+      .with("taken", (db) =>
+        db
+          .selectFrom(({ selectFrom }) => selectFrom("next").select("id").limit(leases.length).as("first"))
+          .select(["id", sql<number>`(row_number() over ())::int`.as("place")]),
+      )
+      .with("assigned", (db) =>
+        db
+          .updateTable("provisionerJobs as j")
+          .from("taken as n")
+          .set({
+            workerId: id,
+            workerName: name,
+            leaseHash: sql<Buffer>`(${leases.map(hashSecret)}::bytea[])[n.place]`,
+            leaseExpiresAt: after(acceptedWithin),
+          })
+          .whereRef("j.id", "=", "n.id")
+          .returning([
+            "n.place",
+            "j.id",
+            "j.leaseExpiresAt",
+            "j.type",
+            "j.tags",
+            "j.parameters",
+            "j.documentId",
+            "j.versionId",
+          ]),
+      )
+      .selectFrom("assigned as j")
+      .innerJoin("templateDocuments as c", "c.id", "j.documentId")
+      .leftJoin("workspaceBuilds as b", "b.jobId", "j.id")
+      .leftJoin("workspaces as w", "w.id", "b.workspaceId")
+      .leftJoin("users as u", "u.id", "w.ownerId")
+      .leftJoin("tasks as k", (join) => join.onRef("k.workspaceId", "=", "w.id").on("k.deletedAt", "is", null))
+      .innerJoin("templateVersions as v", (join) =>
+        join.on("v.id", "=", sql<string>`coalesce(b.version_id, j.version_id)`),
+      )
+      .select(({ fn, lit, ref, selectFrom }) => [
+        "j.place",
+        "j.id as jobId",
+        ref("j.leaseExpiresAt").$notNull().as("expiresAt"),
+        "j.type",
+        "j.tags",
+        "c.content as document",
+        // Null for imports.
+        fn.coalesce("b.parameters", "j.parameters").as("parameters"),
+        fn.coalesce("b.transition", sql.lit("start" as const)).as("transition"),
+        "b.buildNumber",
+        fn.coalesce("b.isClaim", lit(false)).as("claim"),
+        selectFrom("workspaceBuilds as p")
+          .whereRef("p.workspaceId", "=", "b.workspaceId")
+          .whereRef("p.buildNumber", "<", "b.buildNumber")
+          .where("p.state", "is not", null)
+          .select("p.state")
+          .orderBy("p.buildNumber", "desc")
+          .limit(1)
+          .as("state"),
+        "w.id as workspaceId",
+        "w.name as workspaceName",
+        "u.id as ownerId",
+        "u.username as ownerUsername",
+        "k.id as taskId",
+        "k.initialPrompt as prompt",
+        "v.id",
+        "v.templateId",
+        "v.variablesKeyId",
+        "v.variablesNonce",
+        "v.variablesCiphertext",
+      ])
+      .orderBy("j.place")
+  );
+}
+
+/**
+ * Hands out jobs to a daemon that holds less than `slots`: those of people first, then by age. No other daemon gets them
+ * within 15 seconds. Also returns all jobs that the daemon must cancel.
+ */
+async function assignWork(ctx: Context, daemon: ProvisionerActor, slots: number): Promise<Work> {
+  const held = await heldJobs(ctx, daemon);
+  const room = Math.max(0, Math.min(slots - held.length, batchSize));
+  const leases = Array.from({ length: room }, () => randomText(43));
+  const rows = room > 0 ? await assignJobs(ctx, daemon, leases).execute() : [];
+  return {
+    assigned: rows.map((row) => assignedJob(ctx, row, leases[row.place - 1]!)),
+    cancelRequested: held.filter(({ status }) => status === "canceling").map(({ id }) => id),
+  };
+}
+
+function assignedJob(
+  { services, config }: Context,
+  row: InferResult<ReturnType<typeof assignJobs>>[number],
+  lease: string,
+): AssignedJob {
+  const { jobId, expiresAt, type, tags, transition, buildNumber, claim, state } = row;
+  const { workspaceId, workspaceName, ownerId, ownerUsername, taskId, prompt } = row;
+  const document = row.document as unknown as TemplateDocument;
+  const parameters = row.parameters
+    ? Object.entries(row.parameters).map(([name, value]) => ({ name, value }))
+    : defaultsOf(document);
+  const assignment: Assignment = {
+    document,
+    variables: openVariables(services, row),
+    parameters,
+    transition,
+    buildNumber,
+    claim,
+    state,
+    accessUrl: config.accessUrl,
+    workspace:
+      workspaceId === null
+        ? null
+        : { id: workspaceId, name: workspaceName!, owner: { id: ownerId!, username: ownerUsername! } },
+    task: taskId === null ? null : { id: taskId, prompt: prompt! },
+  };
+  return { jobId, lease, expiresAt, type, tags, assignment };
+}
+
+/** The parameters of a document that have a default. */
+const defaultsOf = ({ parameters }: TemplateDocument): VariableValue[] =>
+  parameters.flatMap(({ name, default: value }) => (value === undefined ? [] : { name, value }));
+
+/** Returns jobs to the queue that were assigned to a daemon whose connection ended before it received them. */
+async function returnWork(
+  { database, events }: Pick<Services, "database" | "events">,
+  { id, organizationId }: ProvisionerActor,
+  jobIds: readonly string[],
+): Promise<void> {
+  const returned = await database.db
+    .updateTable("provisionerJobs")
+    .set(handedBack)
+    .where("id", "=", anyOf(jobIds))
+    .where("workerId", "=", id)
+    .where("status", "=", "pending")
+    .returning("id")
+    .execute();
+  if (returned.length > 0) events.publish(workHint(organizationId));
+}
 
 /** An event for a daemon. */
 export type WorkEvent =

@@ -2,7 +2,7 @@ import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, notFound } from "../kernel/errors.js";
 import { now } from "../kernel/times.js";
-import { cancelPendingJob } from "../provisioners/cancellation.js";
+import { cancelPendingJob } from "../provisioners/ends.js";
 import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";

@@ -10,7 +10,7 @@ import type { Page } from "../kernel/page.js";
 import { OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { now } from "../kernel/times.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
-import { enqueueJob, priorities } from "../provisioners/enqueue.js";
+import { enqueueJob, priorities } from "../provisioners/jobs.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
 import { taskBuildStarts } from "../tasks/builds.js";
 import { updateTaskStatusOf } from "../tasks/status.js";

@@ -1,9 +1,9 @@
+import { sql } from "kysely";
 import { createAgents, type CreatedAgent, renewAgents } from "../agents/creation.js";
 import { endAgentTokens } from "../agents/tokens.js";
 import { requireQuota } from "../groups/quota.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
 import { now } from "../kernel/times.js";
 import { linkTaskApp } from "../tasks/builds.js";
 import type { DocumentResource } from "../templates/documents.js";
@@ -32,38 +32,59 @@ export interface ReportedBuild {
   previous: number;
 }
 
-/** A column with the `ReportedBuild` of the job `j`, null for other jobs. */
-export const reportedBuild = raw(`(
-  select json_build_object('id', b.id, 'workspaceId', b.workspace_id, 'ownerId', w.owner_id,
-    'organizationId', w.organization_id, 'transition', b.transition, 'isPrebuild', w.prebuilt_preset_id is not null,
-    'isClaim', b.is_claim,
-    'previous', coalesce((
-      select p.daily_cost from workspace_builds p
-      where p.workspace_id = b.workspace_id and p.build_number = b.build_number - 1), 0))
-  from workspace_builds b join workspaces w on w.id = b.workspace_id where b.id = j.workspace_build_id)`);
+/** Finds a build for the report of its daemon. */
+export async function findReportedBuild(ctx: Context, id: string): Promise<ReportedBuild> {
+  const { prebuiltPresetId, previous, ...build } = await ctx.db
+    .selectFrom("workspaceBuilds as b")
+    .innerJoin("workspaces as w", "w.id", "b.workspaceId")
+    .leftJoin("workspaceBuilds as p", (join) =>
+      join
+        .onRef("p.workspaceId", "=", "b.workspaceId")
+        .on("p.buildNumber", "=", ({ eb, ref }) => eb(ref("b.buildNumber"), "-", 1)),
+    )
+    .where("b.id", "=", id)
+    .select([
+      "b.id",
+      "b.workspaceId",
+      "w.ownerId",
+      "w.organizationId",
+      "b.transition",
+      "w.prebuiltPresetId",
+      "b.isClaim",
+      "p.dailyCost as previous",
+    ])
+    .executeTakeFirstOrThrow();
+  return { ...build, isPrebuild: prebuiltPresetId !== null, previous: previous ?? 0 };
+}
 
-/** A new row of `workspace_resources`. */
-export type ResourceRow = ReturnType<typeof rowOf>;
+/** Resources that a daemon reports for a job, and for which transition. */
+interface NewResources {
+  jobId: string;
+  transition: WorkspaceTransition;
+  resources: readonly DocumentResource[];
+}
 
-/** The rows of the resources of a job. */
-export const resourceRows = (
-  jobId: string,
-  build: ReportedBuild | null,
-  resources: readonly DocumentResource[],
-): ResourceRow[] =>
-  resources.map((resource, position) => rowOf(jobId, build?.transition ?? "start", resource, position));
-
-/** The agents of new resources. */
-export const madeOf = (resources: readonly DocumentResource[], rows: readonly ResourceRow[]): Reported["made"] =>
-  resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
-
-/** Common table expression that inserts resources for each row of `source`, which has none or one. */
-export const insertingResources = (rows: readonly ResourceRow[], source: Sql): Sql => sql`
-  created as (
-    insert into workspace_resources (id, created_at, job_id, transition, position, name, type, icon, hide, daily_cost,
-      metadata)
-    select r.id, now(), job_id, transition, position, name, type, icon, hide, daily_cost, metadata
-    from json_populate_recordset(null::workspace_resources, ${JSON.stringify(rows)}) r cross join ${source})`;
+/** Stores the resources of a job. Returns their ids and agents. */
+export async function storeResources(
+  ctx: Context,
+  { jobId, transition, resources }: NewResources,
+): Promise<Reported["made"]> {
+  const rows = resources.map(({ name, type, icon, hide, daily_cost: dailyCost, metadata }, position) => ({
+    id: newId(),
+    createdAt: now,
+    jobId,
+    transition,
+    position,
+    name,
+    type,
+    icon,
+    hide,
+    dailyCost,
+    metadata: sql<typeof metadata>`${JSON.stringify(metadata)}`,
+  }));
+  if (rows.length > 0) await ctx.db.insertInto("workspaceResources").values(rows).execute();
+  return resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
+}
 
 const largestCost = 2_147_483_647;
 
@@ -102,21 +123,3 @@ export async function storeBuild(
 }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
-
-const rowOf = (
-  jobId: string,
-  transition: WorkspaceTransition,
-  { name, type, icon, hide, daily_cost, metadata }: DocumentResource,
-  position: number,
-) => ({
-  id: newId(),
-  job_id: jobId,
-  transition,
-  position,
-  name,
-  type,
-  icon,
-  hide,
-  daily_cost,
-  metadata,
-});

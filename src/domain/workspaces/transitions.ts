@@ -1,10 +1,8 @@
 import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
-import { type JobRow, jobColumns } from "../provisioners/jobs.js";
-import { jobEnded } from "../provisioners/outcomes.js";
+import { succeedWithoutDaemon } from "../provisioners/ends.js";
 import { resolveParameters } from "../templates/parameters.js";
 import { announceBuild } from "./build-events.js";
 import { BuildReason, type BuildRow, createBuild, latestBuildOf, requireNoOpenBuild } from "./builds.js";
@@ -107,10 +105,6 @@ export interface DeleteWorkspace {
   orphan?: boolean | null;
 }
 
-const complete = statement<JobRow>(`
-  update provisioner_jobs j set status = 'succeeded', started_at = now(), completed_at = now()
-  where j.id = $1 returning ${jobColumns}`);
-
 /**
  * Deletes a workspace when a daemon has deleted what it consists of; orphans immediately. Throws CONFLICT while a build has
  * not ended, FORBIDDEN for orphans unless the caller may update the template.
@@ -126,10 +120,7 @@ export async function deleteLocked(ctx: Context, workspace: FoundWorkspace, isOr
   const { userId: initiatorId } = requireUser(ctx.actor);
   if (isOrphan) await requireTemplateUpdate(ctx, workspace);
   const build = await createBuild(ctx, workspace, { transition: "delete", reason: "initiator", initiatorId });
-  if (isOrphan) {
-    const job = await ctx.row(complete, build.jobId);
-    await jobEnded(ctx, job!, "succeeded", "pending");
-  }
+  if (isOrphan) await succeedWithoutDaemon(ctx, build.jobId);
   return build;
 }
 

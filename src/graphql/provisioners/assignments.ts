@@ -1,5 +1,5 @@
 import { createUnionType, Field, Int, ObjectType } from "type-graphql";
-import type { AssignedJob, Assignment } from "../../domain/provisioners/assignment.js";
+import type { AssignedJob, Assignment } from "../../domain/provisioners/work.js";
 import { ProvisionerJobType } from "../../domain/provisioners/jobs.js";
 import type { VariableValue } from "../../domain/templates/variables.js";
 import { CountsAs } from "../engine/access.js";

@@ -16,22 +16,21 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { cancelProvisionerJob } from "../../domain/provisioners/cancellation.js";
+import { cancelProvisionerJob } from "../../domain/provisioners/ends.js";
 import {
+  findProvisionerJob,
   JobErrorCode,
+  type JobFilter,
+  type JobMetadata,
+  jobMetadataOf,
   type JobRow,
   jobsByIds,
+  type JobsQuery,
+  listProvisionerJobs,
   ProvisionerJobStatus,
   ProvisionerJobType,
 } from "../../domain/provisioners/jobs.js";
-import {
-  findProvisionerJob,
-  type JobFilter,
-  type JobsQuery,
-  listProvisionerJobs,
-} from "../../domain/provisioners/listing.js";
-import { type JobMetadata, jobMetadataOf } from "../../domain/provisioners/metadata.js";
-import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/queue.js";
+import { type MatchedProvisioners, matchedProvisionersOf, queuePlacesOf } from "../../domain/provisioners/matching.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";

@@ -15,12 +15,12 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { pageSizeRule } from "../../domain/kernel/paging.js";
 import type { JobRow } from "../../domain/provisioners/jobs.js";
-import { watchJobLogs } from "../../domain/provisioners/log-watch.js";
 import {
   type JobLogRow,
   logsOfJob,
   ProvisionerLogLevel,
   ProvisionerLogSource,
+  watchJobLogs,
 } from "../../domain/provisioners/logs.js";
 import { Arg } from "../engine/arguments.js";
 import { Needs, ReadWith, Rule, watchedBy } from "../engine/access.js";

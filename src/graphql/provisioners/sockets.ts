@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { ProvisionerActor } from "../../domain/kernel/actor.js";
 import { Context, type Services } from "../../domain/kernel/context.js";
 import type { RequestDetails } from "../../domain/kernel/request.js";
-import { presenceHint } from "../../domain/provisioners/ends.js";
+import { presenceHint } from "../../domain/provisioners/jobs.js";
 import { whileHolds } from "../../domain/kernel/watching.js";
 import { noteSeen, type Presence, presenceOf } from "../../domain/provisioners/registration.js";
 import { requireServing } from "../../domain/provisioners/serving.js";

@@ -1,14 +1,15 @@
 import { Ctx, Field, InputType, Int, Mutation, ObjectType, Resolver, Root, Subscription } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
+import { JobErrorCode, type JobOutcome, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
 import {
+  acceptProvisionerJob,
   type CompleteProvisionerJob,
   completeProvisionerJob,
   type Ended,
   type FailProvisionerJob,
   failProvisionerJob,
-} from "../../domain/provisioners/completion.js";
-import { JobErrorCode, type JobOutcome, ProvisionerJobStatus } from "../../domain/provisioners/jobs.js";
-import { acceptProvisionerJob, type Leased } from "../../domain/provisioners/leases.js";
+  type Leased,
+} from "../../domain/provisioners/leases.js";
 import {
   type JobProgress,
   type LogEntry,
