@@ -133,14 +133,22 @@ export async function createTemplate(
     .execute()
     .catch(throwTaken);
   const isForAll = everyoneCanUse ?? true;
-  // The group Everyone has the id of the organization.
-  const entry = { id: newId(), templateId: id, groupId: organizationId, role: "use" as const, createdAt: now };
-  if (isForAll) await ctx.db.insertInto("templateAclEntries").values(entry).execute();
+  if (isForAll) await allowEveryone(ctx, id, organizationId);
   const template = { id, name, organizationId };
   const diff = diffOf({}, { ...settings, everyoneCanUse: isForAll });
   ctx.audit({ action: "create", ...ofTemplate(template), diff });
   const templateVersionId = await addVersion(ctx, template, content!, { name: null, activates: true });
   return { templateId: id, templateVersionId };
+}
+
+/** Has the access list of a template give its use to Everyone, whose group has the id of the organization. */
+async function allowEveryone(ctx: Context, templateId: string, organizationId: string): Promise<void> {
+  const [everyone] = await ctx.db.selectFrom("groups").select("id").where("id", "=", organizationId).execute();
+  if (!everyone) return;
+  await ctx.db
+    .insertInto("templateAclEntries")
+    .values({ id: newId(), templateId, groupId: everyone.id, role: "use", createdAt: now })
+    .execute();
 }
 
 export interface UpdateTemplate extends TemplateFields {

@@ -71,7 +71,10 @@ export async function buildEnded(
 const noDeadlines = { deadline: null, maxDeadline: null };
 
 /** Applies a status of a build's job that is not final, in its transaction. */
-export async function buildChanged(ctx: Context, { workspaceBuildId: id }: Pick<JobRow, "workspaceBuildId">): Promise<void> {
+export async function buildChanged(
+  ctx: Context,
+  { workspaceBuildId: id }: Pick<JobRow, "workspaceBuildId">,
+): Promise<void> {
   if (id === null) return;
   const workspace = await ctx.db
     .updateTable("workspaces")
