@@ -1,42 +1,58 @@
 import { randomBytes } from "node:crypto";
+import { sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { minute } from "../kernel/purge.js";
-import type { TemplateDocument } from "../templates/documents.js";
+import { after, now } from "../kernel/times.js";
 import { resolveParameters } from "../templates/parameters.js";
+import { documentsById } from "../templates/versions.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { createBuild } from "../workspaces/builds.js";
-import { openStatuses, openStatusList } from "../workspaces/status.js";
+import { openStatuses } from "../workspaces/status.js";
 import { workspaces, workspacesById } from "../workspaces/workspaces.js";
 import { readPrebuildsSettings } from "./settings.js";
 
-/** Unclaimed workspaces `w` of presets `p` of templates `t`. */
-const unclaimed = `workspaces w join template_presets p on p.id = w.prebuilt_preset_id
-  join templates t on t.id = w.template_id`;
+/** Unclaimed workspaces `w` with their presets `p` and templates `t`. */
+const unclaimed = (db: Db) =>
+  db
+    .selectFrom("workspaces as w")
+    .innerJoin("templatePresets as p", "p.id", "w.prebuiltPresetId")
+    .innerJoin("templates as t", "t.id", "w.templateId")
+    .where("w.deletedAt", "is", null);
 
 /** Whether an unclaimed workspace is not, or will not be, one that a user could claim. */
-const isUnfit = `(t.active_version_id is distinct from p.version_id or t.deprecation_message <> ''
+const isUnfit = sql<boolean>`coalesce(
+  t.active_version_id is distinct from p.version_id or t.deprecation_message <> ''
   or w.latest_transition <> 'start' or w.latest_status in ('failed', 'canceled')
   or w.created_at <= coalesce(p.last_invalidated_at, '-infinity')
-  or w.created_at <= now() - make_interval(secs => p.prebuild_ttl))`;
+  or w.created_at <= now() - make_interval(secs => p.prebuild_ttl), false)`;
 
-/** The rank of an unclaimed workspace among those of its preset: the oldest is claimed first. */
-const placed = `
-  select w.id, p.instances, w.latest_status, w.autobuild_after, coalesce(${isUnfit}, false) as is_unfit,
-    row_number() over (partition by p.id order by coalesce(${isUnfit}, false), w.created_at, w.id) as place
-  from ${unclaimed} where w.deleted_at is null`;
-
-// A deletion that failed is repeated later.
-const superfluous = statement<{ id: string }>(`
-  select id from (${placed}) u
-  where (is_unfit or place > instances) and latest_status not in ${openStatusList}
-    and (autobuild_after is null or autobuild_after <= now())`);
-
-const retryLater = statement("update workspaces set autobuild_after = now() + interval '30 minutes' where id = $1");
+/** Unclaimed workspaces that are not needed, unless a build of theirs is open or their deletion failed recently. */
+function superfluousWorkspaces(db: Db) {
+  // The oldest is claimed first.
+  const ranked = unclaimed(db).select(({ fn }) => [
+    "w.id",
+    "p.instances",
+    "w.latestStatus",
+    "w.autobuildAfter",
+    isUnfit.as("isUnfit"),
+    fn
+      .agg<number>("row_number")
+      .over((window) => window.partitionBy("p.id").orderBy(isUnfit).orderBy("w.createdAt").orderBy("w.id"))
+      .as("place"),
+  ]);
+  return db
+    .selectFrom(ranked.as("u"))
+    .where(({ eb, or, ref }) => or([eb("u.isUnfit", "=", true), eb("u.place", ">", ref("u.instances"))]))
+    .where("u.latestStatus", "not in", openStatuses)
+    .where(({ eb, or }) => or([eb("u.autobuildAfter", "is", null), eb("u.autobuildAfter", "<=", now)]))
+    .select("u.id")
+    .execute();
+}
 
 async function deleteUnclaimed(ctx: Context, id: string): Promise<void> {
   // A claim takes the same lock, and ends the state of being prebuilt.
@@ -51,73 +67,85 @@ async function deleteUnclaimed(ctx: Context, id: string): Promise<void> {
   if (!workspace) return;
   const initiatorId = await systemIdentity(ctx, "prebuilds");
   await createBuild(ctx, workspace, { transition: "delete", reason: "initiator", initiatorId });
-  await ctx.row(retryLater, id);
+  // A deletion that fails is repeated later.
+  await ctx.db
+    .updateTable("workspaces")
+    .set({ autobuildAfter: after(30 * minute) })
+    .where("id", "=", id)
+    .execute();
 }
 
-/** The number of workspaces that a preset of an active version lacks. */
-const missing = `p.instances - (
-  select count(*) from workspaces w where w.prebuilt_preset_id = p.id and w.deleted_at is null and not coalesce(${isUnfit}, false))`;
+/** Presets `p` of the active versions of templates `t`, for which workspaces are prebuilt. */
+const activePresets = (db: Db) =>
+  db
+    .selectFrom("templatePresets as p")
+    .innerJoin("templates as t", "t.activeVersionId", "p.versionId")
+    .where("t.deletedAt", "is", null)
+    .where("t.deprecationMessage", "=", "")
+    .where("p.instances", ">", 0)
+    .where("p.prebuildStatus", "=", "healthy");
 
-const presets = `template_presets p join templates t on t.active_version_id = p.version_id
-  where t.deleted_at is null and p.instances > 0 and p.prebuild_status = 'healthy' and t.deprecation_message = ''`;
-
-const lacking = statement<{ id: string }>(`select p.id from ${presets} and ${missing} > 0`);
-
-/** A preset that lacks workspaces. */
-interface Lacking {
-  templateId: string;
-  organizationId: string;
-  versionId: string;
-  parameters: Record<string, string>;
-  document: TemplateDocument;
-}
-
-// Templates are locked before their presets.
-const holdTemplate = statement<{ id: string }>(`select t.id from ${presets} and p.id = $1 for share of t`);
-
-// Of the replicas that prebuild for a preset, one goes on.
-const lockPreset = statement<{ id: string }>(
-  "select id from template_presets where id = $1 for no key update skip locked",
-);
-
-// Counts what others have committed before the lock was taken.
-const readLacking = statement<Lacking & { missing: number }>(`
-  select t.id as "templateId", t.organization_id as "organizationId", p.version_id as "versionId", p.parameters,
-    (select d.content from template_versions v join template_documents d on d.id = v.document_id
-      where v.id = p.version_id) as document, ${missing} as missing
-  from ${presets} and p.id = $1`);
-
-const insert = statement(`
-  insert into workspaces (id, created_at, updated_at, organization_id, owner_id, name, template_id, prebuilt_preset_id)
-  values ($1, now(), now(), $2, $3, $4, $5, $6)`);
+/** The number of workspaces that such a preset lacks. */
+const missing = sql<number>`(p.instances - (
+  select count(*) from workspaces w where w.prebuilt_preset_id = p.id and w.deleted_at is null and not ${isUnfit}))`;
 
 /** Maximum number of workspaces that are made for a preset in one transaction. */
 const batchSize = 10;
 
 async function prebuild(ctx: Context, presetId: string): Promise<void> {
-  const isLocked = (await ctx.row(holdTemplate, presetId)) && (await ctx.row(lockPreset, presetId));
-  const preset = isLocked && (await ctx.row(readLacking, presetId));
+  const active = activePresets(ctx.db).where("p.id", "=", presetId);
+  // Templates are locked before their presets.
+  const template = await active.select("t.id").forShare("t").executeTakeFirst();
+  // Of the replicas that prebuild for a preset, one goes on.
+  const isLocked =
+    template &&
+    (await ctx.db
+      .selectFrom("templatePresets")
+      .where("id", "=", presetId)
+      .select("id")
+      .forNoKeyUpdate()
+      .skipLocked()
+      .executeTakeFirst());
+  if (!isLocked) return;
+  // Counts what others have committed before the lock was taken.
+  const preset = await active
+    .innerJoin("templateVersions as v", "v.id", "p.versionId")
+    .select(["t.id as templateId", "t.organizationId", "p.versionId", "p.parameters", "v.documentId"])
+    .select(missing.as("missing"))
+    .executeTakeFirst();
   if (!preset) return;
-  const ownerId = await systemIdentity(ctx, "prebuilds");
-  for (let made = 0; made < Math.min(preset.missing, batchSize); made++) await make(ctx, presetId, preset, ownerId);
-}
-
-async function make(ctx: Context, presetId: string, preset: Lacking, ownerId: string): Promise<void> {
+  const document = await ctx.load(documentsById, preset.documentId);
   const problems = new Problems();
-  const parameters = resolveParameters(preset.document, { preset }, problems);
+  const parameters = resolveParameters(document, { preset }, problems);
   problems.throwIfAny();
-  const id = newId();
-  const name = `prebuild-${randomBytes(6).toString("hex")}`;
-  await ctx.row(insert, id, preset.organizationId, ownerId, name, preset.templateId, presetId);
-  const [workspace] = await workspacesById(ctx, [id]);
-  await createBuild(ctx, workspace!, {
-    transition: "start",
-    reason: "initiator",
-    initiatorId: ownerId,
-    versionId: preset.versionId,
-    presetId,
-    parameters,
-  });
+  const ownerId = await systemIdentity(ctx, "prebuilds");
+  for (let made = 0; made < Math.min(preset.missing, batchSize); made++) {
+    const { templateId, organizationId, versionId } = preset;
+    const id = newId();
+    const name = `prebuild-${randomBytes(6).toString("hex")}`;
+    await ctx.db
+      .insertInto("workspaces")
+      .values({
+        id,
+        createdAt: now,
+        updatedAt: now,
+        organizationId,
+        ownerId,
+        name,
+        templateId,
+        prebuiltPresetId: presetId,
+      })
+      .execute();
+    const [workspace] = await workspacesById(ctx, [id]);
+    await createBuild(ctx, workspace!, {
+      transition: "start",
+      reason: "initiator",
+      initiatorId: ownerId,
+      versionId,
+      presetId,
+      parameters,
+    });
+  }
 }
 
 /**
@@ -127,9 +155,10 @@ async function make(ctx: Context, presetId: string, preset: Lacking, ownerId: st
 export async function reconcilePrebuilds(services: Services): Promise<void> {
   if (!hasFeature({ services }, "workspace_prebuilds")) return;
   if ((await readPrebuildsSettings(contextOf(services))).reconciliationPaused) return;
-  const { database } = services;
-  for (const { id } of await database.query(superfluous, [])) await attempt(services, id, deleteUnclaimed);
-  for (const { id } of await database.query(lacking, [])) await attempt(services, id, prebuild);
+  const { db } = services.database;
+  for (const { id } of await superfluousWorkspaces(db)) await attempt(services, id, deleteUnclaimed);
+  const lacking = await activePresets(db).where(missing, ">", 0).select("p.id").execute();
+  for (const { id } of lacking) await attempt(services, id, prebuild);
 }
 
 const contextOf = (services: Services) =>

@@ -96,20 +96,12 @@ async function storeStatus({ db }: Context, task: { id: string } | undefined): P
 
 // For statements that are text.
 
-const tablesWith = (workspaces: string) => `tasks t join ${workspaces} w on w.id = t.workspace_id
+export const taskTables = `tasks t join workspaces w on w.id = t.workspace_id
   left join workspace_builds b on b.id = w.latest_build_id
   left join task_builds s on s.task_id = t.id and not exists (
     select from task_builds later where later.task_id = s.task_id and later.build_number > s.build_number)
   left join workspace_agents a on a.id = s.agent_id
   left join workspace_apps p on p.id = s.app_id`;
-
-export const taskTables = tablesWith("workspaces");
-
-/** SQL: updates the status in the statement that has changed the workspace, whose new row is the common table `workspace`. */
-export const storeTaskStatus = `
-  update tasks set status = derived.status
-  from (select t.id, ${taskStatus} as status from ${tablesWith("workspace")} where t.deleted_at is null) derived
-  where tasks.id = derived.id and tasks.status <> derived.status`;
 
 /** SQL for the id of the task of a workspace; null if it has none. */
 export const taskIdOf = (workspaceId: string): string =>

@@ -19,19 +19,13 @@ export type WorkspaceStatus = (typeof WorkspaceStatus)[keyof typeof WorkspaceSta
 export const WorkspaceTransition = { START: "start", STOP: "stop", DELETE: "delete" } as const;
 export type WorkspaceTransition = (typeof WorkspaceTransition)[keyof typeof WorkspaceTransition];
 
-/** SQL: the status of the build `b` whose job has a status, given in SQL. */
-export const buildStatusWith = (jobStatus: string): string => `case ${jobStatus}
+/** The status of the build `b` with the job `j`. */
+export const buildStatus = sql<WorkspaceStatus>`case j.status
   when 'running' then case b.transition when 'start' then 'starting' when 'stop' then 'stopping' else 'deleting' end
   when 'succeeded' then case b.transition when 'start' then 'running' when 'stop' then 'stopped' else 'deleted' end
-  else ${jobStatus} end`;
-
-/** The status of the build `b` with the job `j`. */
-export const buildStatus = sql.raw<WorkspaceStatus>(buildStatusWith("j.status"));
+  else j.status end`;
 
 /** The statuses of builds whose job has not ended. A workspace has at most one such build. */
 export const openStatuses: readonly WorkspaceStatus[] = ["pending", "starting", "stopping", "deleting", "canceling"];
 
 export const isOpen = (status: WorkspaceStatus): boolean => openStatuses.includes(status);
-
-/** SQL: the open statuses. */
-export const openStatusList = `(${openStatuses.map((status) => `'${status}'`).join(", ")})`;

@@ -1,40 +1,41 @@
+import type { InferResult } from "kysely";
 import { authorize, may } from "../authorization/authorization.js";
-import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
 import { forbidden, notFound, type Problems } from "../kernel/errors.js";
-import { aclOf, type AclRole } from "../templates/access.js";
 import type { TemplateDocument } from "../templates/documents.js";
+import { aclOfCaller } from "../templates/templates.js";
+import { documentsById } from "../templates/versions.js";
+
+const buildVersions = (ctx: Context) =>
+  ctx.db
+    .selectFrom("templateVersions as v")
+    .innerJoin("templates as t", "t.id", "v.templateId")
+    .select([
+      "v.id",
+      "v.name",
+      "v.documentId",
+      "v.isImported",
+      "v.archivedAt",
+      "t.id as templateId",
+      "t.name as templateName",
+      "t.organizationId",
+      "t.activeVersionId",
+      "t.requireActiveVersion",
+      "t.deprecationMessage",
+      aclOfCaller(ctx),
+    ]);
 
 /** A template version that builds use, with its template, and what the policy reads of it. */
-export interface BuildVersion {
-  id: string;
-  name: string;
+export interface BuildVersion extends Row {
   document: TemplateDocument;
-  isImported: boolean;
-  archivedAt: string | null;
-  templateId: string;
-  templateName: string;
-  organizationId: string;
-  activeVersionId: string | null;
-  requireActiveVersion: boolean;
-  /** Empty unless the template is deprecated. */
-  deprecationMessage: string;
-  /** The role of the caller in the access list of the template. */
-  acl: AclRole | null;
 }
-
-const byId = lookup<BuildVersion>(`
-  select v.id, v.name, d.content as document, v.is_imported as "isImported", v.archived_at as "archivedAt",
-    t.id as "templateId", t.name as "templateName", t.organization_id as "organizationId",
-    t.active_version_id as "activeVersionId", t.require_active_version as "requireActiveVersion",
-    t.deprecation_message as "deprecationMessage", ${aclOf("$2")} as acl
-  from template_versions v join templates t on t.id = v.template_id join template_documents d on d.id = v.document_id
-  where v.id = $1`);
+type Row = InferResult<ReturnType<typeof buildVersions>>[number];
 
 /** Reads a version. Checks no permission. */
-export const readVersion = (ctx: Context, id: string): Promise<BuildVersion | undefined> =>
-  ctx.row(byId, id, userIdOf(ctx.actor) ?? null);
+export async function readVersion(ctx: Context, id: string): Promise<BuildVersion | undefined> {
+  const version = await buildVersions(ctx).where("v.id", "=", id).executeTakeFirst();
+  return version && { ...version, document: await ctx.load(documentsById, version.documentId) };
+}
 
 /** Returns why new builds cannot use a version; `undefined` if they can. */
 export function versionProblem({ isImported, archivedAt }: BuildVersion): string | undefined {
