@@ -107,10 +107,10 @@ async function onJob<Result>(
   return ctx.transactional(async () => {
     const job = await ctx.db
       .updateTable("provisionerJobs as j")
-      .set(({ fn, ref }) => ({
+      .set((eb) => ({
         status,
         error,
-        startedAt: fn.coalesce(ref("j.startedAt"), now),
+        startedAt: eb.fn.coalesce(eb.ref("j.startedAt"), now),
         completedAt: status === "running" ? null : now,
       }))
       .where("j.workspaceBuildId", "=", buildId)
@@ -139,9 +139,9 @@ export async function reportBuild(w: World, buildId: string): Promise<StoredReso
       const problems = new Problems();
       const resources = parseReported(content, transition, wanted, problems);
       if (!problems.isEmpty) throw new Error(JSON.stringify(problems.found));
-      const made = isRepeated ? [] : await storeResources(ctx, { jobId: job.id, transition, resources });
+      const agents = isRepeated ? [] : await storeResources(ctx, { jobId: job.id, transition, resources });
       const dailyCost = costOf(resources);
-      return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made, isRepeated }) };
+      return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made: agents, isRepeated }) };
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.details.reason !== "QUOTA_EXCEEDED") throw error;

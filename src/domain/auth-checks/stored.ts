@@ -12,7 +12,7 @@ import {
 import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
-import { aclOf } from "../templates/access.js";
+import { aclOfCaller } from "../templates/templates.js";
 import { userMemberships, type UserRoles } from "../users/users.js";
 import { accessOf } from "../workspaces/workspaces.js";
 
@@ -79,8 +79,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
   template: (ctx, ids) =>
     ctx.db
       .selectFrom("templates as t")
-      .innerJoin(callerOf(ctx), (join) => join.onTrue())
-      .select(["t.id", "t.organizationId", sql<"use" | "admin" | null>`${sql.raw(aclOf("caller.id"))}`.as("acl")])
+      .select(["t.id", "t.organizationId", aclOfCaller(ctx)])
       .where("t.id", "=", anyOf(ids))
       .where("t.deletedAt", "is", null)
       .execute(),

@@ -47,9 +47,9 @@ function superfluousWorkspaces(db: Db) {
   ]);
   return db
     .selectFrom(ranked.as("u"))
-    .where(({ eb, or, ref }) => or([eb("u.isUnfit", "=", true), eb("u.place", ">", ref("u.instances"))]))
+    .where((eb) => eb.or([eb("u.isUnfit", "=", true), eb("u.place", ">", eb.ref("u.instances"))]))
     .where("u.latestStatus", "not in", openStatuses)
-    .where(({ eb, or }) => or([eb("u.autobuildAfter", "is", null), eb("u.autobuildAfter", "<=", now)]))
+    .where((eb) => eb.or([eb("u.autobuildAfter", "is", null), eb("u.autobuildAfter", "<=", now)]))
     .select("u.id")
     .execute();
 }

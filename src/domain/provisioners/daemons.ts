@@ -18,33 +18,33 @@ import { reservedKeys } from "./tokens.js";
 export const ProvisionerDaemonStatus = { OFFLINE: "offline", IDLE: "idle", BUSY: "busy" } as const;
 export type ProvisionerDaemonStatus = (typeof ProvisionerDaemonStatus)[keyof typeof ProvisionerDaemonStatus];
 
+/** A column of the reserved key of the daemon `d`, if it has no other. */
+const reserved = (column: "id" | "name") =>
+  sql<string>`(case when d.user_id is null then ${reservedKeys.builtIn[column]} else ${reservedKeys.userAuth[column]} end)`;
+
 /** Daemons with their status by the clock of the database. Those without a key have a reserved one. */
 const daemons = (db: Db) =>
   db
     .selectFrom("provisionerDaemons as d")
     .leftJoin("provisionerKeys as k", "k.id", "d.keyId")
-    .select(({ fn, val }) => {
-      const reserved = (column: "id" | "name") =>
-        sql<string>`case when d.user_id is null then ${val(reservedKeys.builtIn[column])} else ${val(reservedKeys.userAuth[column])} end`;
-      return [
-        "d.id",
-        "d.createdAt",
-        "d.organizationId",
-        "d.name",
-        "d.userId",
-        "d.provisioners",
-        "d.tags",
-        "d.version",
-        "d.apiVersion",
-        "d.lastSeenAt",
-        fn.coalesce("k.id", sql<string>`(${reserved("id")})::uuid`).as("keyId"),
-        fn.coalesce("k.name", reserved("name")).as("keyName"),
-        sql<ProvisionerDaemonStatus>`case when not ${isOnline} then 'offline' when exists (
-          select from provisioner_jobs j
-          where j.worker_id = d.id and j.completed_at is null and j.status in ('running', 'canceling')
-        ) then 'busy' else 'idle' end`.as("status"),
-      ];
-    });
+    .select(({ fn }) => [
+      "d.id",
+      "d.createdAt",
+      "d.organizationId",
+      "d.name",
+      "d.userId",
+      "d.provisioners",
+      "d.tags",
+      "d.version",
+      "d.apiVersion",
+      "d.lastSeenAt",
+      fn.coalesce("k.id", sql<string>`${reserved("id")}::uuid`).as("keyId"),
+      fn.coalesce("k.name", reserved("name")).as("keyName"),
+      sql<ProvisionerDaemonStatus>`case when not ${isOnline} then 'offline' when exists (
+        select from provisioner_jobs j
+        where j.worker_id = d.id and j.completed_at is null and j.status in ('running', 'canceling')
+      ) then 'busy' else 'idle' end`.as("status"),
+    ]);
 
 export type ProvisionerDaemonRow = InferResult<ReturnType<typeof daemons>>[number];
 

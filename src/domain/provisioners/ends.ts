@@ -80,7 +80,7 @@ export async function cancelProvisionerJob(ctx: Context, id: string): Promise<st
   const found = await jobsWithSubjects(ctx.db)
     .where("j.id", "=", id)
     .select(["j.status", "j.workerId", "j.organizationId", ownerOfJob])
-    .select(({ fn, lit }) => fn.coalesce("t.allowUserCancel", lit(false)).as("allowsCancel"))
+    .select((eb) => eb.fn.coalesce("t.allowUserCancel", eb.lit(false)).as("allowsCancel"))
     .forUpdate("j")
     .executeTakeFirst();
   if (!found || !sees(ctx.actor, "provisioner_job:read", found)) throw notFound();
@@ -181,7 +181,7 @@ export const unacceptedJobs = {
       )
       .updateTable("provisionerJobs as j")
       .from("late")
-      .set(({ ref }) => ({ ...handedBack, refusedBy: ref("j.workerId") }))
+      .set((eb) => ({ ...handedBack, refusedBy: eb.ref("j.workerId") }))
       .whereRef("j.id", "=", "late.id")
       .returning("j.organizationId")
       .execute();
@@ -228,11 +228,13 @@ async function endNext(services: Services, passed: string[]): Promise<boolean> {
   }
 }
 
+/** The condition that some milliseconds have passed since a time. */
+const passedSince = (column: string, milliseconds: number) =>
+  sql<SqlBool>`${sql.ref(column)} <= now() - make_interval(secs => ${milliseconds / 1000})`;
+
 /** Locks the oldest overdue job that no other replica ends. */
 function lockOverdue(ctx: Context, passed: readonly string[]) {
   const { jobPendingTimeout, jobCancelTimeout, jobMaxRuntime } = ctx.config;
-  const passedSince = (column: string, time: number) =>
-    sql<SqlBool>`${sql.ref(column)} <= now() - make_interval(secs => ${time / 1000})`;
   const isStale = passedSince("j.createdAt", jobPendingTimeout);
   const isUncanceled = sql<SqlBool>`(j.status = 'canceling' and ${passedSince("j.canceledAt", jobCancelTimeout)})`;
   const isTooLong = passedSince("j.startedAt", jobMaxRuntime);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { InferResult } from "kysely";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -123,7 +123,7 @@ export async function deleteProvisionerKey(
   if (isReservedKey(name)) throw badInput([{ field: "name", detail: "Reserved keys cannot be deleted." }]);
   const key = await keys(ctx.db)
     .where("k.organizationId", "=", organizationId)
-    .where(({ eb, fn, val }) => eb(fn<string>("lower", ["k.name"]), "=", fn<string>("lower", [val(name)])))
+    .where(sql<SqlBool>`lower(k.name) = lower(${name})`)
     .forUpdate()
     .executeTakeFirst();
   if (!key) throw notFound();

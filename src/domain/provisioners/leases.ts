@@ -58,7 +58,7 @@ export async function acceptProvisionerJob(ctx: Context, leased: Leased): Promis
     .updateTable("provisionerJobs")
     .set({ leaseExpiresAt: renewedLease(ctx), ...(isFirst && { status: "running", startedAt: now, refusedBy: null }) })
     .where("id", "=", job.id)
-    .returning(({ ref }) => ref("leaseExpiresAt").$notNull().as("expiresAt"))
+    .returning((eb) => eb.ref("leaseExpiresAt").$notNull().as("expiresAt"))
     .executeTakeFirstOrThrow();
   if (isFirst) await jobChanged(ctx, job);
   return { id: job.id, expiresAt };

@@ -81,7 +81,7 @@ export async function updateProvisionerJob(
     .updateTable("provisionerJobs")
     .set({ ...log, leaseExpiresAt: renewedLease(ctx) })
     .where("id", "=", job.id)
-    .returning(({ ref }) => ref("leaseExpiresAt").$notNull().as("expiresAt"))
+    .returning((eb) => eb.ref("leaseExpiresAt").$notNull().as("expiresAt"))
     .executeTakeFirstOrThrow();
   if (entries.length > 0) ctx.publish(jobHint(job.id));
   return { id: job.id, expiresAt, cancelRequested: job.status === "canceling", logsOverflowed: log.logsOverflowed };

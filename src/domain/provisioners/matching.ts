@@ -36,8 +36,9 @@ export async function queuePlacesOf(ctx: Context, jobIds: readonly string[]): Pr
         .selectFrom("provisionerDaemons as d")
         .innerJoin("provisionerJobs as j", (join) => join.on(daemonMatches).on(isWaiting))
         .where(isOnline)
-        .where("d.organizationId", "in", ({ selectFrom }) =>
-          selectFrom("provisionerJobs")
+        .where("d.organizationId", "in", (eb) =>
+          eb
+            .selectFrom("provisionerJobs")
             .where("id", "=", anyOf(jobIds))
             .where("status", "=", "pending")
             .select("organizationId"),

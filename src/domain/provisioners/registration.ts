@@ -22,11 +22,11 @@ export interface NewDaemon {
   provisioners: readonly string[];
   /** With `scope` and `owner`, by `scoped`. */
   tags: Tags;
-  /** Null with the session of a user, and for the built-in daemon. */
+  /** Null with the session of a user. */
   keyId: string | null;
   /** SHA-256 of the secret of the key, base64; empty without a key. */
   tokenHash: string;
-  /** Null with a key, and for the built-in daemon. */
+  /** Null with a key. */
   user: UserActor | null;
   /** The version of its program. */
   version: string;
@@ -41,19 +41,19 @@ const keepRow =
   (connection: "excluded" | "provisionerDaemons") => (row: OnConflictBuilder<Schema, "provisionerDaemons">) =>
     row
       .expression(sql`organization_id, lower(name), owner_tag`)
-      .doUpdateSet(({ ref }) => ({
-        provisioners: ref("excluded.provisioners"),
-        tags: ref("excluded.tags"),
-        version: ref("excluded.version"),
-        apiVersion: ref("excluded.apiVersion"),
-        lastSeenAt: ref("excluded.lastSeenAt"),
-        connectionId: ref(`${connection}.connectionId`),
+      .doUpdateSet((eb) => ({
+        provisioners: eb.ref("excluded.provisioners"),
+        tags: eb.ref("excluded.tags"),
+        version: eb.ref("excluded.version"),
+        apiVersion: eb.ref("excluded.apiVersion"),
+        lastSeenAt: eb.ref("excluded.lastSeenAt"),
+        connectionId: eb.ref(`${connection}.connectionId`),
       }))
       .whereRef("provisionerDaemons.keyId", "is not distinct from", "excluded.keyId")
       .whereRef("provisionerDaemons.userId", "is not distinct from", "excluded.userId");
 
 /**
- * Stores a daemon that connects, for sockets and for the daemon inside of the server. Replaces its former connection.
+ * Stores a daemon that connects. Replaces its former connection.
  * Throws CONFLICT if a daemon of another key or user has the name.
  */
 export async function registerDaemon(
@@ -154,8 +154,9 @@ export async function registerBuiltInDaemons({ database }: Pick<Services, "datab
       "lastSeenAt",
       "connectionId",
     ])
-    .expression(({ selectFrom, val }) =>
-      selectFrom("organizations as o")
+    .expression((eb) =>
+      eb
+        .selectFrom("organizations as o")
         .where("o.deletedAt", "is", null)
         // Replicas do not wait for each other in a circle.
         .orderBy("o.id")
@@ -163,12 +164,12 @@ export async function registerBuiltInDaemons({ database }: Pick<Services, "datab
           sql<string>`gen_random_uuid()`.as("id"),
           now.as("createdAt"),
           "o.id as organizationId",
-          val(name).as("name"),
-          val("").as("ownerTag"),
+          eb.val(name).as("name"),
+          eb.val("").as("ownerTag"),
           sql<string[]>`${provisioners}::text[]`.as("provisioners"),
           sql<Record<string, string>>`${tags}::jsonb`.as("tags"),
-          val(version).as("version"),
-          val(`${protocolVersion.major}.${protocolVersion.minor}`).as("apiVersion"),
+          eb.val(version).as("version"),
+          eb.val(`${protocolVersion.major}.${protocolVersion.minor}`).as("apiVersion"),
           now.as("lastSeenAt"),
           sql<string>`gen_random_uuid()`.as("connectionId"),
         ]),
@@ -196,9 +197,10 @@ export async function organizationsWithWork(
 ): Promise<Set<string>> {
   const rows = await database.db
     .selectFrom(sql<{ id: string }>`unnest(${organizationIds}::uuid[])`.as<"o">(sql`o (id)`))
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom("provisionerJobs as j")
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("provisionerJobs as j")
           .whereRef("j.organizationId", "=", "o.id")
           .where(isWaiting)
           .where("j.provisioner", "=", sql<string>`any(${builtIn.provisioners}::text[])`)

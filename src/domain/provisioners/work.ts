@@ -111,7 +111,7 @@ function assignJobs({ services }: Context, daemon: ProvisionerActor, leases: rea
       // Locks no more jobs than are handed out.
       .with("taken", (db) =>
         db
-          .selectFrom(({ selectFrom }) => selectFrom("next").select("id").limit(leases.length).as("first"))
+          .selectFrom((eb) => eb.selectFrom("next").select("id").limit(leases.length).as("first"))
           .select(["id", sql<number>`(row_number() over ())::int`.as("place")]),
       )
       .with("assigned", (db) =>
@@ -145,19 +145,20 @@ function assignJobs({ services }: Context, daemon: ProvisionerActor, leases: rea
       .innerJoin("templateVersions as v", (join) =>
         join.on("v.id", "=", sql<string>`coalesce(b.version_id, j.version_id)`),
       )
-      .select(({ fn, lit, ref, selectFrom }) => [
+      .select((eb) => [
         "j.place",
         "j.id as jobId",
-        ref("j.leaseExpiresAt").$notNull().as("expiresAt"),
+        eb.ref("j.leaseExpiresAt").$notNull().as("expiresAt"),
         "j.type",
         "j.tags",
         "c.content as document",
         // Null for imports.
-        fn.coalesce("b.parameters", "j.parameters").as("parameters"),
-        fn.coalesce("b.transition", sql.lit("start" as const)).as("transition"),
+        eb.fn.coalesce("b.parameters", "j.parameters").as("parameters"),
+        eb.fn.coalesce("b.transition", sql.lit("start" as const)).as("transition"),
         "b.buildNumber",
-        fn.coalesce("b.isClaim", lit(false)).as("claim"),
-        selectFrom("workspaceBuilds as p")
+        eb.fn.coalesce("b.isClaim", eb.lit(false)).as("claim"),
+        eb
+          .selectFrom("workspaceBuilds as p")
           .whereRef("p.workspaceId", "=", "b.workspaceId")
           .whereRef("p.buildNumber", "<", "b.buildNumber")
           .where("p.state", "is not", null)

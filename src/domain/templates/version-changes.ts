@@ -256,11 +256,12 @@ export async function importEnded(ctx: Context, { versionId }: JobRow, outcome: 
     .updateTable("templateVersions as v")
     .set({ isImported: true, updatedAt: now })
     .where("v.id", "=", versionId)
-    .returning(({ selectFrom }) => [
+    .returning((eb) => [
       "v.activates",
       "v.archivedAt",
       "v.createdAt",
-      selectFrom("templateVersions as a")
+      eb
+        .selectFrom("templateVersions as a")
         .where("a.id", "=", template.activeVersionId)
         .select("a.createdAt")
         .as("activeCreatedAt"),

@@ -94,7 +94,7 @@ export async function storeDocument(ctx: Context, organizationId: string, conten
     .onConflict((equal) =>
       equal
         .columns(["organizationId", "sha256"])
-        .doUpdateSet(({ ref }) => ({ createdAt: ref("templateDocuments.createdAt") })),
+        .doUpdateSet((eb) => ({ createdAt: eb.ref("templateDocuments.createdAt") })),
     )
     .returning("id")
     .executeTakeFirstOrThrow();

@@ -40,7 +40,7 @@ export async function findReportedBuild(ctx: Context, id: string): Promise<Repor
     .leftJoin("workspaceBuilds as p", (join) =>
       join
         .onRef("p.workspaceId", "=", "b.workspaceId")
-        .on("p.buildNumber", "=", ({ eb, ref }) => eb(ref("b.buildNumber"), "-", 1)),
+        .on("p.buildNumber", "=", (eb) => eb(eb.ref("b.buildNumber"), "-", 1)),
     )
     .where("b.id", "=", id)
     .select([
