@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "./kernel/context.js";
 import { messagePurge } from "./applications/applications.js";
 import { auditPurge } from "./audit/log.js";
-import { connectionLogPurge } from "./connection-logs/list.js";
+import { connectionLogPurge } from "./connection-logs/connection-logs.js";
 import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";

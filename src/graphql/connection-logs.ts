@@ -13,9 +13,14 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../domain/kernel/context.js";
-import { type ConnectionLogRow, ConnectionType } from "../domain/connection-logs/connections.js";
+import {
+  ConnectionLogOrderField,
+  type ConnectionLogRow,
+  ConnectionType,
+  countCap,
+  listConnectionLogs,
+} from "../domain/connection-logs/connection-logs.js";
 import { type ConnectionEvent, ConnectionEventKind } from "../domain/connection-logs/events.js";
-import { ConnectionLogOrderField, countCap, listConnectionLogs } from "../domain/connection-logs/list.js";
 import { type RecordedConnections, recordConnections } from "../domain/connection-logs/recording.js";
 import { type OrganizationRow, organizationsById } from "../domain/organizations/organizations.js";
 import type { Page } from "../domain/kernel/page.js";

@@ -2,7 +2,7 @@ import type { InferResult } from "kysely";
 import { requireAnyReach } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/any-of.js";
+import { anyOf, isAmong } from "../kernel/any-of.js";
 import { defineList, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
@@ -71,11 +71,11 @@ const eventList = defineList(readableEvents, {
     action: (eb, action: AuditAction) => eb("e.action", "=", action),
     resourceType: (eb, type: string) => eb("e.resourceType", "=", type),
     resourceId: (eb, id: string) => eb("e.resourceId", "=", id),
-    organization: (eb, organization: string) => eb("e.organizationId", "=", organization),
+    organizations: (_, ids: string[]) => isAmong("e.organizationId", ids),
     after: (eb, after: string) => eb("e.time", ">=", after),
     before: (eb, before: string) => eb("e.time", "<=", before),
   },
-  planned: ["actor", "action", "resourceType", "resourceId", "organization"],
+  planned: ["actor", "action", "resourceType", "resourceId", "organizations"],
 });
 
 /** Lists audit events, by default newest first: all for auditors of the deployment, otherwise those of their organizations. */
@@ -87,12 +87,11 @@ export async function listAuditEvents(
 ): Promise<Page<AuditEventRow>> {
   const { everywhere, organizations } = reachOf(ctx);
   requireFeature(ctx, "audit_log");
-  // A caller who may read one organization has the list of it.
-  const onlyReadable = everywhere || organizations.length > 1 ? null : organizations[0];
+  const readable = everywhere ? null : [...organizations];
   const filter = {
     ...others,
     actor: actor ? await idNamed(ctx, actor, findUser) : null,
-    organization: organization ? await idNamed(ctx, organization, findOrganization) : onlyReadable,
+    organizations: organization ? [await idNamed(ctx, organization, findOrganization)] : readable,
     resourceId: resourceId && isUuid(resourceId) ? resourceId.toLowerCase() : resourceId,
   };
   const order = orderBy ?? { field: AuditEventOrderField.TIME, direction: OrderDirection.DESC };

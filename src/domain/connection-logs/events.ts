@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { AgentActor, ProxyActor } from "../kernel/actor.js";
 import { Problems } from "../kernel/errors.js";
-import { type ConnectionType, sessionTypes, webTypes } from "./connections.js";
+import { type ConnectionType, sessionTypes, webTypes } from "./connection-logs.js";
 
 /** Kinds of events: the start or end of a session, or a visit with a browser. */
 export const ConnectionEventKind = { CONNECT: "connect", DISCONNECT: "disconnect", WEB: "web" } as const;

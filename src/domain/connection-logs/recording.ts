@@ -1,43 +1,15 @@
+import type { Insertable } from "kysely";
+import type { Schema } from "../../entities/schema.js";
 import { databaseTime } from "../../clock.js";
 import type { MachineActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { type Statement, statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { noteActivity } from "../workspaces/deadlines.js";
-import { addressOf, type ConnectionEvent, type ConnectionEventKind, requireValid, timeOf } from "./events.js";
-
-const columns = `id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name, type, connect_time, ip,
-  reporter, event_id, connection_id, is_connect_reported, disconnect_time, disconnect_reason, exit_code, slug_or_port,
-  status_code, user_id, user_agent`;
-
-/** Inserts rows given as JSON. The fixed order prevents deadlocks between concurrent reports of the same events. */
-const insertOf = (onConflict: string) =>
-  statement<{ id: string }>(`
-    insert into connection_logs as l (${columns})
-    select ${columns} from jsonb_populate_recordset(null::connection_logs, $1)
-    order by connection_id, event_id, workspace_id, agent_name
-    on conflict ${onConflict} returning id`);
-
-const session = "(connection_id, workspace_id, agent_name) where connection_id is not null";
-
-/** Upserts by kind of event. They return the ids of rows that were inserted or changed. */
-const inserts = {
-  connect: insertOf(`${session} do update
-    set connect_time = excluded.connect_time, type = excluded.type, ip = coalesce(excluded.ip, l.ip),
-      is_connect_reported = true
-    where not l.is_connect_reported or excluded.connect_time < l.connect_time`),
-  disconnect: insertOf(`${session} do update
-    set disconnect_time = coalesce(l.disconnect_time, excluded.disconnect_time),
-      disconnect_reason = coalesce(l.disconnect_reason, excluded.disconnect_reason),
-      exit_code = coalesce(l.exit_code, excluded.exit_code), ip = coalesce(l.ip, excluded.ip)
-    where l.disconnect_time is null
-      or l.disconnect_reason is null and excluded.disconnect_reason is not null
-      or l.exit_code is null and excluded.exit_code is not null`),
-  web: insertOf("(reporter, event_id) where event_id is not null do nothing"),
-} satisfies Record<ConnectionEventKind, unknown>;
+import { addressOf, type ConnectionEvent, requireValid, timeOf } from "./events.js";
 
 /** The number of events that changed the log, and of those that did not. */
 export interface RecordedConnections {
@@ -64,34 +36,98 @@ export async function recordConnections(
   for (const event of events) {
     if (ids.size === ids.add(event.id).size) continue;
     const row = rowOf(reporter, event, workspaces.get(event.workspaceId ?? own!)!, now);
-    const key = event.connectionId ? [event.connectionId, row.workspace_id, row.agent_name].join() : event.id;
+    const key = event.connectionId ? [event.connectionId, row.workspaceId, row.agentName].join() : event.id;
     const ofKind: Rows = rows[event.kind];
     ofKind.set(key, merged(ofKind.get(key), row));
   }
-  const changed = await Promise.all([
-    insert(ctx, inserts.connect, rows.connect),
-    insert(ctx, inserts.disconnect, rows.disconnect),
-    insert(ctx, inserts.web, rows.web),
-  ]);
-  const recorded = changed.flat().length;
+  const recorded =
+    (await insertConnects(ctx, rows.connect)) +
+    (await insertDisconnects(ctx, rows.disconnect)) +
+    (await insertVisits(ctx, rows.web));
   return { recorded, skipped: events.length - recorded };
 }
 
-interface Workspace {
-  id: string;
-  name: string;
-  ownerId: string;
-  organizationId: string;
-  /** The name of the reporting agent; null for a proxy. */
-  agentName: string | null;
+const keyOf = ({ connectionId, eventId, workspaceId, agentName }: Row) =>
+  [connectionId, eventId, workspaceId, agentName].join();
+
+/** Begins an insert of rows. The order prevents deadlocks between concurrent reports of the same events. */
+function inserting({ db }: Context, rows: Rows) {
+  const ordered = [...rows.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return db.insertInto("connectionLogs").values(ordered).returning("id");
 }
 
-const workspacesByIds = statement<Workspace>(`
-  select id, name, owner_id as "ownerId", organization_id as "organizationId",
-    (select name from workspace_agents where id = $2) as "agentName"
-  from workspaces where id = any($1::uuid[])`);
+const session = ["connectionId", "workspaceId", "agentName"] as const;
 
-const usersAmong = statement<{ id: string }>("select id from users where id = any($1::uuid[])");
+// Each returns the number of rows that were inserted or changed.
+
+async function insertConnects(ctx: Context, rows: Rows): Promise<number> {
+  if (rows.size === 0) return 0;
+  const changed = await inserting(ctx, rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(session)
+        .where("connectionId", "is not", null)
+        .doUpdateSet((eb) => ({
+          connectTime: eb.ref("excluded.connectTime"),
+          type: eb.ref("excluded.type"),
+          ip: eb.fn.coalesce("excluded.ip", "connectionLogs.ip"),
+          isConnectReported: true,
+        }))
+        .where((eb) =>
+          eb.or([
+            eb("connectionLogs.isConnectReported", "=", false),
+            eb("excluded.connectTime", "<", eb.ref("connectionLogs.connectTime")),
+          ]),
+        ),
+    )
+    .execute();
+  return changed.length;
+}
+
+async function insertDisconnects(ctx: Context, rows: Rows): Promise<number> {
+  if (rows.size === 0) return 0;
+  const details = ["disconnectTime", "disconnectReason", "exitCode"] as const;
+  const changed = await inserting(ctx, rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(session)
+        .where("connectionId", "is not", null)
+        .doUpdateSet(({ fn }) => ({
+          disconnectTime: fn.coalesce("connectionLogs.disconnectTime", "excluded.disconnectTime"),
+          disconnectReason: fn.coalesce("connectionLogs.disconnectReason", "excluded.disconnectReason"),
+          exitCode: fn.coalesce("connectionLogs.exitCode", "excluded.exitCode"),
+          ip: fn.coalesce("connectionLogs.ip", "excluded.ip"),
+        }))
+        .where((eb) =>
+          eb.or(
+            details.map((detail) =>
+              eb.and([eb(`connectionLogs.${detail}`, "is", null), eb(`excluded.${detail}`, "is not", null)]),
+            ),
+          ),
+        ),
+    )
+    .execute();
+  return changed.length;
+}
+
+async function insertVisits(ctx: Context, rows: Rows): Promise<number> {
+  if (rows.size === 0) return 0;
+  const added = await inserting(ctx, rows)
+    .onConflict((conflict) => conflict.columns(["reporter", "eventId"]).where("eventId", "is not", null).doNothing())
+    .execute();
+  return added.length;
+}
+
+/** Workspaces, with the name of the agent that reports; null for a proxy. */
+const workspacesById = ({ db }: Context, ids: readonly string[], reporter: string) =>
+  db
+    .selectFrom("workspaces")
+    .select(["id", "name", "ownerId", "organizationId"])
+    .select((eb) => eb.selectFrom("workspaceAgents as a").select("a.name").where("a.id", "=", reporter).as("agentName"))
+    .where("id", "=", anyOf(ids))
+    .execute();
+
+type Workspace = Awaited<ReturnType<typeof workspacesById>>[number];
 
 /** Reads the workspaces of events, deleted ones included. Throws if a workspace or a visitor is unknown. */
 async function workspacesOf(
@@ -101,10 +137,12 @@ async function workspacesOf(
   own: string | undefined,
 ): Promise<Map<string, Workspace>> {
   const visitors = events.flatMap(({ userId }) => userId ?? []);
-  const [workspaces, users] = await Promise.all([
-    ctx.rows(workspacesByIds, own ? [own] : events.map(({ workspaceId }) => workspaceId), reporter),
-    visitors.length > 0 ? ctx.rows(usersAmong, visitors) : [],
-  ]);
+  const ids = own ? [own] : events.flatMap(({ workspaceId }) => workspaceId ?? []);
+  const workspaces = await workspacesById(ctx, ids, reporter);
+  const users =
+    visitors.length > 0
+      ? await ctx.db.selectFrom("users").select("id").where("id", "=", anyOf(visitors)).execute()
+      : [];
   const knownUsers = new Set(users.map(({ id }) => id));
   const known = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
   const problems = new Problems();
@@ -121,8 +159,8 @@ async function workspacesOf(
   return known;
 }
 
-/** Columns of `connection_logs`; unknown values are absent. */
-type Row = Record<string, unknown> & { connect_time: string };
+/** A row to insert. Unknown values are absent. */
+type Row = Insertable<Schema["connectionLogs"]> & { connectTime: string };
 type Rows = Map<string, Row>;
 
 /** Characters of reported texts that are stored. */
@@ -135,25 +173,25 @@ function rowOf(reporter: MachineActor, event: ConnectionEvent, workspace: Worksp
   const time = timeOf(event, now);
   const known = {
     id: newId(),
-    organization_id: workspace.organizationId,
-    workspace_id: workspace.id,
-    workspace_name: workspace.name,
-    workspace_owner_id: workspace.ownerId,
-    agent_name: event.agentName ?? workspace.agentName,
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    workspaceName: workspace.name,
+    workspaceOwnerId: workspace.ownerId,
+    agentName: event.agentName ?? workspace.agentName!,
     type: event.type,
-    connect_time: time,
+    connectTime: time,
     ip: addressOf(event),
     reporter: reporter.id,
-    connection_id: event.connectionId,
-    is_connect_reported: event.kind === "connect",
-    event_id: event.kind === "web" ? event.id : undefined,
-    disconnect_time: event.kind === "disconnect" ? time : undefined,
-    disconnect_reason: truncated(event.disconnectReason),
-    exit_code: event.exitCode,
-    slug_or_port: event.slugOrPort,
-    status_code: event.statusCode,
-    user_id: event.userId,
-    user_agent: truncated(event.userAgent),
+    connectionId: event.connectionId,
+    isConnectReported: event.kind === "connect",
+    eventId: event.kind === "web" ? event.id : undefined,
+    disconnectTime: event.kind === "disconnect" ? time : undefined,
+    disconnectReason: truncated(event.disconnectReason),
+    exitCode: event.exitCode,
+    slugOrPort: event.slugOrPort,
+    statusCode: event.statusCode,
+    userId: event.userId,
+    userAgent: truncated(event.userAgent),
   };
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value != null)) as Row;
 }
@@ -164,9 +202,6 @@ const merged = (first: Row | undefined, next: Row): Row =>
     ? {
         ...next,
         ...first,
-        connect_time: first.connect_time < next.connect_time ? first.connect_time : next.connect_time,
+        connectTime: first.connectTime < next.connectTime ? first.connectTime : next.connectTime,
       }
     : next;
-
-const insert = (ctx: Context, prepared: Statement<{ id: string }>, rows: Rows) =>
-  rows.size > 0 ? ctx.rows(prepared, JSON.stringify([...rows.values()])) : [];

@@ -88,6 +88,8 @@ interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string>
    * orders and the id. A page may always begin at a row of the list.
    */
   otherPlaces?: (ctx: Context) => RawBuilder<unknown>;
+  /** Maximum count, unless the exact number is requested. Default: `mostCounted`. */
+  mostCounted?: number;
 }
 
 /** What to read of a list. */
@@ -186,7 +188,7 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
   #counting(ctx: Context, { filter }: Read<Row, Values>, owner: Expression<string>, isExact = false) {
     const rows = this.#matching(ctx, filter, owner).clearSelect().select(sql.lit(1).as("one"));
     const count = ctx.db
-      .selectFrom((isExact ? rows : rows.limit(sql.lit(mostCounted))).as("counted"))
+      .selectFrom((isExact ? rows : rows.limit(sql.lit(this.definition.mostCounted ?? mostCounted))).as("counted"))
       .select(({ fn }) => fn.countAll<number>().as("count"));
     return this.#isPlannedForValues(filter) ? count.modifyEnd(sql.raw(plannedForValues)) : count;
   }

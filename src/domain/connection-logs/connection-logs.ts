@@ -1,0 +1,215 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
+import { reach, requireAnyReach } from "../authorization/authorization.js";
+import { requireFeature } from "../entitlements/requirements.js";
+import { requireUser, type UserActor } from "../kernel/actor.js";
+import { anyOf, isAmong } from "../kernel/any-of.js";
+import type { Context } from "../kernel/context.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
+import { defineList, time } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
+import { purge } from "../kernel/purge.js";
+import { anyText, moment, oneOf, parseSearch, uuid } from "../kernel/search.js";
+import { isUuid } from "../kernel/text.js";
+import { isReadableUser } from "../users/users.js";
+
+/** Ways to connect to a workspace. */
+export const ConnectionType = {
+  SSH: "ssh",
+  VSCODE: "vscode",
+  JETBRAINS: "jetbrains",
+  RECONNECTING_PTY: "reconnecting_pty",
+  WORKSPACE_APP: "workspace_app",
+  PORT_FORWARDING: "port_forwarding",
+} as const;
+export type ConnectionType = (typeof ConnectionType)[keyof typeof ConnectionType];
+
+/** Sessions, which agents report. */
+export const sessionTypes: readonly ConnectionType[] = ["ssh", "vscode", "jetbrains", "reconnecting_pty"];
+
+/** Visits with a browser, which proxies report. */
+export const webTypes: readonly ConnectionType[] = ["workspace_app", "port_forwarding"];
+
+/** The connections that the caller may read: all, or those of organizations. */
+function readableConnections(ctx: Context) {
+  const { everywhere, organizations } = reach(ctx.actor, "connection_log:read");
+  return ctx.db
+    .selectFrom("connectionLogs as l")
+    .select([
+      "l.id",
+      "l.type",
+      "l.connectTime",
+      "l.ip",
+      "l.organizationId",
+      "l.workspaceId",
+      "l.workspaceName",
+      "l.workspaceOwnerId",
+      "l.agentName",
+      "l.connectionId",
+      "l.disconnectTime",
+      "l.disconnectReason",
+      "l.exitCode",
+      "l.slugOrPort",
+      "l.statusCode",
+      "l.userId",
+      "l.userAgent",
+    ])
+    .where((eb) => (everywhere ? eb.lit(true) : eb("l.organizationId", "=", anyOf(organizations))));
+}
+
+/** A connection in the log. Its workspace name and owner are those at the time of the report. */
+export type ConnectionLogRow = InferResult<ReturnType<typeof readableConnections>>[number];
+
+/** Maximum exact count. The count of more connections is `countCap + 1`. */
+export const countCap = 2000;
+
+export const ConnectionLogOrderField = { CONNECT_TIME: "connectTime" } as const;
+export type ConnectionLogOrderField = (typeof ConnectionLogOrderField)[keyof typeof ConnectionLogOrderField];
+
+type Status = "ongoing" | "completed";
+
+/** The condition that a connection `l` has a status. Only sessions have a status, an end, and a `connection_id`. */
+function hasStatus(among: readonly Status[]) {
+  if (!among.includes("completed")) return sql<SqlBool>`l.disconnect_time is null and l.connection_id is not null`;
+  return among.includes("ongoing")
+    ? sql<SqlBool>`l.connection_id is not null`
+    : sql<SqlBool>`l.disconnect_time is not null`;
+}
+
+/** Each filter has an index in the order of times. */
+const connectionList = defineList(readableConnections, {
+  id: { column: "l.id", of: ({ id }) => id },
+  orders: { [ConnectionLogOrderField.CONNECT_TIME]: { connectTime: time("l.connectTime") } },
+  filters: {
+    connections: (_, ids: string[]) => isAmong("l.connectionId", ids),
+    workspaces: (_, ids: string[]) => isAmong("l.workspaceId", ids),
+    usernames: (_, ids: string[]) => isAmong("l.userId", ids),
+    userEmails: (_, ids: string[]) => isAmong("l.userId", ids),
+    ownerNames: (_, ids: string[]) => isAmong("l.workspaceOwnerId", ids),
+    ownerEmails: (_, ids: string[]) => isAmong("l.workspaceOwnerId", ids),
+    organizations: (_, ids: string[]) => isAmong("l.organizationId", ids),
+    types: (_, types: readonly ConnectionType[]) => isAmong("l.type", types, "text"),
+    status: (_, among: Status[]) => hasStatus(among),
+    after: (eb, after: string) => eb("l.connectTime", ">=", after),
+    before: (eb, before: string) => eb("l.connectTime", "<=", before),
+  },
+  planned: [
+    "connections",
+    "workspaces",
+    "usernames",
+    "userEmails",
+    "ownerNames",
+    "ownerEmails",
+    "organizations",
+    "types",
+    "status",
+  ],
+  mostCounted: countCap + 1,
+});
+
+const keys = {
+  organization: anyText,
+  workspace_owner: anyText,
+  workspace_owner_email: anyText,
+  username: anyText,
+  user_email: anyText,
+  type: oneOf(...Object.values(ConnectionType)),
+  status: oneOf("ongoing", "completed"),
+  connected_after: moment,
+  connected_before: moment,
+  workspace_id: uuid,
+  connection_id: uuid,
+};
+
+/**
+ * Lists connections that match a search, by default newest first: all of them for auditors, else those of organizations
+ * within the caller's reach. All keys of the search must match, each by any of its values.
+ */
+export async function listConnectionLogs(
+  ctx: Context,
+  q: string | null | undefined,
+  page: PageArguments,
+  orderBy: OrderBy<ConnectionLogOrderField> | null | undefined,
+): Promise<Page<ConnectionLogRow>> {
+  const actor = requireUser(ctx.actor);
+  const { everywhere, organizations } = requireAnyReach(actor, "connection_log:read");
+  requireFeature(ctx, "connection_log");
+  const { terms } = parseSearch(q ?? "", keys, "Invalid connection search query.", { isKeyed: true });
+  const [status] = terms.status;
+  const [types] = terms.type;
+  const filter = {
+    connections: terms.connection_id[0],
+    workspaces: terms.workspace_id[0],
+    usernames: await usersNamed(ctx, actor, terms.username[0]),
+    userEmails: await usersWithEmail(ctx, terms.user_email[0]),
+    ownerNames: await usersNamed(ctx, actor, terms.workspace_owner[0]),
+    ownerEmails: await usersWithEmail(ctx, terms.workspace_owner_email[0]),
+    organizations: (await organizationsNamed(ctx, terms.organization[0])) ?? (everywhere ? null : [...organizations]),
+    types: status ? types?.filter((type) => sessionTypes.includes(type)) : types,
+    status,
+    // Of several times, the least restrictive one.
+    after: terms.connected_after[0]?.toSorted()[0],
+    before: terms.connected_before[0]?.toSorted().at(-1),
+  };
+  const order = orderBy ?? { field: ConnectionLogOrderField.CONNECT_TIME, direction: OrderDirection.DESC };
+  return connectionList.page(ctx, { filter, orderBy: order, page });
+}
+
+type References = readonly string[] | undefined;
+
+const namesAmong = (references: readonly string[]) => references.filter((each) => !isUuid(each)).map(folded);
+
+/** The ids of users by name or id. Ids need not exist: rows outlive their users. */
+async function usersNamed({ db }: Context, { userId }: UserActor, references: References): Promise<string[] | null> {
+  if (!references) return null;
+  const users = references.map((reference) => (reference === "me" ? userId : reference));
+  const ids = users.filter(isUuid);
+  const names = namesAmong(users);
+  if (names.length === 0) return ids;
+  const found = await db
+    .selectFrom("users")
+    .select("id")
+    .where("deletedAt", "is", null)
+    .where(foldedColumn("username"), "=", anyOf(names, "text"))
+    .execute();
+  return [...ids, ...found.map(({ id }) => id)];
+}
+
+/** The ids of users by email, among those that the caller may read: any other match would disclose an address. */
+async function usersWithEmail(ctx: Context, emails: References): Promise<string[] | null> {
+  if (!emails) return null;
+  const found = await ctx.db
+    .selectFrom("users as u")
+    .select("u.id")
+    .where("u.deletedAt", "is", null)
+    .where(foldedColumn("u.email"), "=", anyOf(emails.map(folded), "text"))
+    .where(isReadableUser(ctx))
+    .execute();
+  return found.map(({ id }) => id);
+}
+
+/** The ids of organizations by id, name or `default`. Rows outlive their organizations. */
+async function organizationsNamed({ db }: Context, references: References): Promise<string[] | null> {
+  if (!references) return null;
+  const ids = references.filter(isUuid);
+  const names = namesAmong(references);
+  if (names.length === 0) return ids;
+  const found = await db
+    .selectFrom("organizations")
+    .select("id")
+    .where("deletedAt", "is", null)
+    .where((eb) =>
+      eb.or([
+        eb(eb.fn<string>("lower", ["name"]), "=", anyOf(names, "text")),
+        eb.and([eb("isDefault", "=", true), eb.lit(names.includes("default"))]),
+      ]),
+    )
+    .execute();
+  return [...ids, ...found.map(({ id }) => id)];
+}
+
+/** Deletes connections that are older than `STEWARD_CONNECTION_LOG_RETENTION`; 0 keeps them. */
+export const connectionLogPurge = purge("connection_logs", {
+  by: "connect_time",
+  keptFor: ({ connectionLogRetention }) => connectionLogRetention || Infinity,
+});
