@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Problems, type Validation } from "../src/domain/kernel/errors.js";
 import { parseDocument, type TemplateDocument } from "../src/domain/templates/documents.js";
 import { type ParameterSources, resolveParameters } from "../src/domain/templates/parameters.js";
-import { patternProblem, sizeOf } from "../src/domain/templates/patterns.js";
+import { patternProblem, sizeOf } from "../src/domain/templates/values.js";
 import { parseReported } from "../src/domain/templates/reported.js";
 
 const example = {

@@ -6,12 +6,11 @@ import { now } from "../../src/domain/kernel/times.js";
 import { systemContext } from "./app.js";
 import { jobChanged, jobEnded } from "../../src/domain/provisioners/ends.js";
 import { jobFields, type JobOutcome, type JobRow } from "../../src/domain/provisioners/jobs.js";
-import { parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
+import { dailyCostOf, parseDocument, type TemplateDocument } from "../../src/domain/templates/documents.js";
 import { parseReported } from "../../src/domain/templates/reported.js";
 import { documentsById } from "../../src/domain/templates/versions.js";
 import type { BuildResult } from "../../src/domain/workspaces/build-outcomes.js";
 import {
-  costOf,
   findReportedBuild,
   storeBuild,
   type StoredResources,
@@ -140,7 +139,7 @@ export async function reportBuild(w: World, buildId: string): Promise<StoredReso
       const resources = parseReported(content, transition, wanted, problems);
       if (!problems.isEmpty) throw new Error(JSON.stringify(problems.found));
       const agents = isRepeated ? [] : await storeResources(ctx, { jobId: job.id, transition, resources });
-      const dailyCost = costOf(resources);
+      const dailyCost = dailyCostOf(resources);
       return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made: agents, isRepeated }) };
     });
   } catch (error) {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, Problems } from "../kernel/errors.js";
-import type { TemplateDocument } from "../templates/documents.js";
+import { dailyCostOf, type TemplateDocument } from "../templates/documents.js";
 import { parseReported } from "../templates/reported.js";
-import { costOf, findReportedBuild, storeBuild, type StoredResources, storeResources } from "../workspaces/reported.js";
+import { findReportedBuild, storeBuild, type StoredResources, storeResources } from "../workspaces/reported.js";
 import { failForQuota, type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
 
 export interface ReportProvisionerResources extends Leased {
@@ -41,7 +41,7 @@ export async function reportProvisionerResources(
     .execute();
   const isRepeated = job.resourcesHash !== null;
   const made = isRepeated ? [] : await storeResources(ctx, { jobId: job.id, transition, resources });
-  const dailyCost = costOf(resources);
+  const dailyCost = dailyCostOf(resources);
   if (!build) return { dailyCost, agents: [] };
   try {
     return { dailyCost, agents: await storeBuild(ctx, build, { dailyCost, made, isRepeated }) };

@@ -1,24 +1,31 @@
+import { described, description, label, most } from "./document-parts.js";
 import {
-  type Place,
-  type Read,
-  type ReadBy,
+  checkUnique,
   list,
   map,
   matching,
   object,
   oneOf,
-  otherwise,
   optional,
+  otherwise,
+  type Place,
+  type Read,
+  type ReadBy,
   required,
+  text,
   truth,
   whole,
-} from "./members.js";
-import { checkUnique } from "./members.js";
-import { described, description, label, most } from "./document-parts.js";
-import { patternProblem } from "./patterns.js";
+} from "./document-reader.js";
 import { referenceName } from "./references.js";
-import { parameterTypes, textOf, typeProblem, valueProblem, type ValueType, variableTypes } from "./values.js";
-import { text } from "./members.js";
+import {
+  parameterTypes,
+  patternProblem,
+  textOf,
+  typeProblem,
+  valueProblem,
+  type ValueType,
+  variableTypes,
+} from "./values.js";
 
 // What people enter for a version or a workspace: variables, parameters, and presets.
 

@@ -13,7 +13,7 @@ import {
   text,
   truth,
   whole,
-} from "./members.js";
+} from "./document-reader.js";
 import { hasReferences } from "./references.js";
 
 // Documents and the members of their objects are spelled as in the format `steward.template/1`.

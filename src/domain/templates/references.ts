@@ -1,5 +1,5 @@
 import { quote } from "../kernel/errors.js";
-import type { Place } from "./members.js";
+import type { Place } from "./document-reader.js";
 
 /** What the texts of a document may refer to. */
 export interface Referable {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Problems } from "../kernel/errors.js";
 import { type DocumentResource, most, resource } from "./document-parts.js";
 import type { TemplateDocument } from "./documents.js";
-import { list, newReading, Place } from "./members.js";
+import { list, newReading, Place } from "./document-reader.js";
 import { isRenderingOf } from "./references.js";
 
 /** The resources of a document that builds of a transition have. Deletions have none. */

@@ -86,12 +86,6 @@ export async function storeResources(
   return resources.map(({ agents }, position) => ({ id: rows[position]!.id, agents }));
 }
 
-const largestCost = 2_147_483_647;
-
-/** Credits that resources cost each day. */
-export const costOf = (resources: readonly DocumentResource[]): number =>
-  Math.min(largestCost, sumOf(resources.map(({ daily_cost: cost }) => cost)));
-
 /** What a daemon reported for a build, of which the resources are stored. */
 interface Reported {
   dailyCost: number;
@@ -121,5 +115,3 @@ export async function storeBuild(
   if (build.isClaim) await announceReplacement(ctx, build.id);
   return agents;
 }
-
-const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
