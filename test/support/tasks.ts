@@ -1,5 +1,6 @@
 // Tasks whose workspaces are built by a daemon of the test, step by step.
-import { taskStatus, taskTables } from "../../src/domain/tasks/status.js";
+import { sql } from "kysely";
+import { derivedStatus, tasksWithState } from "../../src/domain/tasks/status.js";
 import type { AgentProgram } from "./agent-api.js";
 import { type Assigned, type Daemon, newKey, Refused, serve } from "./provisioners.js";
 import { Client, type Person, type World } from "./world.js";
@@ -144,14 +145,16 @@ export class TaskStage {
 
 /** Throws unless every task has the status that follows from its build, agent and app. */
 export async function checkStatuses({ app }: World): Promise<void> {
-  const { rows } = await app.services.database.pool.query(`
-    select t.id, t.status as stored, ${taskStatus} as derived from ${taskTables}
-    where t.deleted_at is null and t.status <> ${taskStatus}`);
+  const rows = await tasksWithState(app.services.database.db)
+    .select(["t.id", "t.status as stored", derivedStatus.as("derived")])
+    .where("t.deletedAt", "is", null)
+    .where(sql<boolean>`t.status <> ${derivedStatus}`)
+    .execute();
   if (rows.length > 0) throw new Error(`Tasks have a wrong status: ${JSON.stringify(rows)}`);
 }
 
 /** The status of a workspace, and what its agent and app report, of copies of tasks. */
-const copies = ["running healthy", "stopped healthy", "failed healthy", "running unhealthy", "starting initializing"];
+const states = ["running healthy", "stopped healthy", "failed healthy", "running unhealthy", "starting initializing"];
 
 /** Inserts copies of an active task, in several states, each older than the one before. */
 export async function copyTask({ app }: World, id: string, count: number): Promise<void> {
@@ -161,12 +164,12 @@ export async function copyTask({ app }: World, id: string, count: number): Promi
     join task_builds s on s.task_id = t.id join workspace_agents a on a.id = s.agent_id join workspace_apps p on p.id = s.app_id
     where t.id = '${id}'`;
   const times = `'created_at', t.created_at - m.n * interval '1 s'`;
-  const sql = `
+  const copies = `
     begin;
     set local session_replication_role = replica;
     create temporary table made on commit drop as
       select n, gen_random_uuid() as task, gen_random_uuid() as workspace, gen_random_uuid() as build, gen_random_uuid() as agent,
-        gen_random_uuid() as app, (array['${copies.join("','")}'])[1 + n % ${copies.length}] as state
+        gen_random_uuid() as app, (array['${states.join("','")}'])[1 + n % ${states.length}] as state
       from generate_series(1, ${count}) n;
     ${copy("workspaces", "w", source, `'id', m.workspace, 'name', 'w-' || right(m.task::text, 12), 'latest_build_id', m.build, 'latest_status', split_part(m.state, ' ', 1)`)};
     ${copy("workspace_builds", "b", source, `'id', m.build, 'workspace_id', m.workspace, 'job_id', m.build`)};
@@ -174,8 +177,17 @@ export async function copyTask({ app }: World, id: string, count: number): Promi
     ${copy("workspace_apps", "p", source, `'id', m.app, 'agent_id', m.agent, 'health', split_part(m.state, ' ', 2)`)};
     ${copy("tasks", "t", source, `'id', m.task, 'workspace_id', m.workspace, 'name', 't-' || right(m.task::text, 12), ${times}`)};
     insert into task_builds (task_id, build_number, agent_id, app_id) select task, 1, agent, app from made;
-    update tasks set status = derived.status
-      from (select t.id, ${taskStatus} as status from ${taskTables}) derived where derived.id = tasks.id;
     commit`;
-  await app.services.database.pool.query(sql);
+  const { pool, db } = app.services.database;
+  await pool.query(copies);
+  await db
+    .updateTable("tasks")
+    .from(
+      tasksWithState(db)
+        .select(["t.id", derivedStatus.as("status")])
+        .as("derived"),
+    )
+    .set((eb) => ({ status: eb.ref("derived.status") }))
+    .whereRef("derived.id", "=", "tasks.id")
+    .execute();
 }
