@@ -95,7 +95,7 @@ describe("compiled queries", () => {
     );
 
   /** The primary is checked at the time of each request. */
-  const withoutMoment = (key: string, value: unknown) => (key === "checked_at" ? undefined : value);
+  const withoutMoment = (key: string, value: unknown) => (key === "checkedAt" ? undefined : value);
 
   const plain = (result: unknown) =>
     JSON.parse(JSON.stringify(result, withoutMoment)) as {
