@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import ipaddr from "ipaddr.js";
+import { DummyDriver, Kysely, PostgresDialect } from "kysely";
 import type { App } from "../src/app.js";
-import type { Database } from "../src/domain/kernel/database.js";
 import { mayCallInside } from "../src/domain/outside/inside-addresses.js";
 import { ProxyHealth } from "../src/domain/workspace-proxies/health.js";
 import { replicaPurge } from "../src/domain/workspace-proxies/registration.js";
@@ -239,15 +239,19 @@ describe("a registered workspace proxy", () => {
     const config = { ...given, proxyHealthInterval: 60_000 };
     const gate = Promise.withResolvers<void>();
     let looks = 0;
-    const query = async () => {
+    const executeQuery = async () => {
       looks++;
       await gate.promise;
-      return [{ milliseconds: 60_000 }];
+      return { rows: [{ due: 60_000 }] };
     };
-    const health = new ProxyHealth({ config, log, database: { query } as unknown as Database });
+    const driver = Object.assign(new DummyDriver(), { acquireConnection: async () => ({ executeQuery }) });
+    const dialect = Object.assign(new PostgresDialect({ pool: the().app.services.database.pool }), {
+      createDriver: () => driver,
+    });
+    const health = new ProxyHealth({ config, log, database: { db: new Kysely({ dialect }) } });
     health.soon();
     health.soon();
-    expect(looks).to.equal(1);
+    await eventually(() => looks === 1, "it looks for due checks");
     gate.resolve();
     await eventually(() => looks === 2, "it looks for due checks again");
     await health.close();

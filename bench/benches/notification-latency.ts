@@ -7,7 +7,6 @@ import { readConfig } from "../../src/config/config.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context, type Services } from "../../src/domain/kernel/context.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { sql } from "../../src/domain/kernel/sql.js";
 import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
 import { ids, memberToken } from "../data.js";
@@ -92,7 +91,7 @@ async function sendOne(services: Services, committed: Map<string, number>, title
     ctx.afterCommit(() => void committed.set(title, performance.now()));
     await notify(ctx, {
       template: customTemplate,
-      recipients: sql`u.id = ${ids.user(1 + audience.first + to)}`,
+      recipients: [ids.user(1 + audience.first + to)],
       labels: { custom_title: title, custom_message: "The nightly backup of the build cache took 12 minutes." },
       data: {},
       targets: [],

@@ -8,7 +8,6 @@ import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
 import { statement } from "../../src/domain/kernel/database.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { sql } from "../../src/domain/kernel/sql.js";
 import { Dispatcher } from "../../src/domain/notifications/dispatch.js";
 import { dispatchHint, notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
@@ -64,9 +63,7 @@ const enqueueOnly = (nr: number) =>
 
 const { labels, data, targets } = payload;
 const notifyWhole = (nr: number) =>
-  transactional((ctx) =>
-    notify(ctx, { template: customTemplate, recipients: sql`u.id = ${userOf(nr)}`, labels, data, targets }),
-  );
+  transactional((ctx) => notify(ctx, { template: customTemplate, recipients: [userOf(nr)], labels, data, targets }));
 
 serveQueue({
   enqueue: process.env.BENCH_WHOLE ? notifyWhole : enqueueOnly,

@@ -7,7 +7,7 @@ import { clockJob } from "./deployment/clock.js";
 import { pendingLinkPurges } from "./external-auth/linking.js";
 import { revocationJob } from "./external-auth/unlinking.js";
 import { minute } from "./kernel/purge.js";
-import { inboxPurge } from "./notifications/inbox-purge.js";
+import { inboxPurge } from "./notifications/inbox.js";
 import { messagePurges } from "./notifications/messages.js";
 import { idempotencyKeyPurge } from "./notifications/custom.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";

@@ -93,6 +93,16 @@ export const IdempotencyKeySchema = defineEntity({
 export class IdempotencyKey extends IdempotencyKeySchema.class {}
 IdempotencyKeySchema.setClass(IdempotencyKey);
 
+/** What a message says, as Markdown, and from what its texts were rendered. */
+export interface NotificationPayload {
+  title: string;
+  body: string;
+  actions: Array<{ label: string; url: string }>;
+  labels: Readonly<Record<string, string>>;
+  data: Readonly<Record<string, unknown>>;
+  targets: readonly string[];
+}
+
 /** Messages to users, one for each event, recipient and method. A queue (`kernel/queue`) while they are open. */
 export const NotificationMessageSchema = defineEntity({
   name: "NotificationMessage",
@@ -135,8 +145,8 @@ export const NotificationMessageSchema = defineEntity({
     state: p.enum(["pending", "leased", "temporary_failure", "sent", "permanent_failure", "inhibited", "discarded"]),
     /** Why it is in this state, for administrators. */
     reason: p.string().length(512).nullable(),
-    /** The rendered texts, and what they were rendered from. Null for messages that carry a secret. */
-    payload: p.json<Record<string, unknown>>().nullable(),
+    /** Null for messages that carry a secret, and once it is delivered. */
+    payload: p.json<NotificationPayload>().nullable(),
     /** The payload of messages that carry a secret, encrypted; erased when they end. */
     secretCiphertext: p.type("bytea").$type<Buffer>().nullable(),
     secretNonce: p.type("bytea").$type<Buffer>().nullable(),

@@ -1,7 +1,6 @@
 import { Context } from "../../src/domain/kernel/context.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { newId } from "../../src/domain/kernel/ids.js";
-import { sql } from "../../src/domain/kernel/sql.js";
 import { notify } from "../../src/domain/notifications/notify.js";
 import { customTemplate } from "../../src/domain/notifications/templates/custom.js";
 import type { App } from "../../src/app.js";
@@ -21,7 +20,7 @@ export async function deliver(
     const ctx = new Context(app.services, systemActor, { id: newId() }, () => new AbortController());
     const labels = { custom_title: title, custom_message: content ?? `About ${title}` };
     return ctx.transactional(async () => {
-      const [arrived] = await notify(ctx, { template, recipients: sql`u.id = ${userId}`, targets, labels, data: {} });
+      const [arrived] = await notify(ctx, { template, recipients: [userId], targets, labels, data: {} });
       return arrived!.id;
     });
   };

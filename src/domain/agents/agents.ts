@@ -1,8 +1,9 @@
-import { type AgentUsage, WorkspaceAgent } from "../../entities/agents.js";
+import { type InferResult, sql } from "kysely";
+import type { AgentUsage } from "../../entities/agents.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { type Columns, columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/lists.js";
 
 export type { AgentUsage };
 
@@ -50,77 +51,75 @@ export const agentHealthReason = `case ${agentStatus}
     when a.lifecycle in ('shutting_down', 'shutdown_timeout', 'shutdown_error', 'off') then 'agent is shutting down' end
   end`;
 
-const stored = columnsOf(WorkspaceAgent, "a", [
-  "id",
-  "createdAt",
-  "updatedAt",
-  "workspaceId",
-  "buildId",
-  "resourceId",
-  "name",
-  "operatingSystem",
-  "architecture",
-  "directory",
-  "expandedDirectory",
-  "isExternal",
-  "environment",
-  "connectionTimeout",
-  "startupScriptBehavior",
-  "troubleshootingUrl",
-  "displayApps",
-  "version",
-  "apiVersion",
-  "subsystems",
-  "lifecycle",
-  "startedAt",
-  "readyAt",
-  "firstConnectedAt",
-  "lastConnectedAt",
-  "logSourceId",
-  "logSequence",
-  "logsLength",
-  "logsOverflowed",
-  "usage",
-]);
+/** Agents `a`, with what follows from the time of the statement. */
+export const agents = (db: Db) =>
+  db
+    .selectFrom("workspaceAgents as a")
+    .select([
+      "a.id",
+      "a.createdAt",
+      "a.updatedAt",
+      "a.workspaceId",
+      "a.buildId",
+      "a.resourceId",
+      "a.name",
+      "a.operatingSystem",
+      "a.architecture",
+      "a.directory",
+      "a.expandedDirectory",
+      "a.isExternal",
+      "a.environment",
+      "a.connectionTimeout",
+      "a.startupScriptBehavior",
+      "a.troubleshootingUrl",
+      "a.displayApps",
+      "a.version",
+      "a.apiVersion",
+      "a.subsystems",
+      "a.lifecycle",
+      "a.startedAt",
+      "a.readyAt",
+      "a.firstConnectedAt",
+      "a.lastConnectedAt",
+      "a.logSourceId",
+      "a.logSequence",
+      "a.logsLength",
+      "a.logsOverflowed",
+      "a.usage",
+    ])
+    .select([
+      sql.raw<AgentStatus>(agentStatus).as("status"),
+      // Null if the agent is healthy.
+      sql.raw<string | null>(agentHealthReason).as("healthReason"),
+      // When the agent reported its end, or was last seen before it fell silent.
+      sql<string | null>`coalesce(a.disconnected_at, case when ${sql.raw(isGone)} then a.last_connected_at end)`.as(
+        "disconnectedAt",
+      ),
+    ]);
 
 /** An agent, with what follows from the time of the statement. */
-export type AgentRow = RowOf<typeof stored> & {
-  status: AgentStatus;
-  /** Null if the agent is healthy. */
-  healthReason: string | null;
-  /** When the agent reported its end, or was last seen before it fell silent. */
-  disconnectedAt: string | null;
-};
+export type AgentRow = InferResult<ReturnType<typeof agents>>[number];
 
-/** The select list of agents `a`. */
-export const agentColumns: Columns<AgentRow> = `${stored}, ${agentStatus} as status,
-  ${agentHealthReason} as "healthReason",
-  coalesce(a.disconnected_at, case when ${isGone} then a.last_connected_at end) as "disconnectedAt"`;
-
-const inOrder = "order by r.position, a.id";
-
-const agentsOfBuilds = statement<AgentRow>(`
-  select ${agentColumns} from workspace_agents a join workspace_resources r on r.id = a.resource_id
-  where a.build_id = any($1::uuid[]) ${inOrder}`);
+const agentsInOrder = (db: Db) =>
+  agents(db).innerJoin("workspaceResources as r", "r.id", "a.resourceId").orderBy("r.position").orderBy("a.id");
 
 /** Batch read of the agents of builds, for `ctx.load`. Checks no permission: the build does. */
-export const agentsByBuild = async (ctx: Context, ids: readonly string[]): Promise<AgentRow[][]> =>
-  rowsByKey(await ctx.rows(agentsOfBuilds, ids), ids, ({ buildId }) => buildId);
-
-const agentsOfResources = statement<AgentRow>(`
-  select ${agentColumns} from workspace_agents a join workspace_resources r on r.id = a.resource_id
-  where a.resource_id = any($1::uuid[]) ${inOrder}`);
+export async function agentsByBuild({ db }: Context, ids: readonly string[]): Promise<AgentRow[][]> {
+  const found = await agentsInOrder(db).where("a.buildId", "=", anyOf(ids)).execute();
+  return rowsByKey(found, ids, ({ buildId }) => buildId);
+}
 
 /** Batch read of the agents of resources, for `ctx.load`. Checks no permission: the resource does. */
-export const agentsByResource = async (ctx: Context, ids: readonly string[]): Promise<AgentRow[][]> =>
-  rowsByKey(await ctx.rows(agentsOfResources, ids), ids, ({ resourceId }) => resourceId);
-
-const agentsOfIds = statement<AgentRow>(`select ${agentColumns} from workspace_agents a where a.id = any($1::uuid[])`);
+export async function agentsByResource({ db }: Context, ids: readonly string[]): Promise<AgentRow[][]> {
+  const found = await agentsInOrder(db).where("a.resourceId", "=", anyOf(ids)).execute();
+  return rowsByKey(found, ids, ({ resourceId }) => resourceId);
+}
 
 /** Batch read of agents by id, for `ctx.load`. Checks no permission: the object that has the id does. */
-export async function agentsById(ctx: Context, ids: readonly string[]): Promise<Array<AgentRow | undefined>> {
-  const agents = new Map((await ctx.rows(agentsOfIds, ids)).map((agent) => [agent.id, agent]));
-  return ids.map((id) => agents.get(id));
+export async function agentsById({ db }: Context, ids: readonly string[]): Promise<Array<AgentRow | undefined>> {
+  const rows = await agents(db).where("a.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((agent) => [agent.id, agent]));
+  return ids.map((id) => found.get(id));
 }
 
 /** The hint that the log of an agent grew. Other changes of an agent are those of its workspace. */

@@ -1,15 +1,16 @@
+import { sql } from "kysely";
+import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { isStorable } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { appStatusReported } from "../tasks/app-statuses.js";
 import { updateTaskStatus } from "../tasks/status.js";
 import { noteActivity } from "../workspaces/deadlines.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
-import type { AgentLifecycle } from "./agents.js";
 import type { AppHealth, AppState } from "./apps.js";
-import { callingAgent, publishChange, taskOfAgent } from "./changes.js";
+import { callingAgent, publishChange, taskOfAgent } from "./caller.js";
 
 /** The health of apps by their slugs. */
 export type ReportedHealth = ReadonlyArray<{ slug: string; health: AppHealth }>;
@@ -17,21 +18,11 @@ export type ReportedHealth = ReadonlyArray<{ slug: string; health: AppHealth }>;
 /** Maximum number of apps of an agent. */
 const mostApps = 50;
 
-const lockApps = statement<{ slug: string; taskId: string | null }>(`
-  select app.slug, ${taskOfAgent} as "taskId" from workspace_apps app join workspace_agents a on a.id = app.agent_id
-  where app.agent_id = $1 order by app.slug for no key update of app`);
-
-const storeHealth = statement<{ id: string }>(`
-  update workspace_apps app set health = given.health, updated_at = now()
-  from unnest($2::text[], $3::text[]) given (slug, health)
-  where app.agent_id = $1 and app.slug = given.slug and app.healthcheck_url <> '' and app.health <> given.health
-  returning app.id`);
-
 /** Records the health of apps of the calling agent. Apps without a health check remain `disabled`. */
 export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promise<string> {
   const agent = callingAgent(ctx);
   if (apps.length > mostApps) throw badInput([{ field: "apps", detail: `Must be at most ${mostApps} apps.` }]);
-  const own = await ctx.rows(lockApps, agent.id);
+  const own = await appsOfCaller(ctx, agent).orderBy("app.slug").execute();
   const given = new Map<string, AppHealth>();
   const problems = new Problems();
   for (const [index, { slug, health }] of apps.entries()) {
@@ -42,13 +33,32 @@ export async function reportAppHealth(ctx: Context, apps: ReportedHealth): Promi
     given.set(slug, health);
   }
   problems.throwIfAny();
-  const changed = await ctx.rows(storeHealth, agent.id, [...given.keys()], [...given.values()]);
-  if (changed.length === 0) return agent.id;
+  const reported = sql<{ slug: string; health: AppHealth }>`
+    unnest(${[...given.keys()]}::text[], ${[...given.values()]}::text[])`.as<"given">(sql`given (slug, health)`);
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("workspaceApps as app")
+    .from(reported)
+    .set((eb) => ({ health: eb.ref("given.health"), updatedAt: now }))
+    .where("app.agentId", "=", agent.id)
+    .whereRef("app.slug", "=", "given.slug")
+    .where("app.healthcheckUrl", "<>", "")
+    .whereRef("app.health", "<>", "given.health")
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return agent.id;
   const { taskId } = own[0]!;
   await updateTaskStatus(ctx, taskId);
   publishChange(ctx, agent, taskId);
   return agent.id;
 }
+
+/** Locks apps of the calling agent. */
+const appsOfCaller = ({ db }: Context, { id }: AgentActor) =>
+  db
+    .selectFrom("workspaceApps as app")
+    .innerJoin("workspaceAgents as a", "a.id", "app.agentId")
+    .select(["app.id", "app.slug", "a.lifecycle", taskOfAgent.as("taskId")])
+    .where("app.agentId", "=", id)
+    .forNoKeyUpdate("app");
 
 const slugRule = "Must be the slug of an app of the agent.";
 
@@ -64,49 +74,43 @@ export interface AppStatusReport {
 /** Number of statuses that are kept of each app. */
 const mostStatuses = 100;
 
-interface ReportingApp {
-  appId: string;
-  lifecycle: AgentLifecycle;
-  taskId: string | null;
-  /** Null before the first report. */
-  before: AppState | null;
-}
-
-const lockApp = statement<ReportingApp>(`
-  select app.id as "appId", a.lifecycle, ${taskOfAgent} as "taskId"
-  from workspace_apps app join workspace_agents a on a.id = app.agent_id
-  where app.agent_id = $1 and app.slug = $2 for no key update of app`);
-
-const stateOfApp = statement<{ state: AppState }>(`
-  select state from workspace_app_statuses where app_id = $1 order by created_at desc, id desc limit 1`);
-
-// The time of the statement: that of the transaction precedes the wait for the lock.
-const insertStatus = statement(`
-  with outdated as (
-    delete from workspace_app_statuses where id in (
-      select id from workspace_app_statuses where app_id = $4
-      order by created_at desc, id desc offset ${mostStatuses - 1}
-    )
-  )
-  insert into workspace_app_statuses (id, created_at, workspace_id, agent_id, app_id, state, message, uri)
-  values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7)`);
-
 /** Records a status of an app of the calling agent. Work moves the deadline of the workspace. */
 export async function reportAppStatus(ctx: Context, report: AppStatusReport): Promise<AppStatusOfAgent> {
   const agent = callingAgent(ctx);
   const { appSlug, state, message } = report;
   const uri = report.uri ?? "";
-  const app = await ctx.row(lockApp, agent.id, appSlug);
+  const app = await appsOfCaller(ctx, agent).where("app.slug", "=", appSlug).executeTakeFirst();
   const problems = new Problems();
   problems.add("appSlug", app ? undefined : slugRule);
   problems.add("message", messageProblem(message));
   problems.add("uri", uriProblem(uri));
   problems.throwIfAny();
 
-  const { appId, lifecycle, taskId } = app!;
-  const before = (await ctx.row(stateOfApp, appId))?.state ?? null;
-  const id = newId();
-  await ctx.row(insertStatus, id, agent.workspaceId, agent.id, appId, state, message, uri);
+  const { id: appId, lifecycle, taskId } = app!;
+  const newestFirst = ctx.db
+    .selectFrom("workspaceAppStatuses")
+    .where("appId", "=", appId)
+    .orderBy("createdAt", "desc")
+    .orderBy("id", "desc");
+  const former = await newestFirst.select("state").limit(1).executeTakeFirst();
+  const before = former?.state ?? null;
+  await ctx.db
+    .deleteFrom("workspaceAppStatuses")
+    .where("id", "in", newestFirst.select("id").offset(mostStatuses - 1))
+    .execute();
+  // The time of the statement: that of the transaction precedes the wait for the lock.
+  const createdAt = sql<string>`clock_timestamp()`;
+  const status = {
+    id: newId(),
+    createdAt,
+    workspaceId: agent.workspaceId,
+    agentId: agent.id,
+    appId,
+    state,
+    message,
+    uri,
+  };
+  await ctx.db.insertInto("workspaceAppStatuses").values(status).execute();
   if (state === "working" || before === "working") await noteActivity(ctx, [agent.workspaceId]);
   ctx.publish(workspaceHint(agent.workspaceId));
   if (taskId !== null) await appStatusReported(ctx, { taskId, appId, lifecycle, before, state });

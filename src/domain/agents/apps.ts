@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { WorkspaceApp, WorkspaceAppStatus } from "../../entities/agents.js";
+import type { InferResult } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { anyOf } from "../kernel/lists.js";
 
 /** The health of an app, by the checks of its agent. */
 export const AppHealth = {
@@ -31,40 +31,46 @@ export type AppOpenIn = (typeof AppOpenIn)[keyof typeof AppOpenIn];
 export const AppState = { WORKING: "working", IDLE: "idle", COMPLETE: "complete", FAILED: "failed" } as const;
 export type AppState = (typeof AppState)[keyof typeof AppState];
 
-const columns = columnsOf(WorkspaceApp, "app", [
-  "id",
-  "createdAt",
-  "agentId",
-  "slug",
-  "displayName",
-  "icon",
-  "url",
-  "command",
-  "isExternal",
-  "groupName",
-  "isHidden",
-  "openIn",
-  "sharingLevel",
-  "isOnSubdomain",
-  "tooltip",
-  "health",
-  "healthcheckUrl",
-  "healthcheckInterval",
-  "healthcheckThreshold",
-]);
+const apps = (db: Db) =>
+  db
+    .selectFrom("workspaceApps as app")
+    .innerJoin("workspaceAgents as a", "a.id", "app.agentId")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .innerJoin("users as u", "u.id", "w.ownerId")
+    .select([
+      "app.id",
+      "app.createdAt",
+      "app.agentId",
+      "app.slug",
+      "app.displayName",
+      "app.icon",
+      "app.url",
+      "app.command",
+      "app.isExternal",
+      "app.groupName",
+      "app.isHidden",
+      "app.openIn",
+      "app.sharingLevel",
+      "app.isOnSubdomain",
+      "app.tooltip",
+      "app.health",
+      "app.healthcheckUrl",
+      "app.healthcheckInterval",
+      "app.healthcheckThreshold",
+      "a.name as agentName",
+      "w.name as workspaceName",
+      "u.username as ownerName",
+    ]);
 
 /** An app, with the names of which its subdomain consists. */
-export type AppRow = RowOf<typeof columns> & { agentName: string; workspaceName: string; ownerName: string };
-
-const appsOfAgents = statement<AppRow>(`
-  select ${columns}, a.name as "agentName", w.name as "workspaceName", u.username as "ownerName"
-  from workspace_apps app join workspace_agents a on a.id = app.agent_id
-    join workspaces w on w.id = a.workspace_id join users u on u.id = w.owner_id
-  where app.agent_id = any($1::uuid[]) order by app.agent_id, app.position, app.id`);
+export type AppRow = InferResult<ReturnType<typeof apps>>[number];
 
 /** Batch read of the apps of agents, for `ctx.load`. Checks no permission: the agent does. */
-export const appsByAgent = async (ctx: Context, ids: readonly string[]): Promise<AppRow[][]> =>
-  rowsByKey(await ctx.rows(appsOfAgents, ids), ids, ({ agentId }) => agentId);
+export async function appsByAgent({ db }: Context, ids: readonly string[]): Promise<AppRow[][]> {
+  const ofAgents = apps(db).where("app.agentId", "=", anyOf(ids));
+  const found = await ofAgents.orderBy("app.agentId").orderBy("app.position").orderBy("app.id").execute();
+  return rowsByKey(found, ids, ({ agentId }) => agentId);
+}
 
 /** Maximum length of a label of a host name (RFC 1035 §2.3.4). */
 const longestLabel = 63;
@@ -81,27 +87,21 @@ export const healthcheckOf = (app: AppRow) =>
     ? null
     : { url: app.healthcheckUrl, interval: app.healthcheckInterval, threshold: app.healthcheckThreshold };
 
-const statusColumns = columnsOf(WorkspaceAppStatus, "s", [
-  "id",
-  "createdAt",
-  "workspaceId",
-  "agentId",
-  "appId",
-  "state",
-  "message",
-  "uri",
-]);
+const statuses = (db: Db) =>
+  db
+    .selectFrom("workspaceAppStatuses")
+    .select(["id", "createdAt", "workspaceId", "agentId", "appId", "state", "message", "uri"])
+    .orderBy("createdAt", "desc")
+    .orderBy("id", "desc");
 
 /** What a program reported about its work in an app. */
-export type AppStatusRow = RowOf<typeof statusColumns>;
+export type AppStatusRow = InferResult<ReturnType<typeof statuses>>[number];
 
 /** Whether a program waits for its user. */
 export const needsAttention = ({ state }: AppStatusRow): boolean => state === "idle" || state === "failed";
 
-const statusesOfApps = statement<AppStatusRow>(`
-  select ${statusColumns} from workspace_app_statuses s where s.app_id = any($1::uuid[])
-  order by s.created_at desc, s.id desc`);
-
 /** Batch read of the statuses of apps, newest first, at most 100 each, for `ctx.load`. The app checks permissions. */
-export const statusesByApp = async (ctx: Context, ids: readonly string[]): Promise<AppStatusRow[][]> =>
-  rowsByKey(await ctx.rows(statusesOfApps, ids), ids, ({ appId }) => appId);
+export async function statusesByApp({ db }: Context, ids: readonly string[]): Promise<AppStatusRow[][]> {
+  const found = await statuses(db).where("appId", "=", anyOf(ids)).execute();
+  return rowsByKey(found, ids, ({ appId }) => appId);
+}

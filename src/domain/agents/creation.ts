@@ -1,10 +1,13 @@
+import { sql } from "kysely";
+import { databaseTime } from "../../clock.js";
 import { agentTokens } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
+import { insertAll } from "../kernel/bulk.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
 import type { DocumentAgent, DocumentApp, DocumentResource, DocumentScript } from "../templates/documents.js";
 import { machineHint } from "../tokens/machines.js";
+import { AppHealth } from "./apps.js";
 import { newAgentToken } from "./tokens.js";
 
 /** Agents to create: those of the resources that a daemon reported for a start, rendered. */
@@ -24,31 +27,6 @@ export interface CreatedAgent {
   token: string | null;
 }
 
-const insertAgents = statement(`
-  insert into workspace_agents (id, created_at, updated_at, workspace_id, build_id, resource_id, name, token_hash,
-    token_ciphertext, token_nonce, token_key_id, operating_system, architecture, directory, command, restart,
-    is_external, environment, connection_timeout, startup_script_behavior, troubleshooting_url, display_apps)
-  select id, now(), now(), $2, $3, resource_id, name, token_hash, token_ciphertext, token_nonce, token_key_id,
-    operating_system, architecture, directory, command, restart, is_external, environment, connection_timeout,
-    startup_script_behavior, troubleshooting_url, display_apps
-  from jsonb_populate_recordset(null::workspace_agents, $1)`);
-
-const insertApps = statement(`
-  insert into workspace_apps (id, created_at, updated_at, agent_id, position, slug, display_name, icon, url, command,
-    is_external, group_name, is_hidden, open_in, sharing_level, is_on_subdomain, tooltip, health, healthcheck_url,
-    healthcheck_interval, healthcheck_threshold)
-  select id, now(), now(), agent_id, position, slug, display_name, icon, url, command, is_external, group_name,
-    is_hidden, open_in, sharing_level, is_on_subdomain, tooltip, health, healthcheck_url, healthcheck_interval,
-    healthcheck_threshold
-  from jsonb_populate_recordset(null::workspace_apps, $1)`);
-
-const insertScripts = statement(`
-  insert into workspace_scripts (id, created_at, agent_id, position, display_name, script, cron, log_path,
-    log_source_id, run_on_start, run_on_stop, start_blocks_login, timeout)
-  select id, now(), agent_id, position, display_name, script, cron, log_path, gen_random_uuid(), run_on_start,
-    run_on_stop, start_blocks_login, timeout
-  from jsonb_populate_recordset(null::workspace_scripts, $1)`);
-
 /**
  * Creates the agents of a start, with their apps, scripts and tokens. The caller has ended the tokens of former agents.
  */
@@ -56,12 +34,18 @@ export async function createAgents(ctx: Context, input: NewAgents): Promise<Crea
   const { workspaceId, buildId, resources } = input;
   const made = resources.flatMap(({ id, agents }) => agents.map((agent) => madeOf(ctx, workspaceId, id, agent)));
   if (made.length === 0) return [];
-  const agents = JSON.stringify(made.map(({ row }) => row));
-  await ctx.rows(insertAgents, agents, workspaceId, buildId).catch(refuseForgottenKey);
-  const apps = made.flatMap(({ row, agent }) => agent.apps.map((app, position) => appRow(row.id, app, position)));
-  if (apps.length > 0) await ctx.rows(insertApps, JSON.stringify(apps));
-  const scripts = made.flatMap(({ row, agent }) => agent.scripts.map((each, n) => scriptRow(row.id, each, n)));
-  if (scripts.length > 0) await ctx.rows(insertScripts, JSON.stringify(scripts));
+  const createdAt = new Date(databaseTime());
+  const times = { createdAt, updatedAt: createdAt };
+  const rows = made.map(({ row }) => ({ ...row, ...times, workspaceId, buildId }));
+  await insertAll(ctx.db, "workspaceAgents", rows).execute().catch(refuseForgottenKey);
+  const apps = made.flatMap(({ row, agent }) =>
+    agent.apps.map((app, nr) => ({ ...appRow(row.id, app, nr), ...times })),
+  );
+  if (apps.length > 0) await insertAll(ctx.db, "workspaceApps", apps).execute();
+  const scripts = made.flatMap(({ row, agent }) =>
+    agent.scripts.map((script, nr) => ({ ...scriptRow(row.id, script, nr), createdAt })),
+  );
+  if (scripts.length > 0) await insertAll(ctx.db, "workspaceScripts", scripts).execute();
   return made.map(({ created }) => created);
 }
 
@@ -70,87 +54,93 @@ function madeOf(ctx: Context, workspaceId: string, resourceId: string, agent: Do
   const { name, external } = agent;
   const row = {
     id,
-    resource_id: resourceId,
+    resourceId,
     name,
-    token_hash: bytea(hash),
-    ...(external && sealed(ctx, workspaceId, id, text)),
-    operating_system: agent.os,
+    tokenHash: hash,
+    ...(external ? sealed(ctx, workspaceId, id, text) : noToken),
+    operatingSystem: agent.os,
     architecture: agent.arch,
     directory: agent.directory,
     command: agent.command,
     restart: agent.restart,
-    is_external: external,
+    isExternal: external,
     environment: agent.env,
-    connection_timeout: agent.connection_timeout_seconds,
-    startup_script_behavior: agent.startup_script_behavior,
-    troubleshooting_url: agent.troubleshooting_url,
-    display_apps: agent.display_apps,
+    connectionTimeout: agent.connection_timeout_seconds,
+    startupScriptBehavior: agent.startup_script_behavior,
+    troubleshootingUrl: agent.troubleshooting_url,
+    displayApps: agent.display_apps,
+    logSourceId: newId(),
   };
   return { row, agent, created: { name, agentId: id, external, token: external ? null : text } };
 }
 
-/** Bytes as Postgres reads them from JSON. */
-const bytea = (bytes: Buffer): string => `\\x${bytes.toString("hex")}`;
+/** The tokens of other agents cannot be read again. */
+const noToken = { tokenKeyId: null, tokenNonce: null, tokenCiphertext: null };
 
 function sealed({ services }: Context, workspaceId: string, id: string, token: string) {
   const { keyId, nonce, ciphertext } = services.vault.seal(agentTokens.place({ id, ownerId: workspaceId }), token);
-  return { token_key_id: keyId, token_nonce: bytea(nonce), token_ciphertext: bytea(ciphertext) };
+  return { tokenKeyId: keyId, tokenNonce: nonce, tokenCiphertext: ciphertext };
 }
 
 const appRow = (agentId: string, app: DocumentApp, position: number) => ({
   id: newId(),
-  agent_id: agentId,
+  agentId,
   position,
   slug: app.slug,
-  display_name: app.display_name,
+  displayName: app.display_name,
   icon: app.icon,
   url: app.url,
   command: app.command,
-  is_external: app.external,
-  group_name: app.group,
-  is_hidden: app.hidden,
-  open_in: app.open_in,
-  sharing_level: app.sharing_level,
-  is_on_subdomain: app.subdomain,
+  isExternal: app.external,
+  groupName: app.group,
+  isHidden: app.hidden,
+  openIn: app.open_in,
+  sharingLevel: app.sharing_level,
+  isOnSubdomain: app.subdomain,
   tooltip: app.tooltip,
-  health: app.healthcheck ? "initializing" : "disabled",
-  healthcheck_url: app.healthcheck?.url ?? "",
-  healthcheck_interval: app.healthcheck?.interval ?? 5,
-  healthcheck_threshold: app.healthcheck?.threshold ?? 3,
+  health: app.healthcheck ? AppHealth.INITIALIZING : AppHealth.DISABLED,
+  healthcheckUrl: app.healthcheck?.url ?? "",
+  healthcheckInterval: app.healthcheck?.interval ?? 5,
+  healthcheckThreshold: app.healthcheck?.threshold ?? 3,
 });
 
 const scriptRow = (agentId: string, script: DocumentScript, position: number) => ({
   id: newId(),
-  agent_id: agentId,
+  agentId,
   position,
-  display_name: script.display_name,
+  displayName: script.display_name,
   script: script.script,
   cron: script.cron,
-  log_path: script.log_path,
-  run_on_start: script.run_on_start,
-  run_on_stop: script.run_on_stop,
-  start_blocks_login: script.start_blocks_login,
+  logPath: script.log_path,
+  logSourceId: newId(),
+  runOnStart: script.run_on_start,
+  runOnStop: script.run_on_stop,
+  startBlocksLogin: script.start_blocks_login,
   timeout: script.timeout,
 });
-
-const agentsOfBuild = statement<{ id: string; name: string; isExternal: boolean }>(`
-  select a.id, a.name, a.is_external as "isExternal"
-  from workspace_agents a join workspace_resources r on r.id = a.resource_id
-  where a.build_id = $1 order by r.position, a.id`);
-
-const replaceTokens = statement(`
-  update workspace_agents a set token_hash = decode(fresh.hash, 'base64')
-  from unnest($1::uuid[], $2::text[]) fresh (id, hash) where a.id = fresh.id`);
 
 /**
  * Returns the agents of a start once more, for a daemon that lost the response to its report. Replaces their tokens,
  * which cannot be read again, except those of external agents.
  */
 export async function renewAgents(ctx: Context, buildId: string): Promise<CreatedAgent[]> {
-  const agents = await ctx.rows(agentsOfBuild, buildId);
+  const agents = await ctx.db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaceResources as r", "r.id", "a.resourceId")
+    .select(["a.id", "a.name", "a.isExternal"])
+    .where("a.buildId", "=", buildId)
+    .orderBy("r.position")
+    .orderBy("a.id")
+    .execute();
   const fresh = new Map(agents.flatMap(({ id, isExternal }) => (isExternal ? [] : [[id, newAgentToken()]])));
-  const hashes = Array.from(fresh.values(), ({ hash }) => hash.toString("base64"));
-  await ctx.rows(replaceTokens, [...fresh.keys()], hashes);
+  const hashes = Array.from(fresh.values(), ({ hash }) => hash);
+  const tokens = sql<{ id: string; hash: Buffer }>`unnest(${[...fresh.keys()]}::uuid[], ${hashes}::bytea[])`;
+  await ctx.db
+    .updateTable("workspaceAgents as a")
+    .from(tokens.as<"fresh">(sql`fresh (id, hash)`))
+    .set((eb) => ({ tokenHash: eb.ref("fresh.hash") }))
+    .whereRef("a.id", "=", "fresh.id")
+    .execute();
   ctx.publish(...Array.from(fresh.keys(), machineHint));
   return agents.map(({ id, name, isExternal }) => ({
     name,

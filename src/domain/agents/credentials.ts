@@ -1,10 +1,11 @@
+import type { InferResult, NotNull } from "kysely";
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
-import { authorize } from "../authorization/authorization.js";
+import { authorize, sees } from "../authorization/authorization.js";
 import { agentTokens } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
-import { conflict } from "../kernel/errors.js";
+import { conflict, notFound } from "../kernel/errors.js";
 import { SealBroken } from "../outside/vault.js";
-import { type ExternalAgent, findExternalAgent } from "./access.js";
+import { factsOf } from "./access.js";
 
 /** What starts an external agent. */
 export interface ExternalAgentCredentials {
@@ -13,13 +14,35 @@ export interface ExternalAgentCredentials {
   command: string;
 }
 
+/** The external agents of the latest builds of workspaces, which are starts. */
+const externalAgents = (ctx: Context) =>
+  ctx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("workspaceAgents as a", "a.buildId", "w.latestBuildId")
+    .select(["a.id", "a.name", "a.workspaceId", "a.operatingSystem", "a.architecture"])
+    .select(["a.tokenKeyId as keyId", "a.tokenNonce as nonce", "a.tokenCiphertext as ciphertext"])
+    .select(factsOf(ctx))
+    .where("w.deletedAt", "is", null)
+    .where("w.latestTransition", "=", "start")
+    .where("a.tokenEndedAt", "is", null)
+    .where("a.tokenKeyId", "is not", null)
+    .where("a.tokenNonce", "is not", null)
+    .where("a.tokenCiphertext", "is not", null)
+    .$narrowType<{ keyId: NotNull; nonce: NotNull; ciphertext: NotNull }>();
+
+type ExternalAgent = InferResult<ReturnType<typeof externalAgents>>[number];
+
 /** Reads the credentials of an external agent of the latest start. They remain the same until the next start. */
 export async function readExternalAgentCredentials(
   ctx: Context,
   workspaceId: string,
   agentName: string,
 ): Promise<ExternalAgentCredentials> {
-  const agent = await findExternalAgent(ctx, workspaceId, agentName);
+  const agent = await externalAgents(ctx)
+    .where("w.id", "=", workspaceId)
+    .where("a.name", "=", agentName)
+    .executeTakeFirst();
+  if (!agent || !sees(ctx.actor, "workspace_agent:read", agent)) throw notFound();
   authorize(ctx.actor, "workspace_agent:read_credentials", agent);
   const agentToken = tokenOf(ctx, agent);
   const audited = auditedAs("workspace_agent", agent.id, agent.name, agent.organizationId);

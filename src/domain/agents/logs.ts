@@ -1,6 +1,7 @@
 import type { Expression, InferResult } from "kysely";
+import type { AgentActor } from "../kernel/actor.js";
+import { insertAll } from "../kernel/bulk.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { defineLogs, type LogArguments } from "../kernel/log-lines.js";
@@ -9,7 +10,7 @@ import type { Watch } from "../kernel/watching.js";
 import { accessHints } from "../workspaces/workspaces.js";
 import { readAgent } from "./access.js";
 import { agentLogHint, type AgentRow } from "./agents.js";
-import { callingAgent, existing } from "./changes.js";
+import { callingAgent, existing } from "./caller.js";
 
 /** The importance of a line. */
 export const AgentLogLevel = {
@@ -42,31 +43,6 @@ export interface AppendAgentLogs {
   logs: Array<Pick<AgentLogRow, "createdAt" | "level" | "output">>;
 }
 
-interface LogState {
-  sequence: number;
-  length: number;
-  overflowed: boolean;
-  /** The source to append to; null if it does not belong to the agent. */
-  sourceId: string | null;
-}
-
-const lockLog = statement<LogState>(`
-  select log_sequence as sequence, logs_length as length, logs_overflowed as overflowed,
-    case when $2::uuid is null or $2 = log_source_id then log_source_id else (
-      select s.log_source_id from workspace_scripts s where s.agent_id = a.id and s.log_source_id = $2
-    ) end as "sourceId"
-  from workspace_agents a where id = $1 for no key update`);
-
-const append = statement(`
-  with counted as (
-    update workspace_agents set log_sequence = $2 + cardinality($6::text[]), logs_length = $3, logs_overflowed = $4
-    where id = $1
-  )
-  insert into workspace_agent_logs (agent_id, sequence, id, created_at, level, log_source_id, output)
-  select $1, $2 + place, line.id, line.created_at, line.level, $5, line.output
-  from unnest($6::text[], $7::uuid[], $8::timestamptz[], $9::text[]) with ordinality
-    as line (output, id, created_at, level, place)`);
-
 /**
  * Appends lines to the log of the calling agent. Longer lines are cut to 4 KiB, with a mark. Once the log has 1 MiB, further lines are
  * dropped. Returns whether any were.
@@ -76,29 +52,53 @@ export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }
   const problems = new Problems();
   problems.add("logs", logs.length > mostLines ? `Must be at most ${mostLines} lines.` : undefined);
   problems.throwIfAny();
-  const { sequence, length, overflowed, sourceId } = existing(await ctx.row(lockLog, agent.id, logSourceId));
-  if (sourceId === null) throw badInput([{ field: "logSourceId", detail: "Must be a log source of the agent." }]);
+  const log = await ctx.db
+    .selectFrom("workspaceAgents")
+    .select(["logSequence", "logsLength", "logsOverflowed", "logSourceId"])
+    .where("id", "=", agent.id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  const { logSequence: sequence, logsLength: length, logsOverflowed: overflowed, logSourceId: own } = existing(log);
+  const sourceId = logSourceId ?? own;
+  if (sourceId.toLowerCase() !== own) await requireSource(ctx, agent, sourceId);
   if (overflowed || logs.length === 0) return overflowed;
 
   const outputs = logs.map(({ output }) => cutLine(output));
   const lengths = runningLengths(length, outputs);
   const fitting = lengths.filter((total) => total <= budget).length;
   const isFull = fitting < logs.length;
-  const kept = logs.slice(0, fitting).map(({ createdAt, level }) => ({ id: newId(), createdAt, level }));
-  await ctx.rows(
-    append,
-    agent.id,
-    sequence,
-    lengths[fitting - 1] ?? length,
-    isFull,
-    sourceId,
-    outputs.slice(0, fitting),
-    kept.map(({ id }) => id),
-    kept.map(({ createdAt }) => createdAt),
-    kept.map(({ level }) => level),
-  );
+  const lines = logs.slice(0, fitting).map(({ createdAt, level }, nr) => ({
+    agentId: agent.id,
+    sequence: sequence + nr + 1,
+    id: newId(),
+    createdAt,
+    level,
+    logSourceId: sourceId,
+    output: outputs[nr]!,
+  }));
+  await ctx.db
+    .updateTable("workspaceAgents")
+    .set({
+      logSequence: sequence + fitting,
+      logsLength: lengths[fitting - 1] ?? length,
+      logsOverflowed: isFull,
+    })
+    .where("id", "=", agent.id)
+    .execute();
+  if (lines.length > 0) await insertAll(ctx.db, "workspaceAgentLogs", lines).execute();
   ctx.publish(agentLogHint(agent.id));
   return isFull;
+}
+
+/** Throws BAD_USER_INPUT if an agent has no script with this source of logs. */
+async function requireSource({ db }: Context, { id }: AgentActor, logSourceId: string): Promise<void> {
+  const script = await db
+    .selectFrom("workspaceScripts")
+    .select("id")
+    .where("agentId", "=", id)
+    .where("logSourceId", "=", logSourceId)
+    .executeTakeFirst();
+  if (!script) throw badInput([{ field: "logSourceId", detail: "Must be a log source of the agent." }]);
 }
 
 /** The end of a line that was cut. */

@@ -1,42 +1,55 @@
-import { WorkspaceAgent } from "../../entities/agents.js";
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { forbidden } from "../kernel/errors.js";
 import { noSecrets, openSecrets, type OpenedSecrets, recordDelivery } from "../user-secrets/delivery.js";
 import { type AppRow, appsByAgent } from "./apps.js";
-import { existing } from "./changes.js";
+import { existing } from "./caller.js";
 import { type ScriptRow, scriptsByAgent } from "./scripts.js";
 
-const columns = columnsOf(WorkspaceAgent, "a", [
-  "id",
-  "name",
-  "workspaceId",
-  "directory",
-  "command",
-  "restart",
-  "environment",
-  "logSourceId",
-]);
+const startOf = (db: Db, agentId: string) =>
+  db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .innerJoin("users as u", "u.id", "w.ownerId")
+    .innerJoin("workspaceBuilds as b", "b.id", "a.buildId")
+    .innerJoin("provisionerJobs as j", "j.id", "b.jobId")
+    .innerJoin("templateVersions as v", "v.id", "b.versionId")
+    .leftJoin("tasks as t", (join) => join.onRef("t.workspaceId", "=", "w.id").on("t.deletedAt", "is", null))
+    .where("a.id", "=", agentId)
+    .where("w.deletedAt", "is", null)
+    .select([
+      "a.id",
+      "a.name",
+      "a.workspaceId",
+      "a.directory",
+      "a.command",
+      "a.restart",
+      "a.environment",
+      "a.logSourceId",
+      "w.name as workspaceName",
+      "w.ownerId",
+      "u.username as ownerUsername",
+      "w.organizationId",
+      "b.buildNumber",
+      "t.id as taskId",
+      "t.initialPrompt as prompt",
+    ])
+    .select([
+      // The app of the agent at which the program of the task is reached; null if it is another agent's.
+      sql<string | null>`case when v.task_agent = a.name then v.task_app end`.as("taskApp"),
+      // Whether the build of the agent is the latest, and its job was accepted and did not fail.
+      sql<boolean>`b.id = w.latest_build_id and j.status in ('running', 'succeeded') and a.token_ended_at is null`.as(
+        "isCurrent",
+      ),
+      sql<boolean>`u.status = 'active' and u.deleted_at is null`.as("isOwnerActive"),
+      // Whether the owner lets its secrets into the workspace. Prebuilt workspaces have no owner yet.
+      sql<boolean>`w.inject_user_secrets and w.prebuilt_preset_id is null`.as("takesSecrets"),
+    ]);
 
-interface Start extends RowOf<typeof columns> {
-  workspaceName: string;
-  ownerId: string;
-  ownerUsername: string;
-  organizationId: string;
-  buildNumber: number;
-  taskId: string | null;
-  prompt: string | null;
-  /** The app of the agent at which the program of the task is reached; null if it is another agent's. */
-  taskApp: string | null;
-  /** Whether the build of the agent is the latest, and its job was accepted and did not fail. */
-  isCurrent: boolean;
-  isOwnerActive: boolean;
-  /** Whether the owner lets its secrets into the workspace. Prebuilt workspaces have no owner yet. */
-  takesSecrets: boolean;
-}
+type Start = InferResult<ReturnType<typeof startOf>>[number];
 
 /** What an agent needs to start: what the document says, rendered, and the secrets of the owner of the workspace. */
 export interface AgentManifest extends Start {
@@ -46,26 +59,13 @@ export interface AgentManifest extends Start {
   secrets: OpenedSecrets;
 }
 
-const startOfAgent = statement<Start>(`
-  select ${columns}, w.name as "workspaceName", w.owner_id as "ownerId", u.username as "ownerUsername",
-    w.organization_id as "organizationId", b.build_number as "buildNumber", t.id as "taskId",
-    t.initial_prompt as prompt, case when v.task_agent = a.name then v.task_app end as "taskApp",
-    b.id = w.latest_build_id and j.status in ('running', 'succeeded') and a.token_ended_at is null as "isCurrent",
-    u.status = 'active' and u.deleted_at is null as "isOwnerActive",
-    w.inject_user_secrets and w.prebuilt_preset_id is null as "takesSecrets"
-  from workspace_agents a join workspaces w on w.id = a.workspace_id and w.deleted_at is null
-    join users u on u.id = w.owner_id join workspace_builds b on b.id = a.build_id
-    join provisioner_jobs j on j.id = b.job_id join template_versions v on v.id = b.version_id
-    left join tasks t on t.workspace_id = w.id and t.deleted_at is null
-  where a.id = $1`);
-
 /**
  * Reads the manifest of the calling agent. Each delivery is audited. Throws FORBIDDEN unless the start of the agent is
  * the latest build, runs or has succeeded, and the owner of the workspace is active.
  */
 export async function readAgentManifest(ctx: Context): Promise<AgentManifest> {
   const agent = authorizeMachine(ctx.actor, "agent_manifest:read");
-  const start = existing(await ctx.row(startOfAgent, agent.id));
+  const start = existing(await startOf(ctx.db, agent.id).executeTakeFirst());
   if (!start.isCurrent) throw forbidden("The workspace is not starting or running.");
   if (!start.isOwnerActive) throw forbidden("The owner of the workspace is not active.");
   const [apps, scripts, secrets] = await Promise.all([

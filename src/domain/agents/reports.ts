@@ -1,39 +1,61 @@
+import { sql } from "kysely";
+import { databaseTime } from "../../clock.js";
+import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { proseProblem, wholeNumber } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
+import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { updateTaskStatus } from "../tasks/status.js";
-import { AgentLifecycle, agentStatus, type AgentUsage } from "./agents.js";
-import { callingAgent, existing, publishChange, taskOfAgent } from "./changes.js";
-import { isEnding } from "./events.js";
+import { workspaceHint } from "../workspaces/workspaces.js";
+import { AgentLifecycle, agentStatus } from "./agents.js";
+import { callingAgent, existing, publishChange, taskOfAgent } from "./caller.js";
+import type { AgentUsage } from "../../entities/agents.js";
 
 // Agents report often: reports are not audited, and those that change nothing cause no hints.
 
-const heartbeat = statement<{ isEnding: boolean; wasConnected: boolean; taskId: string | null }>(`
-  with before as (
-    select a.id, ${agentStatus} = 'connected' as "wasConnected" from workspace_agents a where a.id = $1
-    for no key update
-  )
-  update workspace_agents a set last_connected_at = now(), disconnected_at = null,
-    first_connected_at = coalesce(a.first_connected_at, now())
-  from before join workspaces w on w.id = $2 where a.id = before.id
-  returning ${isEnding} as "isEnding", before."wasConnected", ${taskOfAgent} as "taskId"`);
+/** Whether a stop or a deletion of the workspace `w` has begun, and has not failed. */
+const isEnding = sql<boolean>`coalesce(w.latest_transition <> 'start'
+  and w.latest_status in ('stopping', 'canceling', 'stopped', 'deleting', 'deleted'), false)`;
+
+/** Locks the calling agent. Throws UNAUTHENTICATED if it was deleted. */
+async function lockCaller({ db }: Context, { id }: AgentActor) {
+  const locked = await db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .select(["a.lifecycle", isEnding.as("isEnding"), taskOfAgent.as("taskId")])
+    .select(sql<boolean>`${sql.raw(agentStatus)} = 'connected'`.as("isConnected"))
+    .where("a.id", "=", id)
+    .forNoKeyUpdate("a")
+    .executeTakeFirst();
+  return existing(locked);
+}
+
+/** Updates the calling agent. */
+const updateCaller = ({ db }: Context, { id }: AgentActor) =>
+  db.updateTable("workspaceAgents as a").where("a.id", "=", id);
 
 /** Records that the calling agent is connected. Returns whether it must shut down. */
 export async function heartbeatAgent(ctx: Context): Promise<boolean> {
   const agent = callingAgent(ctx);
-  const { isEnding: shutdown, wasConnected, taskId } = existing(await ctx.row(heartbeat, agent.id, agent.workspaceId));
-  if (!wasConnected) publishChange(ctx, agent, taskId);
+  const { isEnding: shutdown, isConnected, taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent)
+    .set({
+      lastConnectedAt: now,
+      disconnectedAt: null,
+      firstConnectedAt: sql<string>`coalesce(a.first_connected_at, now())`,
+    })
+    .execute();
+  if (!isConnected) publishChange(ctx, agent, taskId);
   return shutdown;
 }
-
-const disconnect = statement<{ taskId: string | null }>(`
-  update workspace_agents a set disconnected_at = now() where a.id = $1 returning ${taskOfAgent} as "taskId"`);
 
 /** Records that the calling agent ends its connection. The next heartbeat begins another. */
 export async function disconnectAgent(ctx: Context): Promise<string> {
   const agent = callingAgent(ctx);
-  publishChange(ctx, agent, existing(await ctx.row(disconnect, agent.id)).taskId);
+  const { taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent).set({ disconnectedAt: now }).execute();
+  publishChange(ctx, agent, taskId);
   return agent.id;
 }
 
@@ -50,11 +72,6 @@ export interface AgentStartup {
   subsystems?: AgentSubsystem[] | null;
 }
 
-const storeStartup = statement<{ taskId: string | null }>(`
-  update workspace_agents a set version = $2, api_version = $3, expanded_directory = $4, subsystems = $5,
-    started_at = now(), updated_at = now()
-  where a.id = $1 returning ${taskOfAgent} as "taskId"`);
-
 /** Records what the calling agent is, when it starts. */
 export async function reportAgentStartup(ctx: Context, startup: AgentStartup): Promise<string> {
   const agent = callingAgent(ctx);
@@ -66,30 +83,32 @@ export async function reportAgentStartup(ctx: Context, startup: AgentStartup): P
   problems.add("expandedDirectory", proseProblem(expandedDirectory, 4096));
   problems.throwIfAny();
   const subsystems = [...new Set(startup.subsystems)];
-  const stored = await ctx.row(storeStartup, agent.id, version, apiVersion, expandedDirectory, subsystems);
-  publishChange(ctx, agent, existing(stored).taskId);
+  const { taskId } = await lockCaller(ctx, agent);
+  await updateCaller(ctx, agent)
+    .set({ version, apiVersion, expandedDirectory, subsystems, startedAt: now, updatedAt: now })
+    .execute();
+  publishChange(ctx, agent, taskId);
   return agent.id;
 }
 
-const lockLifecycle = statement<{ lifecycle: AgentLifecycle }>(
-  "select lifecycle from workspace_agents where id = $1 for no key update",
-);
-
-const storeLifecycle = statement<{ taskId: string | null }>(`
-  update workspace_agents a set lifecycle = $2, updated_at = now(), ready_at = case
-    when $2 in ('ready', 'start_timeout', 'start_error') then now() when $2 <> 'starting' then ready_at end
-  where a.id = $1 returning ${taskOfAgent} as "taskId"`);
+/** Those with which a start ends. */
+const started: readonly AgentLifecycle[] = [
+  AgentLifecycle.READY,
+  AgentLifecycle.START_TIMEOUT,
+  AgentLifecycle.START_ERROR,
+];
 
 const order = Object.values(AgentLifecycle);
 
 /** Records the state of the calling agent. Throws CONFLICT for a former state other than `starting`. */
 export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle): Promise<string> {
   const agent = callingAgent(ctx);
-  const { lifecycle } = existing(await ctx.row(lockLifecycle, agent.id));
+  const { lifecycle, taskId } = await lockCaller(ctx, agent);
   if (lifecycle === state) return agent.id;
   if (state !== AgentLifecycle.STARTING && order.indexOf(state) < order.indexOf(lifecycle))
     throw conflict(`The agent is ${lifecycle} already. It can only go back to starting.`);
-  const { taskId } = existing(await ctx.row(storeLifecycle, agent.id, state));
+  const readyAt = started.includes(state) ? now : state === AgentLifecycle.STARTING ? null : undefined;
+  await updateCaller(ctx, agent).set({ lifecycle: state, updatedAt: now, readyAt }).execute();
   await updateTaskStatus(ctx, taskId);
   publishChange(ctx, agent, taskId);
   return agent.id;
@@ -100,11 +119,6 @@ export type AgentResources = { [Part in Exclude<keyof AgentUsage, "reportedAt">]
 
 const parts = ["memoryUsedBytes", "memoryTotalBytes", "diskUsedBytes", "diskTotalBytes"] as const;
 
-const storeUsage = statement<{ id: string }>(`
-  update workspace_agents set usage = $2::jsonb || jsonb_build_object('reportedAt',
-    to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-  where id = $1 returning id`);
-
 /** Records the memory and disk of the calling agent, in place of the last report. */
 export async function reportAgentResources(ctx: Context, resources: AgentResources): Promise<string> {
   const agent = callingAgent(ctx);
@@ -112,6 +126,41 @@ export async function reportAgentResources(ctx: Context, resources: AgentResourc
   for (const part of parts)
     problems.add(part, (resources[part] ?? 0) < 0 ? wholeNumber(0, Number.MAX_SAFE_INTEGER) : undefined);
   problems.throwIfAny();
-  const usage = Object.fromEntries(parts.map((part) => [part, resources[part] ?? null]));
-  return existing(await ctx.row(storeUsage, agent.id, JSON.stringify(usage))).id;
+  const bytesOf = (part: (typeof parts)[number]) => resources[part] ?? null;
+  const usage = {
+    memoryUsedBytes: bytesOf("memoryUsedBytes"),
+    memoryTotalBytes: bytesOf("memoryTotalBytes"),
+    diskUsedBytes: bytesOf("diskUsedBytes"),
+    diskTotalBytes: bytesOf("diskTotalBytes"),
+    reportedAt: new Date(databaseTime()).toISOString(),
+  };
+  return existing(await updateCaller(ctx, agent).set({ usage }).returning("a.id").executeTakeFirst()).id;
 }
+
+/** What an agent must do. */
+export interface AgentEvent {
+  /** Whether it must end: a stop or a deletion of the workspace has begun. */
+  shutdown: boolean;
+  /** Why; null unless it must end. */
+  reason: string | null;
+}
+
+const reasons = { stop: "The workspace is being stopped.", delete: "The workspace is being deleted." };
+
+async function readEvent(ctx: Context, workspaceId: string): Promise<AgentEvent> {
+  const workspace = await ctx.db
+    .selectFrom("workspaces as w")
+    .select([isEnding.as("isEnding"), "w.latestTransition as transition"])
+    .where("w.id", "=", workspaceId)
+    .executeTakeFirst();
+  const { isEnding: shutdown, transition } = existing(workspace);
+  return { shutdown, reason: shutdown && transition && transition !== "start" ? reasons[transition] : null };
+}
+
+/** Streams what the calling agent must do: first the current state, then each change. Ends with its token. */
+export const watchAgentEvents = (ctx: Context): Promise<Watch<AgentEvent>> =>
+  watching(ctx, {
+    while: (fresh) => callingAgent(fresh).workspaceId,
+    hints: (workspaceId) => [workspaceHint(workspaceId)],
+    read: onChange(readEvent, ({ shutdown }) => shutdown),
+  });

@@ -1,12 +1,12 @@
-import { WorkspaceScript } from "../../entities/agents.js";
+import type { InferResult } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { badInput } from "../kernel/errors.js";
+import { anyOf } from "../kernel/lists.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentRow } from "./agents.js";
-import { callingAgent } from "./changes.js";
+import { callingAgent } from "./caller.js";
 
 /** How the last run of a script ended. */
 export const ScriptStatus = {
@@ -17,34 +17,38 @@ export const ScriptStatus = {
 } as const;
 export type ScriptStatus = (typeof ScriptStatus)[keyof typeof ScriptStatus];
 
-const columns = columnsOf(WorkspaceScript, "s", [
-  "id",
-  "createdAt",
-  "agentId",
-  "displayName",
-  "script",
-  "cron",
-  "logPath",
-  "logSourceId",
-  "runOnStart",
-  "runOnStop",
-  "startBlocksLogin",
-  "timeout",
-  "exitCode",
-  "status",
-  "startedAt",
-  "endedAt",
-]);
+const scripts = (db: Db) =>
+  db
+    .selectFrom("workspaceScripts")
+    .select([
+      "id",
+      "createdAt",
+      "agentId",
+      "displayName",
+      "script",
+      "cron",
+      "logPath",
+      "logSourceId",
+      "runOnStart",
+      "runOnStop",
+      "startBlocksLogin",
+      "timeout",
+      "exitCode",
+      "status",
+      "startedAt",
+      "endedAt",
+    ])
+    .orderBy("agentId")
+    .orderBy("position");
 
 /** A script that an agent runs, with the result of its last run. */
-export type ScriptRow = RowOf<typeof columns>;
-
-const scriptsOfAgents = statement<ScriptRow>(`
-  select ${columns} from workspace_scripts s where s.agent_id = any($1::uuid[]) order by s.agent_id, s.position`);
+export type ScriptRow = InferResult<ReturnType<typeof scripts>>[number];
 
 /** Batch read of the scripts of agents, for `ctx.load`. Checks no permission: the agent does. */
-export const scriptsByAgent = async (ctx: Context, ids: readonly string[]): Promise<ScriptRow[][]> =>
-  rowsByKey(await ctx.rows(scriptsOfAgents, ids), ids, ({ agentId }) => agentId);
+export async function scriptsByAgent({ db }: Context, ids: readonly string[]): Promise<ScriptRow[][]> {
+  const found = await scripts(db).where("agentId", "=", anyOf(ids)).execute();
+  return rowsByKey(found, ids, ({ agentId }) => agentId);
+}
 
 /** What writes to the log of an agent: the agent itself, or one of its scripts. */
 export interface LogSource {
@@ -75,16 +79,18 @@ export interface ScriptResult {
   endedAt?: string | null;
 }
 
-const storeResult = statement<{ id: string }>(`
-  update workspace_scripts set exit_code = $3, status = $4, started_at = $5, ended_at = $6
-  where id = $2 and agent_id = $1 returning id`);
-
 /** Records the result of a script of the calling agent, in place of that of the last run. */
 export async function reportScriptResult(ctx: Context, result: ScriptResult): Promise<string> {
   const agent = callingAgent(ctx);
   const { scriptId, exitCode, status, startedAt = null, endedAt = null } = result;
-  const stored = await ctx.row(storeResult, agent.id, scriptId, exitCode, status, startedAt, endedAt);
-  if (!stored) throw badInput([{ field: "scriptId", detail: "Must be the id of a script of the agent." }]);
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("workspaceScripts")
+    .set({ exitCode, status, startedAt, endedAt })
+    .where("id", "=", scriptId)
+    .where("agentId", "=", agent.id)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n)
+    throw badInput([{ field: "scriptId", detail: "Must be the id of a script of the agent." }]);
   ctx.publish(workspaceHint(agent.workspaceId));
   return agent.id;
 }

@@ -8,7 +8,7 @@ import { urlProblem } from "../kernel/text.js";
 import { after, now } from "../kernel/times.js";
 import { insertKey, makeRoomForKey } from "../tokens/keys.js";
 import { newToken } from "../tokens/text.js";
-import { primarySite } from "../workspace-proxies/primary.js";
+import { primarySite } from "../workspace-proxies/workspace-proxies.js";
 import { isCovered, serves, type Site } from "../workspace-proxies/sites.js";
 import { sealMessage } from "./messages.js";
 

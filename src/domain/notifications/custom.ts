@@ -1,14 +1,24 @@
 import { createHash } from "node:crypto";
+import { sql, type SqlBool } from "kysely";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { conflict, Problems, rateLimited } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
-import { type Sql, sql } from "../kernel/sql.js";
-import { type Prepared, prepareNotifications, type Recipient } from "./notify.js";
-import { customTemplate } from "./templates/custom.js";
+import { now } from "../kernel/times.js";
+import { notify, notifyNow } from "./notify.js";
+import { customTemplate, testTemplate } from "./templates/custom.js";
+
+/** Sends the caller, an owner, a notification by every configured method. Returns the ids of its messages. */
+export async function sendTestNotification(ctx: Context): Promise<string[]> {
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "notification_message:create", { ownerId: null });
+  await ctx.services.limits.testNotifications.take(userId, ctx.request);
+  const sent = await notify(ctx, { template: testTemplate, recipients: [userId], targets: [], labels: {}, data: {} });
+  ctx.audit({ action: "create", resourceType: "notification_message", diff: { template: { new: testTemplate.name } } });
+  return sent.map(({ id }) => id);
+}
 
 /** The texts of a custom notification; one of the two is required. */
 export interface CustomContent {
@@ -34,15 +44,15 @@ export async function sendCustomNotification(
   const { title, message } = checked(content, idempotencyKey);
 
   if (idempotencyKey && (await isRepeat(ctx, userId, idempotencyKey, [title, message]))) return undefined;
-  const notification = prepareNotifications(ctx, {
+  await countCustom(ctx, userId);
+  const sent = await notifyNow(ctx, {
     template: customTemplate,
-    recipients: sql`u.id = ${userId}`,
+    recipients: [userId],
     targets: [],
     labels: { custom_title: title.trim(), custom_message: message },
     data: {},
   });
-  const recipients = await takeTurn(ctx, userId, notification);
-  const id = notification.sendForReading(recipients).find(({ method }) => method === "inbox")?.id;
+  const id = sent.find(({ method }) => method === "inbox")?.id;
   ctx.audit({ action: "create", resourceType: "inbox_notification", resourceId: id });
   return id;
 }
@@ -66,48 +76,60 @@ function checked(content: CustomContent | null | undefined, key: string | null |
   return { title, message };
 }
 
-const claimKey = statement<{ claimed: true }>(`
-  insert into idempotency_keys as kept (user_id, key, request_hash, created_at) values ($1, $2, $3, now())
-  on conflict (user_id, key) do update set request_hash = excluded.request_hash, created_at = excluded.created_at
-  where kept.created_at <= now() - interval '24 hours'
-  returning true as claimed`);
-
-const selectRequestHash = statement<{ requestHash: Buffer }>(
-  `select request_hash as "requestHash" from idempotency_keys where user_id = $1 and key = $2`,
-);
-
 /** Whether the request repeats an earlier one with the same key. Waits for concurrent requests with the key. */
-async function isRepeat(ctx: Context, userId: string, key: string, texts: string[]): Promise<boolean> {
-  const hash = createHash("sha256").update(JSON.stringify(texts)).digest();
-  if (await ctx.row(claimKey, userId, key, hash)) return false;
-  const earlier = await ctx.row(selectRequestHash, userId, key);
-  if (earlier?.requestHash.equals(hash)) return true;
+async function isRepeat({ db }: Context, userId: string, key: string, texts: string[]): Promise<boolean> {
+  const requestHash = createHash("sha256").update(JSON.stringify(texts)).digest();
+  const isNew = await db
+    .insertInto("idempotencyKeys")
+    .values({ userId, key, requestHash, createdAt: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["userId", "key"])
+        .doUpdateSet((eb) => ({ requestHash: eb.ref("excluded.requestHash"), createdAt: eb.ref("excluded.createdAt") }))
+        .where(sql<SqlBool>`idempotency_keys.created_at <= now() - interval '24 hours'`),
+    )
+    .returning("key")
+    .executeTakeFirst();
+  if (isNew) return false;
+  const earlier = await db
+    .selectFrom("idempotencyKeys")
+    .select("requestHash")
+    .where("userId", "=", userId)
+    .where("key", "=", key)
+    .executeTakeFirst();
+  if (earlier?.requestHash.equals(requestHash)) return true;
   throw conflict("The idempotency key was used for another request.", [
     { field: "idempotencyKey", detail: "Must be new, or repeat the request it was used for." },
   ]);
 }
 
-// Stores the times of the last 20, newest first: another is allowed once the oldest is a minute old. Uses the time of the
-// statement, because the transaction may have waited for others that began later.
-const claimTurn = (userId: string, recipients: Sql): Sql => sql`
-  with turn as (
-    insert into inbox_cursors as mine (user_id, last_seq, unread_count, custom_sent_at)
-    values (${userId}, 0, 0, array[clock_timestamp()])
-    on conflict (user_id) do update set custom_sent_at = (clock_timestamp() || mine.custom_sent_at)[1:20]
-    where (mine.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true
-    returning true
-  )
-  select ${recipients} as recipients from turn`;
-
-const selectNextTurn = statement<{ seconds: number }>(`
-  select extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8 as seconds
-  from inbox_cursors where user_id = $1`);
-
-/** Returns the recipients. Throws RATE_LIMITED if the user has sent 20 custom notifications in the last minute. */
-async function takeTurn(ctx: Context, userId: string, { recipients }: Prepared): Promise<Recipient[][]> {
-  const [turn] = await ctx.select<{ recipients: Recipient[][] }>(claimTurn(userId, recipients));
-  if (turn) return turn.recipients;
-  const { seconds = 1 } = (await ctx.row(selectNextTurn, userId)) ?? {};
+/**
+ * Stores the times of the last 20 custom notifications, newest first: another is allowed once the oldest is a minute old.
+ * Throws RATE_LIMITED before. Uses the time of the statement, because the transaction may have waited for others that began
+ * later.
+ */
+async function countCustom({ db }: Context, userId: string): Promise<void> {
+  const counted = await db
+    .insertInto("inboxCursors")
+    .values({ userId, lastSeq: 0, unreadCount: 0, customSentAt: sql`array[clock_timestamp()]` })
+    .onConflict((conflict) =>
+      conflict
+        .column("userId")
+        .doUpdateSet({ customSentAt: sql`(clock_timestamp() || inbox_cursors.custom_sent_at)[1:20]` })
+        .where(sql<SqlBool>`(inbox_cursors.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true`),
+    )
+    .returning("userId")
+    .executeTakeFirst();
+  if (counted) return;
+  const { seconds } = await db
+    .selectFrom("inboxCursors")
+    .select(
+      sql<number>`extract(epoch from custom_sent_at[20] + interval '1 minute' - clock_timestamp())::float8`.as(
+        "seconds",
+      ),
+    )
+    .where("userId", "=", userId)
+    .executeTakeFirstOrThrow();
   throw rateLimited(seconds, "At most 20 custom notifications may be sent in a minute.");
 }
 

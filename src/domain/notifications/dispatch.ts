@@ -1,88 +1,228 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { Config } from "../../config/config.js";
+import type { NotificationPayload } from "../../entities/notifications.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { notificationSecrets } from "../encryption/columns.js";
 import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
-import { type AttemptResult, Queue, type QueueItem } from "../kernel/queue.js";
-import { Worker } from "../kernel/worker.js";
-import { notificationSecrets } from "../encryption/columns.js";
+import { newId } from "../kernel/ids.js";
+import { type Attempt, backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
+import { after, now } from "../kernel/times.js";
 import { retryAfterIn } from "../outside/retry-after.js";
 import { isRefusedForGood } from "../outside/smtp.js";
 import { SealBroken } from "../outside/vault.js";
 import { mailOf } from "./mail.js";
 import { plainText } from "./markdown.js";
 import { allTransports, type Transport } from "./methods.js";
-import { dispatchHint, type Payload } from "./notify.js";
+import type { MessageState } from "./messages.js";
+import { dispatchHint } from "./notify.js";
 import { templateWithId } from "./templates/templates.js";
 import { unsubscribeUrl } from "./unsubscribing.js";
 
+/** How an attempt ended. `detail` is stored and shown to administrators: it must not contain secrets. */
+type AttemptResult =
+  | { outcome: "done" }
+  /** Another attempt may succeed, in `retryAfter` milliseconds if the receiver named a time. */
+  | { outcome: "retryable"; detail: string; retryAfter?: number }
+  /** Another attempt would fail, too. */
+  | { outcome: "fatal"; detail: string }
+  /** The message must not be delivered any more. */
+  | { outcome: "skipped"; detail: string };
+
+/** The open messages by a method that are due, unless delivery is paused. Leased ones are due when the lease expires. */
+const dueMessages = (db: Db, method: Transport) =>
+  db
+    .selectFrom("notificationMessages as m")
+    .select("m.id")
+    // notification_messages_due_index
+    .where(sql<SqlBool>`m.state in ('pending', 'temporary_failure', 'leased') and m.next_attempt_at <= now()`)
+    .where("m.method", "=", method)
+    .where(
+      sql<SqlBool>`not exists (
+        select from site_settings where key = 'notifications' and value @> '{"notifierPaused": true}')`,
+    )
+    .orderBy("m.nextAttemptAt")
+    .orderBy("m.id");
+
+const isLeased = sql<SqlBool>`m.state = 'leased'`;
+const isOver = sql<SqlBool>`(m.expires_at <= now() or m.attempts_left = 0)`;
+
+/** Leases messages, with what decides about their delivery. */
+const leasing = (db: Db, method: Transport, most: number, period: number) =>
+  db
+    .updateTable("notificationMessages as m")
+    .from("users as u")
+    .whereRef("u.id", "=", "m.userId")
+    .where("m.id", "=", claimed(dueMessages(db, method).where(sql<SqlBool>`not (${isLeased} or ${isOver})`), most))
+    .set((eb) => ({
+      state: "leased",
+      attempts: eb("m.attempts", "+", 1),
+      attemptsLeft: eb("m.attemptsLeft", "-", 1),
+      leaseToken: newId(),
+      nextAttemptAt: after(period),
+    }))
+    .returning([
+      "m.id",
+      "m.leaseToken",
+      "m.attemptsLeft",
+      "m.templateId",
+      "m.payload",
+      "m.keyId",
+      "m.secretNonce",
+      "m.secretCiphertext",
+      "m.userId",
+      "u.username",
+      "u.name",
+      "u.email",
+      "u.status",
+      "u.deletedAt",
+    ])
+    .returning((eb) =>
+      eb
+        .selectFrom("notificationPreferences as p")
+        .select("p.isDisabled")
+        .whereRef("p.userId", "=", "m.userId")
+        .whereRef("p.templateId", "=", "m.templateId")
+        .whereRef("p.method", "=", "m.method")
+        .as("isDisabled"),
+    );
+
 /** A message to deliver. */
-interface Item extends QueueItem {
-  method: Transport;
-  templateId: string;
-  payload: Payload | null;
-  /** Binary values in base64. */
-  secret: { keyId: string; nonce: string; ciphertext: string } | null;
-  recipient: Recipient;
+type Item = InferResult<ReturnType<typeof leasing>>[number];
+
+/** Maximum number of messages that are reaped at a time. */
+const mostReaped = 1000;
+
+/** The messages by a method, as a queue. */
+class MessageQueue implements Queue<Item, AttemptResult> {
+  /** Identifies this process in the log of attempts. */
+  readonly #replica = newId();
+
+  constructor(
+    private readonly db: Db,
+    private readonly config: Config,
+    private readonly method: Transport,
+  ) {}
+
+  lease(most: number): Promise<Item[]> {
+    return leasing(this.db, this.method, most, this.config.leasePeriod).execute();
+  }
+
+  /** Stores the results and logs the attempts. */
+  async settle(attempts: ReadonlyArray<Attempt<Item, AttemptResult>>): Promise<void> {
+    const rows = attempts.map(({ item, result, duration }) => ({
+      id: item.id,
+      token: item.leaseToken,
+      outcome: result.outcome,
+      state: stateAfter(item, result),
+      detail: result.outcome === "done" ? null : storable(result.detail),
+      delay: result.outcome === "retryable" ? this.#delayAfter(item, result.retryAfter) / 1000 : 0,
+      duration: Math.round(duration),
+    }));
+    const results = sql<(typeof rows)[number]>`json_to_recordset(${JSON.stringify(rows)})`.as<"r">(
+      sql`r (id uuid, token uuid, outcome text, state text, detail text, delay float8, duration int)`,
+    );
+    const isFinal = sql`r.state <> 'temporary_failure'`;
+    await this.db
+      .with("settled", (db) =>
+        db
+          .updateTable("notificationMessages as m")
+          .from(results)
+          .whereRef("m.id", "=", "r.id")
+          .whereRef("m.leaseToken", "=", "r.token")
+          .set((eb) => ({
+            state: eb.ref("r.state"),
+            reason: eb.ref("r.detail"),
+            leaseToken: null,
+            nextAttemptAt: sql<string>`now() + make_interval(secs => r.delay)`,
+            finishedAt: sql<string | null>`case when ${isFinal} then now() end`,
+            payload: sql`case when r.outcome not in ('done', 'skipped') then m.payload end`,
+            keyId: sql<string | null>`case when not ${isFinal} then m.key_id end`,
+            secretNonce: sql<Buffer | null>`case when not ${isFinal} then m.secret_nonce end`,
+            secretCiphertext: sql<Buffer | null>`case when not ${isFinal} then m.secret_ciphertext end`,
+          }))
+          .returning(["m.id", "m.attempts", "r.outcome", "r.detail", "r.duration"]),
+      )
+      .insertInto("notificationAttempts")
+      .columns(["messageId", "number", "outcome", "detail", "duration", "time", "replica"])
+      .expression((eb) =>
+        eb
+          .selectFrom("settled")
+          .select(["settled.id", "settled.attempts", "settled.outcome", "settled.detail", "settled.duration"])
+          .select([now.as("time"), sql`${this.#replica}::uuid`.as("replica")]),
+      )
+      .execute();
+  }
+
+  /** Logs attempts whose process has ended, and ends messages that have expired or have no attempt left. */
+  async reap(): Promise<void> {
+    const due = dueMessages(this.db, this.method);
+    await this.db
+      .with("lost", (db) =>
+        db
+          .updateTable("notificationMessages as m")
+          .where("m.id", "=", claimed(due.where(isLeased), mostReaped))
+          .set({ state: "pending", leaseToken: null })
+          .returning(["m.id", "m.attempts"]),
+      )
+      .insertInto("notificationAttempts")
+      .columns(["messageId", "number", "outcome", "detail", "duration", "time", "replica"])
+      .expression((eb) =>
+        eb
+          .selectFrom("lost")
+          .select(["lost.id", "lost.attempts", sql.lit("lost").as("outcome")])
+          .select(sql.lit("The process ended before the attempt.").as("detail"))
+          .select([sql.lit(0).as("duration"), now.as("time"), sql`${this.#replica}::uuid`.as("replica")]),
+      )
+      .execute();
+    await this.db
+      .updateTable("notificationMessages as m")
+      .where("m.id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
+      .set({
+        state: "permanent_failure",
+        reason: sql<string>`case when m.expires_at <= now() then 'expired' else 'lost' end`,
+        finishedAt: now,
+        keyId: null,
+        secretNonce: null,
+        secretCiphertext: null,
+      })
+      .execute();
+  }
+
+  /** The jitter spreads messages that failed together. */
+  #delayAfter({ attemptsLeft }: Item, retryAfter = 0): number {
+    const { maxAttempts, retryBase, retryMax } = this.config;
+    const delay = backOff(maxAttempts - attemptsLeft - 1, { first: retryBase, most: retryMax });
+    return Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfter, retryMax));
+  }
 }
 
-interface Recipient {
-  id: string;
-  username: string;
-  name: string;
-  email: string;
-  isDeleted: boolean;
-  isSuspended: boolean;
-  isDisabled: boolean | null;
+function stateAfter({ attemptsLeft }: Item, { outcome }: AttemptResult): MessageState {
+  if (outcome === "done") return "sent";
+  if (outcome === "skipped") return "inhibited";
+  return outcome === "retryable" && attemptsLeft > 0 ? "temporary_failure" : "permanent_failure";
 }
 
-const columns = `q.id, q.method, q.template_id as "templateId", q.payload,
-  case when q.secret_nonce is not null then json_build_object('keyId', q.key_id,
-    'nonce', encode(q.secret_nonce, 'base64'), 'ciphertext', encode(q.secret_ciphertext, 'base64')) end as secret,
-  (select json_build_object('id', u.id, 'username', u.username, 'name', u.name, 'email', u.email,
-      'isDeleted', u.deleted_at is not null, 'isSuspended', u.status = 'suspended',
-      'isDisabled', (select is_disabled from notification_preferences p
-        where p.user_id = u.id and p.template_id = q.template_id and p.method = q.method))
-    from users u where u.id = q.user_id) as recipient`;
-
-const isPaused = `exists (select from site_settings where key = 'notifications' and value @> '{"notifierPaused": true}')`;
-
-/** The queue of messages by a method. */
-const queueOf = ({ database, config }: Services, method: Transport): Queue<Item> =>
-  new Queue<Item>(
-    database,
-    {
-      attempts: config.maxAttempts,
-      lease: config.leasePeriod,
-      firstDelay: config.retryBase,
-      longestDelay: config.retryMax,
-    },
-    {
-      table: "notification_messages",
-      log: "notification_attempts",
-      columns,
-      done: "sent",
-      skipped: "inhibited",
-      erasedWhenDone: ["payload"],
-      erasedAtEnd: ["key_id", "secret_nonce", "secret_ciphertext"],
-      eligible: `method = '${method}' and not ${isPaused}`,
-    },
-  );
+/** Receivers word some details: Postgres stores no NUL, and one bad row would fail all results of a statement. */
+const storable = (detail: string): string => detail.replaceAll("\0", "").slice(0, 512);
 
 /**
  * Delivers messages. One per server process, all of which share the work. Each method has attempts of its own, so that
  * the outage of one delays no message by another.
  */
 export class Dispatcher {
-  readonly #workers: ReadonlyArray<Worker<Item>>;
+  readonly #workers: ReadonlyArray<Worker<Item, AttemptResult>>;
   #hints: Subscription | undefined;
 
   constructor(private readonly services: Services) {
-    const { config, log, transports } = services;
+    const { config, database, log, transports } = services;
     this.#workers = allTransports.map(
       (method) =>
         new Worker({
-          queue: queueOf(services, method),
+          queue: new MessageQueue(database.db, config, method),
           isAble: () => transports[method] !== undefined,
-          attempt: (item, signal) => this.#attempt(item, signal),
+          attempt: (item, signal) => this.#attempt(method, item, signal),
           concurrency: config.leaseCount,
           interval: config.fetchInterval,
           timeout: config.dispatchTimeout,
@@ -104,39 +244,43 @@ export class Dispatcher {
     await Promise.all(this.#workers.map((worker) => worker.close()));
   }
 
-  async #attempt(item: Item, signal: AbortSignal): Promise<AttemptResult> {
+  async #attempt(method: Transport, item: Item, signal: AbortSignal): Promise<AttemptResult> {
     const reason = reasonToSkip(item);
     if (reason !== undefined) return { outcome: "skipped", detail: reason };
     try {
       const payload = this.#payloadOf(item);
-      return await this[item.method](item, payload, signal);
+      return await this[method](item, payload, signal);
     } catch (error) {
       return resultOf(error, signal);
     }
   }
 
-  /** Opens the payload of messages that carry a secret. */
-  #payloadOf({ id, payload, secret, recipient }: Item): Payload {
-    if (!secret) return payload!;
-    const place = notificationSecrets.place({ id, ownerId: recipient.id });
-    const [nonce, ciphertext] = [Buffer.from(secret.nonce, "base64"), Buffer.from(secret.ciphertext, "base64")];
-    return JSON.parse(this.services.vault.open(place, { keyId: secret.keyId, nonce, ciphertext })) as Payload;
+  /** Decrypts the payload of messages that carry a secret. */
+  #payloadOf({
+    id,
+    userId,
+    payload,
+    keyId,
+    secretNonce: nonce,
+    secretCiphertext: ciphertext,
+  }: Item): NotificationPayload {
+    if (!keyId || !nonce || !ciphertext) return payload!;
+    const place = notificationSecrets.place({ id, ownerId: userId });
+    return JSON.parse(this.services.vault.open(place, { keyId, nonce, ciphertext })) as NotificationPayload;
   }
 
-  private async smtp(
-    { id, templateId, recipient }: Item,
-    payload: Payload,
-    signal: AbortSignal,
-  ): Promise<AttemptResult> {
+  private async smtp(item: Item, payload: NotificationPayload, signal: AbortSignal): Promise<AttemptResult> {
     const { transports, config } = this.services;
-    const template = templateWithId(templateId)!;
-    const unsubscribe = await unsubscribeUrl(this.services, recipient, template);
-    const mail = mailOf(payload, { recipient, template, accessUrl: config.accessUrl, unsubscribeUrl: unsubscribe });
-    await transports.smtp!.send({ id, to: recipient.email, ...mail }, signal);
+    const { id, userId, email } = item;
+    const template = templateWithId(item.templateId)!;
+    const unsubscribe = await unsubscribeUrl(this.services, { id: userId, email }, template);
+    const { accessUrl } = config;
+    const mail = mailOf(payload, { recipient: item, template, accessUrl, unsubscribeUrl: unsubscribe });
+    await transports.smtp!.send({ id, to: email, ...mail }, signal);
     return { outcome: "done" };
   }
 
-  private async webhook(item: Item, payload: Payload, signal: AbortSignal): Promise<AttemptResult> {
+  private async webhook(item: Item, payload: NotificationPayload, signal: AbortSignal): Promise<AttemptResult> {
     const { webhook } = this.services.transports;
     const response = await webhook!.post(
       { id: item.id, body: webhookBody(item, payload), at: new Date(databaseTime()) },
@@ -151,12 +295,12 @@ export class Dispatcher {
   }
 }
 
-function reasonToSkip({ templateId, recipient }: Item): string | undefined {
+function reasonToSkip({ templateId, deletedAt, status, isDisabled }: Item): string | undefined {
   const template = templateWithId(templateId);
   if (!template) return "The template does not exist any more.";
-  if (recipient.isDeleted) return "The user was deleted.";
-  if (recipient.isSuspended && !template.reachesSuspended) return "The user is suspended.";
-  return recipient.isDisabled && !template.isMandatory ? "disabled by the user" : undefined;
+  if (deletedAt !== null) return "The user was deleted.";
+  if (status === "suspended" && !template.reachesSuspended) return "The user is suspended.";
+  return isDisabled && !template.isMandatory ? "disabled by the user" : undefined;
 }
 
 /** What an error of a transport means. Messages of errors may contain addresses of mail servers, but no secrets. */
@@ -166,7 +310,7 @@ function resultOf(error: unknown, signal: AbortSignal): AttemptResult {
   return { outcome: isRefusedForGood(error) ? "fatal" : "retryable", detail };
 }
 
-function webhookBody({ id, templateId, recipient }: Item, payload: Payload): string {
+function webhookBody({ id, templateId, userId, ...user }: Item, payload: NotificationPayload): string {
   const { title, body, actions, labels, data, targets } = payload;
   return JSON.stringify({
     _version: "1.1",
@@ -175,10 +319,10 @@ function webhookBody({ id, templateId, recipient }: Item, payload: Payload): str
       _version: "1.2",
       notification_name: templateWithId(templateId)!.name,
       notification_template_id: templateId,
-      user_id: recipient.id,
-      user_email: recipient.email,
-      user_name: recipient.name || recipient.username,
-      user_username: recipient.username,
+      user_id: userId,
+      user_email: user.email,
+      user_name: user.name || user.username,
+      user_username: user.username,
       actions,
       labels,
       data,

@@ -1,17 +1,14 @@
-import { rowsByKey } from "../kernel/batches.js";
-import { NotificationAttempt, NotificationMessage } from "../../entities/notifications.js";
+import { type InferResult, sql } from "kysely";
 import { authorize } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { countIn, type Fixed, type Order, rowsIn } from "../kernel/list.js";
+import { anyOf, defineList, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
+import { OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
-import { deadState } from "../kernel/queue.js";
 import { idNamed } from "../kernel/references.js";
-import { allOf, given, raw, type Sql, sql } from "../kernel/sql.js";
+import { now } from "../kernel/times.js";
 import { findUser } from "../users/users.js";
 import type { DeliveryMethod } from "./methods.js";
 import { dispatchHint } from "./notify.js";
@@ -28,25 +25,28 @@ export const MessageState = {
 } as const;
 export type MessageState = (typeof MessageState)[keyof typeof MessageState];
 
-const columns = columnsOf(NotificationMessage, "m", [
-  "id",
-  "eventId",
-  "templateId",
-  "userId",
-  "method",
-  "state",
-  "reason",
-  "nextAttemptAt",
-  "expiresAt",
-  "createdAt",
-  "finishedAt",
-]);
+/** The state of messages that could not be delivered. */
+const deadState = MessageState.PERMANENT_FAILURE;
+
+const messages = ({ db }: Context) =>
+  db
+    .selectFrom("notificationMessages as m")
+    .select([
+      "m.id",
+      "m.eventId",
+      "m.templateId",
+      "m.userId",
+      "m.method",
+      "m.state",
+      "m.reason",
+      "m.nextAttemptAt",
+      "m.expiresAt",
+      "m.createdAt",
+      "m.finishedAt",
+    ]);
 
 /** A message in the delivery log, without its texts. */
-export interface MessageRow extends RowOf<typeof columns> {
-  method: DeliveryMethod;
-  state: MessageState;
-}
+export type MessageRow = InferResult<ReturnType<typeof messages>>[number];
 
 /** Filters of messages. An absent filter does not narrow. */
 export interface MessageFilter {
@@ -59,16 +59,18 @@ export interface MessageFilter {
   before?: string | null;
 }
 
-const newestFirst = (fixed: readonly Fixed[]): Order => ({
-  fixed,
-  keys: [
-    {
-      column: sql`m.created_at`,
-      ofPlace: (id) => sql`(select created_at from notification_messages where id = ${id})`,
-    },
-  ],
-  id: sql`m.id`,
-  isDescending: true,
+const messageList = defineList(messages, {
+  id: { column: "m.id", of: ({ id }) => id },
+  // notification_messages_page_index, notification_messages_user_index, notification_messages_state_index
+  orders: { creation: { createdAt: time<MessageRow>("m.createdAt") } },
+  filters: {
+    state: (eb, state: MessageState) => eb("m.state", "=", state),
+    template: (eb, template: string) => eb("m.templateId", "=", template),
+    user: (eb, user: string) => eb("m.userId", "=", user),
+    method: (eb, method: DeliveryMethod) => eb("m.method", "=", method),
+    after: (eb, time: string) => eb("m.createdAt", ">=", time),
+    before: (eb, time: string) => eb("m.createdAt", "<=", time),
+  },
 });
 
 /** Lists messages, newest first. For owners and auditors. */
@@ -78,70 +80,36 @@ export async function listNotificationMessages(
   page: PageArguments,
 ): Promise<Page<MessageRow>> {
   authorize(ctx.actor, "notification_message:read");
-  const problems = new Problems();
-  const range = readRange(page, { createdAt: "time" }, problems);
-  problems.throwIfAny();
-  const { fixed, matches } = await conditionsOf(ctx, filter);
-  const order = newestFirst(fixed);
-  const from = (beyond?: Sql) => sql`from notification_messages m where ${allOf(matches, beyond)}`;
-  const select = (beyond?: Sql) => sql`select ${raw(columns)} ${from(beyond)}`;
-  return pageOf(range, await ctx.select<MessageRow>(rowsIn(range, order, select)), {
-    cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    count: () => ctx.count(countIn(order, (more) => sql`select ${from(more)}`)),
-  });
+  const user = await idOfUser(ctx, filter);
+  const orderBy = { field: "creation", direction: OrderDirection.DESC } as const;
+  return messageList.page(ctx, { filter: { ...filter, user }, orderBy, page });
 }
 
-/** The leading column of the index that serves a filter, and the other conditions. */
-async function conditionsOf(
-  ctx: Context,
-  filter: MessageFilter,
-): Promise<{ fixed: Fixed[]; matches: Sql | undefined }> {
-  const userId = filter.user ? await idNamed(ctx, filter.user, findUser) : undefined;
-  const [byUser, byState] = [sql`m.user_id`, sql`m.state`];
-  const fixed = userId
-    ? [{ column: byUser, value: userId }]
-    : filter.state
-      ? [{ column: byState, value: filter.state }]
-      : [];
-  const matches = allOf(
-    userId ? given(filter.state, (state) => sql`m.state = ${state}`) : undefined,
-    given(filter.template, (template) => sql`m.template_id = ${template}`),
-    given(filter.method, (method) => sql`m.method = ${method}`),
-    given(filter.after, (time) => sql`m.created_at >= ${time}`),
-    given(filter.before, (time) => sql`m.created_at <= ${time}`),
-  );
-  return { fixed, matches };
-}
-
-const messageById = statement<MessageRow>(`select ${columns} from notification_messages m where id = $1`);
+const idOfUser = async (ctx: Context, { user }: MessageFilter): Promise<string | undefined> =>
+  user ? idNamed(ctx, user, findUser) : undefined;
 
 /** Reads a message. Throws NOT_FOUND. */
 export async function readNotificationMessage(ctx: Context, id: string): Promise<MessageRow> {
   authorize(ctx.actor, "notification_message:read");
-  const found = await ctx.row(messageById, id);
+  const found = await messages(ctx).where("m.id", "=", id).executeTakeFirst();
   if (!found) throw notFound();
   return found;
 }
 
-const attemptColumns = columnsOf(NotificationAttempt, "a", [
-  "messageId",
-  "number",
-  "time",
-  "duration",
-  "outcome",
-  "detail",
-  "replica",
-]);
+const attempts = ({ db }: Context) =>
+  db
+    .selectFrom("notificationAttempts")
+    .select(["messageId", "number", "time", "duration", "outcome", "detail", "replica"])
+    .orderBy("messageId")
+    .orderBy("number");
 
 /** An attempt to deliver a message. */
-export type AttemptRow = RowOf<typeof attemptColumns>;
-
-const attemptsOf = statement<AttemptRow>(`
-  select ${attemptColumns} from notification_attempts a where message_id = any($1::uuid[]) order by message_id, number`);
+export type AttemptRow = InferResult<ReturnType<typeof attempts>>[number];
 
 /** Batch read of the attempts of messages, oldest first, for `ctx.load`. Checks no permission: the message does. */
 export async function attemptsByMessage(ctx: Context, ids: readonly string[]): Promise<AttemptRow[][]> {
-  return rowsByKey(await ctx.rows(attemptsOf, ids), ids, ({ messageId }) => messageId);
+  const found = await attempts(ctx).where("messageId", "=", anyOf(ids)).execute();
+  return rowsByKey(found, ids, ({ messageId }) => messageId);
 }
 
 /** Which dead messages to repair: some, by id, or those that match a filter. */
@@ -158,51 +126,66 @@ const mostRepaired = 10_000;
  * content is erased. Returns the number of messages.
  */
 export async function retryNotificationMessages(ctx: Context, which: RepairMessages): Promise<number> {
-  const retried = await repair(
-    ctx,
-    which,
-    sql`m.template_id <> ${accountNotifications.passcode.id} and m.payload is not null`,
-    sql`
-    state = 'pending', reason = null, attempts_left = ${ctx.config.maxAttempts}, next_attempt_at = now(),
-    expires_at = now() + (expires_at - created_at), finished_at = null`,
-  );
-  if (retried > 0) ctx.publish(dispatchHint);
-  return retried;
+  const ids = await lockDead(ctx, which, { isRepeatable: true });
+  await ctx.db
+    .updateTable("notificationMessages")
+    .set({
+      state: MessageState.PENDING,
+      reason: null,
+      attemptsLeft: ctx.config.maxAttempts,
+      nextAttemptAt: now,
+      expiresAt: sql<string>`now() + (expires_at - created_at)`,
+      finishedAt: null,
+    })
+    .where("id", "=", anyOf(ids))
+    .execute();
+  if (ids.length > 0) ctx.publish(dispatchHint);
+  return ids.length;
 }
 
 /** Gives up messages that could not be delivered. Returns their number. */
-export const discardNotificationMessages = (ctx: Context, which: RepairMessages): Promise<number> =>
-  repair(ctx, which, undefined, sql`state = 'discarded', payload = null, finished_at = now()`);
+export async function discardNotificationMessages(ctx: Context, which: RepairMessages): Promise<number> {
+  const ids = await lockDead(ctx, which);
+  await ctx.db
+    .updateTable("notificationMessages")
+    .set({ state: MessageState.DISCARDED, payload: null, finishedAt: now })
+    .where("id", "=", anyOf(ids))
+    .execute();
+  return ids.length;
+}
 
-async function repair(
+/** Locks the messages to repair, and records the repair. Returns their ids. */
+async function lockDead(
   ctx: Context,
   { ids, filter }: RepairMessages,
-  limits: Sql | undefined,
-  change: Sql,
-): Promise<number> {
+  { isRepeatable = false }: { isRepeatable?: boolean } = {},
+): Promise<string[]> {
   authorize(ctx.actor, "notification_message:update");
   const problems = new Problems();
   if ((ids == null) === (filter == null)) problems.add("ids", "Give either ids or a filter.");
   if (ids && ids.length > mostRepaired) problems.add("ids", `Must be at most ${mostRepaired} ids.`);
   problems.throwIfAny();
-  const { fixed, matches } = await conditionsOf(ctx, filter ?? {});
-  const conditions = allOf(
-    given(ids, (some) => sql`m.id = any(${some}::uuid[])`),
-    ...fixed.map(({ column, value }) => sql`${column} = ${value}`),
-    matches,
-    limits,
-  );
-  const changed = await ctx.select<{ id: string }>(sql`
-    with chosen as (
-      select m.id from notification_messages m where m.state = ${deadState} and ${conditions}
-      order by m.created_at, m.id limit ${raw(String(mostRepaired))} for update
+  const { template, method } = filter ?? {};
+  const user = await idOfUser(ctx, filter ?? {});
+  const found = await ctx.db
+    .selectFrom("notificationMessages")
+    .select("id")
+    .where("state", "=", deadState)
+    .$if(isRepeatable, (query) =>
+      query.where("templateId", "<>", accountNotifications.passcode.id).where("payload", "is not", null),
     )
-    update notification_messages m set ${change} from chosen where m.id = chosen.id returning m.id`);
-  if (changed.length > 0) {
-    const diff = { messages: { new: changed.length } };
-    ctx.audit({ action: "update", resourceType: "notification_message", diff });
-  }
-  return changed.length;
+    .$if(ids != null, (query) => query.where("id", "=", anyOf(ids!)))
+    .$if(template != null, (query) => query.where("templateId", "=", template!))
+    .$if(user != null, (query) => query.where("userId", "=", user!))
+    .$if(method != null, (query) => query.where("method", "=", method!))
+    .orderBy("createdAt")
+    .orderBy("id")
+    .limit(sql.lit(mostRepaired))
+    .forNoKeyUpdate()
+    .execute();
+  const diff = { messages: { new: found.length } };
+  if (found.length > 0) ctx.audit({ action: "update", resourceType: "notification_message", diff });
+  return found.map(({ id }) => id);
 }
 
 /** Delete finished messages with their attempts. Those that could not be delivered are kept longer. */

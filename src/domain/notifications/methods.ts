@@ -1,7 +1,7 @@
+import { sql } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templates, templateWithId } from "./templates/templates.js";
@@ -38,13 +38,13 @@ export function transportFor({ services, config }: Context, chosen: DeliveryMeth
   return wanted.find((method) => services.transports[method] !== undefined);
 }
 
-const chosenMethod = statement<{ method: DeliveryMethod }>(
-  "select method from notification_template_methods where template_id = $1",
-);
+/** The methods that owners chose for templates. */
+const chosenMethods = ({ db }: Context) =>
+  db.selectFrom("notificationTemplateMethods").select(["templateId", "method"]);
 
 /** Returns the method besides the inbox by which the notifications of a template are delivered, if any. */
 export async function transportOf(ctx: Context, { id }: NotificationTemplate): Promise<Transport | undefined> {
-  const chosen = await ctx.row(chosenMethod, id);
+  const chosen = await chosenMethods(ctx).where("templateId", "=", id).executeTakeFirst();
   return transportFor(ctx, chosen?.method ?? null);
 }
 
@@ -53,17 +53,13 @@ export interface TemplateRow extends NotificationTemplate {
   method: DeliveryMethod | null;
 }
 
-const chosenMethods = statement<{ templateId: string; method: DeliveryMethod }>(
-  `select template_id as "templateId", method from notification_template_methods`,
-);
-
 /** Lists the templates of a kind, or all, by name. */
 export async function listNotificationTemplates(
   ctx: Context,
   kind?: NotificationTemplate["kind"] | null,
 ): Promise<TemplateRow[]> {
   authorize(ctx.actor, "notification_template:read");
-  const chosen = new Map((await ctx.rows(chosenMethods)).map(({ templateId, method }) => [templateId, method]));
+  const chosen = new Map((await chosenMethods(ctx).execute()).map(({ templateId, method }) => [templateId, method]));
   return templates
     .filter((template) => kind == null || template.kind === kind)
     .map((template) => ({ ...template, method: chosen.get(template.id) ?? null }));
@@ -76,15 +72,6 @@ export async function readNotificationTemplate(ctx: Context, id: string): Promis
   return found;
 }
 
-const clearMethod = statement<{ former: DeliveryMethod }>(`
-  delete from notification_template_methods where template_id = $1 returning method as former`);
-
-// The row keeps the former value, so that one statement atomically replaces and returns it.
-const chooseMethod = statement<{ former: DeliveryMethod | null }>(`
-  insert into notification_template_methods as t (template_id, method) values ($1, $2)
-  on conflict (template_id) do update set method = excluded.method, former = t.method
-  returning former`);
-
 /** Chooses the method of a template; null returns to the default. `changed` is false if it was the same. */
 export async function updateNotificationTemplateMethod(
   ctx: Context,
@@ -93,12 +80,29 @@ export async function updateNotificationTemplateMethod(
   authorize(ctx.actor, "notification_template:update");
   const template = templateWithId(id);
   if (!template) throw notFound();
-  const replaced = await (method === null ? ctx.row(clearMethod, id) : ctx.row(chooseMethod, id, method));
-  const former = replaced?.former ?? null;
+  const former = await (method === null ? clearMethod(ctx, id) : chooseMethod(ctx, id, method));
   const changed = former !== method;
   if (changed) {
     const diff = { method: { old: former, new: method } };
     ctx.audit({ action: "update", ...auditedAs("notification_template", id, template.name), diff });
   }
   return { templateId: id, changed };
+}
+
+async function clearMethod({ db }: Context, templateId: string): Promise<DeliveryMethod | null> {
+  const methods = db.deleteFrom("notificationTemplateMethods").where("templateId", "=", templateId);
+  return (await methods.returning("method").executeTakeFirst())?.method ?? null;
+}
+
+/** Returns the former method: the row keeps it, so that one statement atomically replaces and returns it. */
+async function chooseMethod({ db }: Context, templateId: string, method: DeliveryMethod): Promise<string | null> {
+  const { former } = await db
+    .insertInto("notificationTemplateMethods")
+    .values({ templateId, method })
+    .onConflict((conflict) =>
+      conflict.column("templateId").doUpdateSet({ method, former: sql`notification_template_methods.method` }),
+    )
+    .returning("former")
+    .executeTakeFirstOrThrow();
+  return former;
 }

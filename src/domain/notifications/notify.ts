@@ -1,20 +1,23 @@
+import { type Expression, type Insertable, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { NotificationPayload } from "../../entities/notifications.js";
+import type { Schema } from "../../entities/schema.js";
+import { notificationSecrets } from "../encryption/columns.js";
 import { userIdOf } from "../kernel/actor.js";
+import { insertAll } from "../kernel/bulk.js";
 import type { Context } from "../kernel/context.js";
-import type { Ending } from "../kernel/endings.js";
 import { newId } from "../kernel/ids.js";
 import { day } from "../kernel/purge.js";
-import { joined, type Sql, sql } from "../kernel/sql.js";
-import { notificationSecrets } from "../encryption/columns.js";
+import { now } from "../kernel/times.js";
 import { type DeliveryMethod, transportFor } from "./methods.js";
-import { type Rendered, render, type Subject, type Variables } from "./rendering.js";
+import { render, type Subject, type Variables } from "./rendering.js";
 import type { NotificationTemplate } from "./templates/template.js";
 
 /** An event that users are told about. */
 export interface Notification extends Subject {
   template: NotificationTemplate;
-  /** The condition under which a user `u` receives it. */
-  recipients: Sql;
+  /** The ids of its recipients, or the condition under which a user `u` is one. */
+  recipients: readonly string[] | Expression<SqlBool>;
   /** Ids of the objects that it is about. The first is `data.id` of the texts: the links lead to it. */
   targets: readonly string[];
   /** Of events of a template with the same key, a user receives the first. */
@@ -25,25 +28,15 @@ export interface Notification extends Subject {
   isSecret?: true;
 }
 
-/** What a message says, and from what its texts were rendered. */
-export interface Payload extends Rendered, Subject {
-  targets: readonly string[];
-}
-
-/** A recipient, as `Prepared.recipients` selects it. */
-export interface Recipient {
-  id: string;
-  username: string;
-  name: string;
-  email: string;
-  isSuspended: boolean;
-  /** What the user decided, by method. */
-  disabled: Partial<Record<DeliveryMethod, boolean>>;
-  /** The method that an owner chose for the template. */
-  method: DeliveryMethod | null;
-  /** The username of the caller. */
-  initiator: string | null;
-}
+/**
+ * The condition that a user `u`, other than the caller, administers the templates of an organization: in the deployment
+ * or in the organization.
+ */
+export const templateAdministrators = ({ actor }: Context, organizationId: string) => sql<SqlBool>`
+  u.id is distinct from ${userIdOf(actor) ?? null}::uuid and u.id = any(array(
+    select id from users where site_roles <> '{}' and 'template-admin' = any(site_roles)
+    union all select user_id from organization_members where organization_id = ${organizationId} and roles <> '{}'
+      and roles && '{organization-template-admin,organization-admin}'))`;
 
 /** Dedupe keys for one notification about a subject per minute or hour of UTC. */
 export const oncePerMinute = (subject: string): string => `${subject} ${utc("2026-01-02T03:04".length)}`;
@@ -51,180 +44,177 @@ export const oncePerHour = (subject: string): string => `${subject} ${utc("2026-
 
 const utc = (length: number): string => new Date(databaseTime()).toISOString().slice(0, length);
 
-/** Maximum number of recipients of an event. */
-const mostRecipients = 10_000;
-
-const recipientsOf = (ctx: Context, { template, recipients }: Notification): Sql => sql`
-  select u.id, u.username, u.name, u.email, u.status = 'suspended' as "isSuspended",
-    (select coalesce(json_object_agg(p.method, p.is_disabled), '{}') from notification_preferences p
-      where p.user_id = u.id and p.template_id = ${template.id}) as disabled,
-    (select method from notification_template_methods where template_id = ${template.id}) as method,
-    (select username from users where id = ${userIdOf(ctx.actor) ?? null}) as initiator
-  from users u
-  where ${recipients} and u.deleted_at is null and not u.is_system
-  order by u.id limit ${mostRecipients}`;
-
-/** A message to insert. Binary values are base64. */
-interface NewMessage {
-  id: string;
-  event_id: string;
-  template_id: string;
-  user_id: string;
-  method: DeliveryMethod;
-  state: "pending" | "sent" | "inhibited" | "permanent_failure";
-  reason: string | null;
-  icon: string;
-  payload: Payload | null;
-  secret: { keyId: string; nonce: string; ciphertext: string } | null;
-  /** Attempts to deliver it. */
-  attempts: number;
-  dedupe_key: string | null;
-  /** Seconds. */
-  lifetime: number;
-}
-
-// The cursor row is the lock of an inbox. Inboxes are locked in the order of their users, and until the commit, so that
-// `seq` follows the order of commits. `seq` is at least the time in milliseconds, so that no value is reused after the
-// restore of a backup, and clients can resume after a value from before the restore.
-const delivering: Ending<NewMessage> = (rows) => sql`
-  given as (
-    select * from json_to_recordset(${rows}) as g (id uuid, event_id uuid, template_id uuid, user_id uuid, method text,
-      state text, reason text, icon text, payload jsonb, secret json, attempts int, dedupe_key text, lifetime float8)
-  ), added as (
-    insert into notification_messages (id, event_id, template_id, user_id, method, state, reason, payload, key_id,
-      secret_nonce, secret_ciphertext, attempts_left, next_attempt_at, dedupe_key, expires_at, created_at, finished_at)
-    select id, event_id, template_id, user_id, method, state, reason, case when method <> 'inbox' then payload end,
-      secret->>'keyId', decode(secret->>'nonce', 'base64'), decode(secret->>'ciphertext', 'base64'), attempts, now(),
-      dedupe_key, now() + make_interval(secs => lifetime), now(), case when state <> 'pending' then now() end
-    from given
-    on conflict (template_id, user_id, method, dedupe_key) where dedupe_key is not null do nothing
-    returning id, user_id, method, state
-  ), arriving as (
-    select id, user_id, row_number() over (partition by user_id order by id) as place,
-      count(*) over (partition by user_id) as number
-    from added where method = 'inbox' and state = 'sent'
-  ), places as (
-    insert into inbox_cursors as mine (user_id, last_seq, unread_count)
-    select user_id, (extract(epoch from clock_timestamp()) * 1000)::bigint, number
-    from arriving where place = 1 order by user_id
-    on conflict (user_id) do update
-      set last_seq = greatest(mine.last_seq + excluded.unread_count, excluded.last_seq),
-        unread_count = mine.unread_count + excluded.unread_count
-    returning user_id, last_seq, epoch
-  ), arrived as (
-    insert into inbox_notifications
-      (id, user_id, seq, template_id, targets, title, content, icon, actions, created_at, epoch)
-    select id, user_id, last_seq - number + place, template_id,
-      array(select jsonb_array_elements_text(payload->'targets'))::uuid[], payload->>'title', payload->>'body', icon,
-      payload->'actions', now(), epoch
-    from arriving join places using (user_id) join given using (id, user_id)
-  )`;
-
-/** A message of an event. */
+/** A message of an event, which will be delivered or is in an inbox. */
 export interface Message {
   id: string;
   userId: string;
   method: DeliveryMethod;
 }
 
-/** Notifications whose recipients a statement of the caller reads, so that it needs none of its own. */
-export interface Prepared {
-  /** A column of the statement: the recipients. */
-  recipients: Sql;
-  /** Has the messages inserted with the commit, so that inboxes are locked last. */
-  send(recipients: readonly Recipient[][]): void;
-  /**
-   * Has the messages inserted with the commit, or before what the mutation reads until then. Returns those that will be
-   * delivered or are in an inbox. For notifications without a `dedupeKey`.
-   */
-  sendForReading(recipients: readonly Recipient[][]): Message[];
-}
-
-/** A column with the recipients of each of several notifications. */
-const recipientsOfEach = (ctx: Context, notifications: readonly Notification[]): Sql =>
-  sql`json_build_array(${joined(
-    notifications.map((each) => sql`(select coalesce(json_agg(r), '[]') from (${recipientsOf(ctx, each)}) r)`),
-  )})`;
-
-const messagesAboutAll = (
-  ctx: Context,
-  notifications: readonly Notification[],
-  recipients: readonly Recipient[][],
-): NewMessage[] => notifications.flatMap((each, nr) => messagesAbout(ctx, each, recipients[nr]!));
-
-/** Prepares notifications of users about events in the transaction of a mutation. */
-export function prepareNotifications(ctx: Context, ...notifications: readonly Notification[]): Prepared {
-  const announced = (recipients: readonly Recipient[][]) => {
-    const messages = messagesAboutAll(ctx, notifications, recipients);
-    announce(ctx, messages);
-    return messages;
-  };
-  return {
-    recipients: recipientsOfEach(ctx, notifications),
-    send: (recipients) => ctx.atCommit(delivering, ...announced(recipients)),
-    sendForReading(recipients) {
-      const messages = announced(recipients);
-      ctx.write(delivering, ...messages);
-      return effective(messages);
-    },
-  };
-}
-
 /**
- * Notifies users of events in the transaction of a mutation, which can read the messages, by two statements. To be
- * called once, and last: it locks inboxes until the commit, those of all events in one order. Returns the messages that
- * will be delivered or are in an inbox: none for repeated events with the same `dedupeKey`.
+ * Notifies users of events in the transaction of a mutation. Returns the messages that will be delivered or are in an
+ * inbox: none for repeated events with the same `dedupeKey`. They arrive in inboxes with the commit.
  */
 export async function notify(ctx: Context, ...notifications: readonly Notification[]): Promise<Message[]> {
-  const [found] = await ctx.select<{ recipients: Recipient[][] }>(
-    sql`select ${recipientsOfEach(ctx, notifications)} as recipients`,
-  );
-  const messages = messagesAboutAll(ctx, notifications, found!.recipients);
-  if (messages.length === 0) return [];
-  const added = await ctx.select<{ id: string }>(
-    sql`with ${delivering(JSON.stringify(messages))} select id from added`,
-  );
-  const ids = new Set(added.map(({ id }) => id));
-  const arriving = messages.filter(({ id }) => ids.has(id));
-  announce(ctx, arriving);
-  return effective(arriving);
+  const { messages, arrivals } = await send(ctx, notifications);
+  if (arrivals.length > 0) ctx.beforeCommit(addToInboxes, ...arrivals);
+  return messages;
 }
 
-/** The messages that will be delivered or are in an inbox. */
-const effective = (messages: readonly NewMessage[]): Message[] =>
-  messages
-    .filter(({ state }) => state === "pending" || state === "sent")
-    .map(({ id, user_id: userId, method }) => ({ id, userId, method }));
+/** `notify` of a single recipient, in whose inbox the message is at once: for mutations that return it. */
+export async function notifyNow(ctx: Context, notification: Notification): Promise<Message[]> {
+  const { messages, arrivals } = await send(ctx, [notification]);
+  if (arrivals.length > 0) await addToInboxes(ctx, arrivals);
+  return messages;
+}
 
-/** Wakes those who wait for messages, after the commit. */
-function announce(ctx: Context, messages: readonly NewMessage[]): void {
-  const arriving = messages.filter(({ method, state }) => method === "inbox" && state === "sent");
-  ctx.publish(...arriving.map(({ user_id: userId }) => ({ topic: "inbox", id: `n:${userId}` }) as const));
-  if (messages.some(({ state }) => state === "pending")) ctx.publish(dispatchHint);
+/** Stores the messages of events, and wakes those who wait for them after the commit. */
+async function send(ctx: Context, notifications: readonly Notification[]) {
+  const planned = await plan(ctx, notifications);
+  if (planned.length === 0) return { messages: [], arrivals: [] };
+  const rows = planned.map(({ row }) => row);
+  const added = await insertAll(ctx.db, "notificationMessages", rows)
+    .onConflict((conflict) =>
+      conflict.columns(["templateId", "userId", "method", "dedupeKey"]).where("dedupeKey", "is not", null).doNothing(),
+    )
+    .returning("id")
+    .execute();
+  const ids = new Set(added.map(({ id }) => id));
+  const effective = planned.filter(({ row }) => ids.has(row.id) && (row.state === "pending" || row.state === "sent"));
+  const arrivals = effective.flatMap(({ arrival }) => arrival ?? []);
+  ctx.publish(...arrivals.map(({ userId }) => ({ topic: "inbox", id: `n:${userId}` }) as const));
+  if (effective.some(({ row }) => row.state === "pending")) ctx.publish(dispatchHint);
+  return { messages: effective.map(({ row: { id, userId, method } }) => ({ id, userId, method })), arrivals };
 }
 
 /** The hint that there are messages to deliver. */
 export const dispatchHint = { topic: "notifications", id: "dispatch" } as const;
 
-function messagesAbout(ctx: Context, notification: Notification, recipients: readonly Recipient[]): NewMessage[] {
-  const eventId = newId();
-  return recipients.flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
+/** A notification that arrives in an inbox. */
+type Arrival = Omit<Insertable<Schema["inboxNotifications"]>, "seq" | "epoch" | "readAt">;
+
+/**
+ * Adds notifications to inboxes. The row of the cursor is the lock of an inbox. Inboxes are locked in the order of their
+ * users, and until the commit, which follows, so that `seq` follows the order of commits. `seq` is at least the time in
+ * milliseconds, so that no value is reused after the restore of a backup, and clients can resume after a value from before
+ * the restore.
+ */
+async function addToInboxes({ db }: Context, arrivals: readonly Arrival[]): Promise<void> {
+  const byUser = Map.groupBy(arrivals, ({ userId }) => userId);
+  const numbers = Array.from(byUser.values(), ({ length }) => length);
+  const inboxes = sql<{ userId: string; number: number }>`
+    unnest(${[...byUser.keys()]}::uuid[], ${numbers}::int[])`.as<"inbox">(sql`inbox (user_id, number)`);
+  const advanced = await db
+    .insertInto("inboxCursors")
+    .columns(["userId", "lastSeq", "unreadCount"])
+    .expression(
+      db
+        .selectFrom(inboxes)
+        .select(["inbox.userId", sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`.as("seq"), "inbox.number"])
+        .orderBy("inbox.userId"),
+    )
+    .onConflict((conflict) =>
+      conflict.column("userId").doUpdateSet({
+        lastSeq: sql`greatest(inbox_cursors.last_seq + excluded.unread_count, excluded.last_seq)`,
+        unreadCount: sql`inbox_cursors.unread_count + excluded.unread_count`,
+      }),
+    )
+    .returning(["userId", "lastSeq", "epoch"])
+    .execute();
+  const rows = advanced.flatMap(({ userId, lastSeq, epoch }) =>
+    byUser.get(userId)!.map((arrival, index, { length }) => ({ ...arrival, seq: lastSeq - length + index + 1, epoch })),
+  );
+  await insertAll(db, "inboxNotifications", rows).execute();
+}
+
+/** Maximum number of recipients of an event. */
+const mostRecipients = 10_000;
+
+/** Selects the recipients of an event, `nr` in a list. */
+function recipientsOf({ db, actor }: Context, { template, recipients }: Notification, nr: number) {
+  const isRecipient = "toOperationNode" in recipients ? recipients : sql<SqlBool>`u.id = any(${recipients}::uuid[])`;
+  const found = db
+    .selectFrom("users as u")
+    .where(isRecipient)
+    .where("u.deletedAt", "is", null)
+    .where(sql<SqlBool>`not u.is_system`)
+    .select(["u.id", "u.username", "u.name", "u.email", "u.status", now.as("now")])
+    .select((eb) => [
+      eb
+        .selectFrom("notificationPreferences as p")
+        .whereRef("p.userId", "=", "u.id")
+        .where("p.templateId", "=", template.id)
+        .select(
+          sql<Partial<Record<DeliveryMethod, boolean>> | null>`json_object_agg(p.method, p.is_disabled)`.as("off"),
+        )
+        .as("disabled"),
+      eb
+        .selectFrom("notificationTemplateMethods as t")
+        .where("t.templateId", "=", template.id)
+        .select("t.method")
+        .as("method"),
+      eb
+        .selectFrom("users as i")
+        .where("i.id", "=", userIdOf(actor) ?? null)
+        .select("i.username")
+        .as("initiator"),
+    ])
+    .orderBy("u.id")
+    .limit(sql.lit(mostRecipients));
+  return db.selectFrom(found.as("recipient")).selectAll().select(sql.lit(nr).as("nr"));
+}
+
+/** A recipient, with what decides about the methods, and the username of the caller. */
+type Recipient = Awaited<ReturnType<ReturnType<typeof recipientsOf>["execute"]>>[number];
+
+/** A message to insert. */
+interface Planned {
+  row: Insertable<Schema["notificationMessages"]>;
+  /** What arrives in the inbox. */
+  arrival?: Arrival;
+}
+
+/** Returns the messages to the recipients of events. Reads the recipients of all of them in one statement. */
+async function plan(ctx: Context, notifications: readonly Notification[]): Promise<Planned[]> {
+  const [first, ...others] = notifications.map((each, nr) => recipientsOf(ctx, each, nr));
+  if (!first) return [];
+  const found = await others.reduce((all, each) => all.unionAll(each), first).execute();
+  const recipients = Map.groupBy(found, ({ nr }) => nr);
+  return notifications.flatMap((notification, nr) => {
+    const eventId = newId();
+    return (recipients.get(nr) ?? []).flatMap((recipient) => messagesTo(ctx, recipient, notification, eventId));
+  });
 }
 
 /** The messages to one recipient: one in the inbox, and one by another method. */
-function messagesTo(ctx: Context, recipient: Recipient, notification: Notification, eventId: string): NewMessage[] {
+function messagesTo(ctx: Context, recipient: Recipient, notification: Notification, eventId: string): Planned[] {
   const { template, isSecret, dedupeKey = null, lifetime = 7 * day } = notification;
-  if (recipient.isSuspended && !template.reachesSuspended) return [];
+  if (recipient.status === "suspended" && !template.reachesSuspended) return [];
   const transport = transportFor(ctx, recipient.method);
   const methods: DeliveryMethod[] = [...(isSecret ? [] : (["inbox"] as const)), ...(transport ? [transport] : [])];
   if (methods.length === 0) return [];
   const payload = renderedFor(ctx, recipient, notification);
-  const { maxAttempts: attempts } = ctx.config;
+  const { id: userId, now } = recipient;
+  const expiresAt = new Date(Date.parse(now) + lifetime);
   return methods.map((method) => {
-    const id = newId();
-    const place = { event_id: eventId, template_id: template.id, user_id: recipient.id, method };
-    const rules = { icon: template.icon, attempts, dedupe_key: dedupeKey, lifetime: lifetime / 1000 };
-    return { id, ...place, ...rules, ...contentOf(ctx, recipient, notification, { id, method, payload }) };
+    const about = { id: newId(), userId, templateId: template.id, createdAt: now };
+    const row = {
+      ...about,
+      ...contentOf(ctx, recipient, notification, { id: about.id, method, payload }),
+      eventId,
+      method,
+      attemptsLeft: ctx.config.maxAttempts,
+      nextAttemptAt: now,
+      dedupeKey,
+      expiresAt,
+    };
+    const finished = { ...row, finishedAt: row.state === "pending" ? null : now };
+    if (method !== "inbox" || row.state !== "sent") return { row: finished };
+    const { title, body: content, actions, targets } = payload!;
+    return {
+      row: finished,
+      arrival: { ...about, targets: [...targets], title, content, icon: template.icon, actions },
+    };
   });
 }
 
@@ -233,22 +223,22 @@ function contentOf(
   { services }: Context,
   { id: userId, disabled }: Recipient,
   { template, isSecret }: Notification,
-  { id, method, payload }: { id: string; method: DeliveryMethod; payload: Payload | undefined },
-): Pick<NewMessage, "state" | "reason" | "payload" | "secret"> {
-  const nothing = { reason: null, payload: null, secret: null };
-  const isOff = disabled[method] ?? template.isOffByDefault ?? false;
-  if (isOff && !template.isMandatory) return { ...nothing, state: "inhibited", reason: "disabled by the user" };
-  if (!payload) return { ...nothing, state: "permanent_failure", reason: "could not be rendered" };
-  const state = method === "inbox" ? "sent" : "pending";
-  if (!isSecret) return { ...nothing, state, payload };
+  { id, method, payload }: { id: string; method: DeliveryMethod; payload: NotificationPayload | undefined },
+) {
+  const nothing = { reason: null, payload: null, keyId: null, secretNonce: null, secretCiphertext: null };
+  const isOff = disabled?.[method] ?? template.isOffByDefault ?? false;
+  if (isOff && !template.isMandatory)
+    return { ...nothing, state: "inhibited", reason: "disabled by the user" } as const;
+  if (!payload) return { ...nothing, state: "permanent_failure", reason: "could not be rendered" } as const;
+  if (method === "inbox") return { ...nothing, state: "sent" } as const;
+  if (!isSecret) return { ...nothing, state: "pending", payload } as const;
   const place = notificationSecrets.place({ id, ownerId: userId });
   const { keyId, nonce, ciphertext } = services.vault.seal(place, JSON.stringify(payload));
-  const secret = { keyId, nonce: nonce.toString("base64"), ciphertext: ciphertext.toString("base64") };
-  return { ...nothing, state, secret };
+  return { ...nothing, state: "pending", keyId, secretNonce: nonce, secretCiphertext: ciphertext } as const;
 }
 
 /** Renders the texts for a recipient. Logs a failure, which must not fail the event itself. */
-function renderedFor(ctx: Context, recipient: Recipient, notification: Notification): Payload | undefined {
+function renderedFor(ctx: Context, recipient: Recipient, notification: Notification): NotificationPayload | undefined {
   const { template, targets } = notification;
   const data = { ...(targets.length > 0 && { id: targets[0] }), ...notification.data };
   const labels = {

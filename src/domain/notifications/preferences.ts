@@ -1,12 +1,15 @@
+import type { Insertable } from "kysely";
+import { databaseTime } from "../../clock.js";
+import type { Schema } from "../../entities/schema.js";
 import { auditedAs, type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
+import { insertAll } from "../kernel/bulk.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { Problems } from "../kernel/errors.js";
 import { findUser, lockUser, userTarget } from "../users/users.js";
 import { DeliveryMethod } from "./methods.js";
 import type { NotificationTemplate } from "./templates/template.js";
-import { templateWithId } from "./templates/templates.js";
+import { templates, templateWithId } from "./templates/templates.js";
 
 /** What a user decided about a template. */
 export interface PreferenceRow {
@@ -33,34 +36,33 @@ export interface UpdatePreferences {
 
 const allMethods = Object.values(DeliveryMethod);
 
-const preferencesOf = statement<PreferenceRow>(`
-  select template_id as "templateId", count(*) filter (where is_disabled) = ${allMethods.length} as disabled,
-    array_agg(method order by method) filter (where is_disabled) as "disabledMethods", max(updated_at) as "updatedAt"
-  from notification_preferences where user_id = $1 group by template_id`);
-
 /** Lists the templates about which a user decided, by name. For the user and owners. */
 export async function listNotificationPreferences(ctx: Context, ref: string): Promise<PreferenceRow[]> {
   const user = await findUser(ctx, ref);
   authorize(ctx.actor, "notification_preference:read", userTarget(user));
-  return read(ctx, user.id);
+  return preferencesOfUser(ctx, user.id);
 }
 
-async function read(ctx: Context, userId: string): Promise<PreferenceRow[]> {
-  const rows = (await ctx.rows(preferencesOf, userId)).flatMap((row) => {
-    const template = templateWithId(row.templateId);
-    return template ? [{ name: template.name, row: { ...row, disabledMethods: row.disabledMethods ?? [] } }] : [];
+/** The preferences of a user, without a check of permissions. */
+export async function preferencesOfUser({ db }: Context, userId: string): Promise<PreferenceRow[]> {
+  const decided = await db
+    .selectFrom("notificationPreferences")
+    .select(["templateId", "method", "isDisabled", "updatedAt"])
+    .where("userId", "=", userId)
+    .orderBy("method")
+    .execute();
+  const byTemplate = Map.groupBy(decided, ({ templateId }) => templateId);
+  return templates.flatMap(({ id: templateId }) => {
+    const own = byTemplate.get(templateId);
+    if (!own) return [];
+    const disabledMethods = own.filter(({ isDisabled }) => isDisabled).map(({ method }) => method);
+    const updatedAt = own
+      .map((each) => each.updatedAt)
+      .toSorted()
+      .at(-1)!;
+    return [{ templateId, disabled: disabledMethods.length === allMethods.length, disabledMethods, updatedAt }];
   });
-  return rows.sort((one, other) => (one.name < other.name ? -1 : 1)).map(({ row }) => row);
 }
-
-const storeChoices = statement<{ templateId: string; method: DeliveryMethod; disabled: boolean }>(`
-  insert into notification_preferences as p (user_id, template_id, method, is_disabled, updated_at)
-  select $1, template_id, method, is_disabled, now()
-  from unnest($2::uuid[], $3::boolean[]) as chosen (template_id, is_disabled), unnest($4::text[]) as method
-  on conflict (user_id, template_id, method) do update
-    set is_disabled = excluded.is_disabled, updated_at = excluded.updated_at
-    where p.is_disabled <> excluded.is_disabled
-  returning template_id as "templateId", method, is_disabled as disabled`);
 
 /**
  * Stores choices of a user about templates; others stay as they are. Mandatory templates cannot be disabled: a choice
@@ -73,19 +75,41 @@ export async function updateNotificationPreferences(
   const user = await lockUser(ctx, ref);
   authorize(ctx.actor, "notification_preference:update", userTarget(user));
   const wanted = checked(choices);
-  const changed = await ctx.rows(
-    storeChoices,
-    user.id,
-    wanted.map(({ template }) => template.id),
-    wanted.map(({ template, disabled }) => disabled && !template.isMandatory),
-    method == null ? allMethods : [method],
+  const methods = method == null ? allMethods : [method];
+  const changed = await store(
+    ctx,
+    wanted.flatMap(({ template, disabled }) => {
+      const isDisabled = disabled && !template.isMandatory;
+      return methods.map((each) => ({ userId: user.id, templateId: template.id, method: each, isDisabled }));
+    }),
   );
   const diff: Diff = {};
   for (const each of changed)
-    diff[`${templateWithId(each.templateId)!.name} (${each.method})`] = { new: !each.disabled };
+    diff[`${templateWithId(each.templateId)!.name} (${each.method})`] = { new: !each.isDisabled };
   if (changed.length > 0)
     ctx.audit({ action: "update", ...auditedAs("notification_preference", user.id, user.username), diff });
   return user.id;
+}
+
+type Preference = Omit<Insertable<Schema["notificationPreferences"]>, "updatedAt">;
+
+/** Stores preferences. Returns those that changed. */
+async function store({ db }: Context, preferences: readonly Preference[]) {
+  if (preferences.length === 0) return [];
+  const updatedAt = new Date(databaseTime());
+  return insertAll(
+    db,
+    "notificationPreferences",
+    preferences.map((each) => ({ ...each, updatedAt })),
+  )
+    .onConflict((conflict) =>
+      conflict
+        .columns(["userId", "templateId", "method"])
+        .doUpdateSet((eb) => ({ isDisabled: eb.ref("excluded.isDisabled"), updatedAt }))
+        .whereRef("notificationPreferences.isDisabled", "<>", "excluded.isDisabled"),
+    )
+    .returning(["templateId", "method", "isDisabled"])
+    .execute();
 }
 
 /** Maximum number of choices: a multiple of the number of templates. */
@@ -107,6 +131,3 @@ function checked(choices: UpdatePreferences["choices"]): Array<{ template: Notif
   problems.throwIfAny();
   return [...wanted.values()];
 }
-
-/** The preferences of the user whose preferences were just updated, by this request. */
-export const preferencesOfUser = read;

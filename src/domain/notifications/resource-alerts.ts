@@ -1,10 +1,8 @@
 import { authorizeMachine } from "../authorization/authorization.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
 import { forbidden, Problems } from "../kernel/errors.js";
 import { proseProblem } from "../kernel/text.js";
-import { sql } from "../kernel/sql.js";
 import { type Notification, notify, oncePerHour } from "./notify.js";
 import { workspaceNotifications } from "./templates/workspaces.js";
 
@@ -19,15 +17,14 @@ export interface ResourceAlert {
   volumes?: ReadonlyArray<{ path: string; threshold: number }> | null;
 }
 
-interface Workspace {
-  id: string;
-  name: string;
-  ownerId: string;
-}
-
-const workspaceOfAgent = lookup<Workspace>(`
-  select w.id, w.name, w.owner_id as "ownerId" from workspace_agents a join workspaces w on w.id = a.workspace_id
-  where a.id = $1 and a.token_ended_at is null and w.deleted_at is null`);
+const workspaceOfAgent = ({ db }: Context, agentId: string) =>
+  db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .select(["w.id", "w.name", "w.ownerId"])
+    .where("a.id", "=", agentId)
+    .where("a.tokenEndedAt", "is", null)
+    .where("w.deletedAt", "is", null);
 
 /**
  * Tells the owner of a workspace that it runs out of memory or disk space. For its agents. Of the alerts of an agent
@@ -35,12 +32,12 @@ const workspaceOfAgent = lookup<Workspace>(`
  */
 export async function reportResourceAlert(ctx: Context, alert: ResourceAlert): Promise<boolean> {
   const agent = authorizeMachine(ctx.actor, "resource_alert:report");
-  const workspace = await ctx.row(workspaceOfAgent, agent.id);
+  const workspace = await workspaceOfAgent(ctx, agent.id).executeTakeFirst();
   if (!workspace) throw forbidden();
   requireValid(alert);
   const sent = await notify(ctx, {
     ...contentOf(workspace, alert),
-    recipients: sql`u.id = ${workspace.ownerId}`,
+    recipients: [workspace.ownerId],
     targets: [workspace.id],
     dedupeKey: oncePerHour(agent.id),
   });
@@ -71,7 +68,7 @@ const percentProblem = (percent: number | null | undefined): string | undefined 
   percent != null && percent >= 1 && percent <= 100 ? undefined : "Must be a percentage from 1 to 100.";
 
 const contentOf = (
-  { name }: Workspace,
+  { name }: { name: string },
   { resource, threshold, volumes }: ResourceAlert,
 ): Pick<Notification, "template" | "labels" | "data"> =>
   resource === AgentResource.MEMORY

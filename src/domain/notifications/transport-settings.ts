@@ -5,14 +5,12 @@ import { type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, Problems } from "../kernel/errors.js";
 import { isWebhookSecret, newWebhookSecret, webhookSecretRule } from "../outside/webhook-signatures.js";
 import {
-  lockTransports,
   openTransports,
-  selectTransports,
   type StoredTransport,
+  storedTransports,
   type TransportName,
   transportSettings,
   transportsHint,
@@ -58,7 +56,7 @@ const names = Object.keys(transportSettings) as TransportName[];
 /** Reads how notifications are delivered. For owners. */
 export async function readNotificationTransports(ctx: Context): Promise<NotificationTransports> {
   authorize(ctx.actor, "deployment_config:update");
-  const stored = openTransports(ctx.services.vault, await ctx.rows(selectTransports));
+  const stored = openTransports(ctx.services.vault, await storedTransports(ctx.db).execute());
   return presented(withStored(ctx.config, stored));
 }
 
@@ -87,10 +85,6 @@ function presented(config: Config): NotificationTransports {
   };
 }
 
-const storeTransport = statement(`
-  update notification_transports set settings = $2, key_id = $3, secret_nonce = $4, secret_ciphertext = $5
-  where id = $1`);
-
 /**
  * Changes how notifications are delivered, on all replicas. Fields that the environment sets are CONFLICT. A webhook
  * without a secret gets one: returns it, for the only time.
@@ -101,7 +95,7 @@ export async function updateNotificationTransports(
 ): Promise<{ webhookSecret: string | null }> {
   authorize(ctx.actor, "deployment_config:update");
   const { vault, transports } = ctx.services;
-  const before = openTransports(vault, await ctx.rows(lockTransports));
+  const before = openTransports(vault, await storedTransports(ctx.db).forNoKeyUpdate().execute());
   const problems = new Problems();
   const after = {
     smtp: changed("smtp", before, input, problems),
@@ -122,14 +116,16 @@ export async function updateNotificationTransports(
     const { secrets } = after[name];
     const place = notificationTransportSecrets.place({ id, ownerId: id });
     const sealed = Object.keys(secrets).length > 0 ? vault.seal(place, JSON.stringify(secrets)) : undefined;
-    await ctx.rows(
-      storeTransport,
-      id,
-      after[name].settings,
-      sealed?.keyId ?? null,
-      sealed?.nonce ?? null,
-      sealed?.ciphertext ?? null,
-    );
+    await ctx.db
+      .updateTable("notificationTransports")
+      .set({
+        settings: after[name].settings,
+        keyId: sealed?.keyId ?? null,
+        secretNonce: sealed?.nonce ?? null,
+        secretCiphertext: sealed?.ciphertext ?? null,
+      })
+      .where("id", "=", id)
+      .execute();
   }
   if (Object.keys(diff).length > 0) {
     ctx.audit({ action: "update", resourceType: "notification_transports", diff });

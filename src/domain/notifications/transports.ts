@@ -1,10 +1,11 @@
+import type { InferResult } from "kysely";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notificationTransportSecrets } from "../encryption/columns.js";
-import { type Database, statement } from "../kernel/database.js";
 import type { Events, Subscription } from "../kernel/events.js";
 import { createMailer, type Mailer } from "../outside/smtp.js";
-import type { Sealed, Vault } from "../outside/vault.js";
+import type { Vault } from "../outside/vault.js";
 import { createWebhook, type Webhook } from "../outside/webhook.js";
 
 /** The settings of the configuration that owners can change at run time, by transport and field. */
@@ -31,18 +32,14 @@ export interface StoredTransport {
   secrets: Readonly<Record<string, unknown>>;
 }
 
-/** A stored row. The migration inserted one for each transport. */
-interface Row extends Partial<Sealed> {
-  id: string;
-  method: TransportName;
-  settings: StoredTransport["settings"];
-}
+/** The stored settings. The migration inserted a row for each transport. */
+export const storedTransports = (db: Db) =>
+  db
+    .selectFrom("notificationTransports")
+    .select(["id", "method", "settings", "keyId", "secretNonce as nonce", "secretCiphertext as ciphertext"])
+    .orderBy("method");
 
-const columns = `id, method, settings, key_id as "keyId", secret_nonce as nonce, secret_ciphertext as ciphertext`;
-export const selectTransports = statement<Row>(`select ${columns} from notification_transports order by method`);
-export const lockTransports = statement<Row>(
-  `select ${columns} from notification_transports order by method for no key update`,
-);
+type Row = InferResult<ReturnType<typeof storedTransports>>[number];
 
 /** Signals all replicas that owners changed the transports. */
 export const transportsHint = { topic: "notification_settings", id: "transports" } as const;
@@ -94,7 +91,13 @@ export class Transports {
   #reading: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly options: { config: Config; database: Database; events: Events; vault: Vault; log: Logger },
+    private readonly options: {
+      config: Config;
+      database: Pick<Database, "db">;
+      events: Events;
+      vault: Vault;
+      log: Logger;
+    },
   ) {
     this.#use(options.config);
   }
@@ -125,7 +128,7 @@ export class Transports {
 
   async #read(): Promise<void> {
     const { config, database, vault } = this.options;
-    const rows = await database.query(selectTransports, []);
+    const rows = await storedTransports(database.db).execute();
     const known = JSON.stringify(rows);
     if (known === this.#known) return;
     this.#use(withStored(config, openTransports(vault, rows)));

@@ -1,12 +1,11 @@
 import { hash } from "node:crypto";
 import { databaseTime } from "../../clock.js";
 import { auditedAs } from "../audit/audit.js";
-import type { Context } from "../kernel/context.js";
-import type { Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { day } from "../kernel/purge.js";
+import { now } from "../kernel/times.js";
 import type { NotificationTemplate } from "./templates/template.js";
 import { templateWithId } from "./templates/templates.js";
 
@@ -44,10 +43,9 @@ export async function unsubscribeUrl(
 /** The mails that a token turns off. */
 export interface Unsubscription {
   userId: string;
+  username: string;
   template: NotificationTemplate;
 }
-
-const emailOf = statement<Pick<Recipient, "email">>("select email from users where id = $1 and deleted_at is null");
 
 /** Reads the token of a link. Throws NOT_FOUND if it is invalid, has expired, or was mailed to a former address. */
 export async function readUnsubscription(ctx: Context, token: string): Promise<Unsubscription> {
@@ -55,30 +53,37 @@ export async function readUnsubscription(ctx: Context, token: string): Promise<U
   const [userId = "", templateId = "", expiry, address] = opened?.split("~") ?? [];
   const template = templateWithId(templateId);
   if (!template || template.isMandatory || !(Number(expiry) > databaseTime())) throw notFound();
-  const user = await ctx.row(emailOf, userId);
+  const user = await ctx.db
+    .selectFrom("users")
+    .select(["email", "username"])
+    .where("id", "=", userId)
+    .where("deletedAt", "is", null)
+    .executeTakeFirst();
   // Earlier releases did not bind links to an address.
   if (!user || (address !== undefined && address !== markOf(user.email))) throw notFound();
-  return { userId, template };
+  return { userId, username: user.username, template };
 }
-
-const turnOff = statement<{ username: string }>(`
-  with stored as (
-    insert into notification_preferences as p (user_id, template_id, method, is_disabled, updated_at)
-    select id, $2, 'smtp', true, now() from users where id = $1 and deleted_at is null
-    on conflict (user_id, template_id, method) do update set is_disabled = true, updated_at = now()
-      where not p.is_disabled
-    returning user_id
-  )
-  select u.username from users u join stored on stored.user_id = u.id`);
 
 /** Turns off the mails of a template for the user of a token. Repeating it has no effect. */
 export async function unsubscribe(ctx: Context, token: string): Promise<Unsubscription> {
-  const { userId, template } = await readUnsubscription(ctx, token);
-  const changed = await ctx.row(turnOff, userId, template.id);
+  const found = await readUnsubscription(ctx, token);
+  const { userId, username, template } = found;
+  const off = { isDisabled: true, updatedAt: now };
+  const changed = await ctx.db
+    .insertInto("notificationPreferences")
+    .values({ userId, templateId: template.id, method: "smtp", ...off })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["userId", "templateId", "method"])
+        .doUpdateSet(off)
+        .where("notificationPreferences.isDisabled", "=", false),
+    )
+    .returning("userId")
+    .executeTakeFirst();
   if (changed) {
     const diff = { [`${template.name} (smtp)`]: { new: false } };
-    const audited = auditedAs("notification_preference", userId, changed.username);
+    const audited = auditedAs("notification_preference", userId, username);
     ctx.audit({ action: "update", actorId: userId, ...audited, diff });
   }
-  return { userId, template };
+  return found;
 }

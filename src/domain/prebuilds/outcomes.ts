@@ -1,6 +1,5 @@
 import type { Context } from "../kernel/context.js";
-import { notify } from "../notifications/notify.js";
-import { templateAdministrators } from "../notifications/recipients.js";
+import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import type { JobOutcome } from "../provisioners/jobs.js";
 

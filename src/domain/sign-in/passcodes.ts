@@ -10,7 +10,6 @@ import { notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/accounts.js";
 import { foldedSql } from "../kernel/folding.js";
 import { passwordProblem } from "./passwords.js";
-import { sql } from "../kernel/sql.js";
 import { emailProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
@@ -80,7 +79,7 @@ async function sendPasscode(ctx: Context, email: string): Promise<void> {
   ctx.audit({ ...identified(user), action: "create", resourceType: "one_time_passcode" });
   const sent = await notify(ctx, {
     template: accountNotifications.passcode,
-    recipients: sql`u.id = ${user.id}`,
+    recipients: [user.id],
     targets: [],
     labels: { one_time_passcode: code },
     data: { minutes: Math.round(lifetime / 60_000) },

@@ -1,7 +1,6 @@
 import type { AgentLifecycle } from "../agents/agents.js";
 import type { AppState } from "../agents/apps.js";
 import type { Context } from "../kernel/context.js";
-import { sql } from "../kernel/sql.js";
 import { notify, oncePerMinute } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/tasks.js";
 import { taskHint } from "./hints.js";
@@ -44,7 +43,7 @@ export async function appStatusReported(ctx: Context, report: ReportedAppStatus)
   if (!task) return;
   await notify(ctx, {
     template: templates[state],
-    recipients: sql`u.id = ${task.ownerId}`,
+    recipients: [task.ownerId],
     targets: [taskId, task.workspaceId],
     dedupeKey: oncePerMinute(taskId),
     data: {},

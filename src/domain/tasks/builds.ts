@@ -1,5 +1,4 @@
 import type { Context } from "../kernel/context.js";
-import { sql } from "../kernel/sql.js";
 import { now } from "../kernel/times.js";
 import { notify } from "../notifications/notify.js";
 import { taskNotifications } from "../notifications/templates/tasks.js";
@@ -99,7 +98,7 @@ export async function announceTaskBuild(
   if (!task) return;
   await notify(ctx, {
     template: taskNotifications[kind.template],
-    recipients: sql`u.id = ${task.ownerId}`,
+    recipients: [task.ownerId],
     targets: [task.id, workspaceId],
     data: { initiator: initiatorName },
     labels: {

@@ -1,3 +1,4 @@
+import { sql, type SqlBool } from "kysely";
 import { type Diff, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
@@ -5,11 +6,9 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { sql } from "../kernel/sql.js";
 import { displayNameProblem, iconProblem, nameProblem, proseProblem, wholeNumber } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
-import { notify } from "../notifications/notify.js";
-import { templateAdministrators } from "../notifications/recipients.js";
+import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { type FoundTemplate, lockTemplate, ofTemplate, type TemplateRow } from "./templates.js";
@@ -183,7 +182,7 @@ export async function updateTemplate(ctx: Context, { templateId, ...fields }: Up
 const announceDeprecation = (ctx: Context, { id, name, displayName, deprecationMessage: message }: FoundTemplate) =>
   notify(ctx, {
     template: templateNotifications.deprecated,
-    recipients: sql`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
+    recipients: sql<SqlBool>`u.id in (select owner_id from workspaces where template_id = ${id} and deleted_at is null)`,
     targets: [id],
     labels: { template: displayName || name, message },
     data: {},

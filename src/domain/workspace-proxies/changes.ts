@@ -1,18 +1,24 @@
+import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { authorize, may } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
 import { replaceSiteSetting } from "../deployment/site-settings.js";
 import { displayNameProblem, iconProblem, nameProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { machineHint } from "../tokens/machines.js";
-import { findWorkspaceProxy, lockWorkspaceProxy, readWorkspaceProxy } from "./workspace-proxies.js";
-import type { WorkspaceProxyRow } from "./row.js";
-import { isNamedPrimary, primaryRegion } from "./primary.js";
 import { newProxyToken } from "./tokens.js";
+import {
+  findWorkspaceProxy,
+  isNamedPrimary,
+  lockWorkspaceProxy,
+  primaryRegion,
+  readWorkspaceProxy,
+  type WorkspaceProxyRow,
+} from "./workspace-proxies.js";
 
 /** The fields of a proxy that administrators set. */
 export interface ProxyFields {
@@ -41,12 +47,6 @@ const maxProxies = 100;
 /** Serializes transactions that create a proxy or change its hosts. */
 export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn(ctx, "workspace_proxies");
 
-const insertProxy = statement<{ id: string }>(`
-  insert into workspace_proxies (id, created_at, updated_at, name, display_name, icon, token_hash)
-  select $1, now(), now(), $2, $3, $4, $5
-  where (select count(*) from workspace_proxies where deleted_at is null) < ${maxProxies}
-  returning id`);
-
 /** Creates an unregistered proxy. Returns its token, which cannot be read again. */
 export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields) {
   authorize(ctx.actor, "workspace_proxy:create");
@@ -57,9 +57,17 @@ export async function createWorkspaceProxy(ctx: Context, { name, displayName, ic
   await lockWorkspaceProxies(ctx);
   const id = newId();
   const token = newProxyToken(id);
-  const values = [id, fields.name, fields.displayName, fields.icon, token.hash];
-  const created = await ctx.row(insertProxy, ...values).catch(throwTaken);
-  if (!created) throw conflict(`There can be at most ${maxProxies} proxies.`);
+  const { count } = await ctx.db
+    .selectFrom("workspaceProxies")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("deletedAt", "is", null)
+    .executeTakeFirstOrThrow();
+  if (count >= maxProxies) throw conflict(`There can be at most ${maxProxies} proxies.`);
+  await ctx.db
+    .insertInto("workspaceProxies")
+    .values({ id, createdAt: now, updatedAt: now, ...fields, tokenHash: token.hash })
+    .execute()
+    .catch(throwTaken);
   const diff = { ...diffOf({}, fields), token: { new: "***" } };
   ctx.audit({ action: "create", ...identified({ id, name: fields.name }), diff });
   return { id, proxyToken: token.text };
@@ -77,12 +85,6 @@ const proxyNameProblem = (name: string): string | undefined =>
   isNamedPrimary(name) ? "The name primary is that of the deployment itself." : nameProblem(name);
 
 const throwTaken = onViolation({ workspace_proxies_name_unique: () => conflictOn("name", "This name is in use.") });
-
-const changeProxy = statement(`
-  update workspace_proxies set name = coalesce($2, name), display_name = coalesce($3, display_name),
-    icon = coalesce($4, icon), token_hash = coalesce($5, token_hash), updated_at = now(),
-    check_due_at = case when registration > 0 then now() end
-  where id = $1`);
 
 /** Rejects callers without the permission before any lock is taken. Throws NOT_FOUND if they cannot see the proxy. */
 async function authorizeOn(
@@ -112,7 +114,19 @@ export async function updateWorkspaceProxy(ctx: Context, input: UpdateWorkspaceP
   if (token) diff.token = { old: "***", new: "***" };
   if (Object.keys(diff).length === 0) return { id };
   const { name, displayName, icon } = change;
-  await ctx.row(changeProxy, id, name, displayName, icon, token?.hash).catch(throwTaken);
+  await ctx.db
+    .updateTable("workspaceProxies")
+    .set({
+      ...(name != null && { name }),
+      ...(displayName != null && { displayName }),
+      ...(icon != null && { icon }),
+      ...(token && { tokenHash: token.hash }),
+      updatedAt: now,
+      checkDueAt: sql<string | null>`case when registration > 0 then now() end`,
+    })
+    .where("id", "=", id)
+    .execute()
+    .catch(throwTaken);
   ctx.audit({ action: "update", ...identified(proxy), diff });
   if (token) ctx.publish(machineHint(id));
   ctx.afterCommit(() => ctx.services.proxyHealth.soon());
@@ -150,16 +164,17 @@ async function findPrimary(ctx: Context, ref: string): Promise<WorkspaceProxyRow
   return found;
 }
 
-const markDeleted = statement(`
-  with removed as (delete from workspace_proxy_replicas where proxy_id = $1)
-  update workspace_proxies set deleted_at = now(), updated_at = now(), check_due_at = null where id = $1`);
-
 /** Deletes a proxy, which releases its name and revokes its token. Returns its id. */
 export async function deleteWorkspaceProxy(ctx: Context, ref: string): Promise<string> {
   await authorizeOn(ctx, ref, "workspace_proxy:delete");
   const proxy = (await lockWorkspaceProxy(ctx, ref)) ?? (await findPrimary(ctx, ref));
   if (isNamedPrimary(proxy.name)) throw new DomainError("BAD_USER_INPUT", "The primary cannot be deleted.");
-  await ctx.rows(markDeleted, proxy.id);
+  await ctx.db.deleteFrom("workspaceProxyReplicas").where("proxyId", "=", proxy.id).execute();
+  await ctx.db
+    .updateTable("workspaceProxies")
+    .set({ deletedAt: now, updatedAt: now, checkDueAt: null })
+    .where("id", "=", proxy.id)
+    .execute();
   ctx.audit({ action: "delete", ...identified(proxy) });
   ctx.publish(machineHint(proxy.id));
   return proxy.id;

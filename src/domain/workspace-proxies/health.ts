@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
-import { run } from "../../infrastructure/database/database.js";
-import { type Database, statement } from "../kernel/database.js";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import { numberOf } from "../kernel/locks.js";
-import { type Fetch, outsideFetch } from "../outside/http.js";
+import { claimed } from "../kernel/queue.js";
+import { isStorable } from "../kernel/text.js";
+import { after, now } from "../kernel/times.js";
+import { type Fetch, OutsideError, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
-import { diagnose } from "./diagnosis.js";
+import type { ProxyReport, ProxyStatus } from "./workspace-proxies.js";
 
 /** Proxies checked concurrently. */
 const batchSize = 5;
@@ -19,36 +22,31 @@ const maxReportSize = 64 * 1024;
 
 export interface ProxyHealthOptions {
   config: Config;
-  database: Database;
+  database: Pick<Database, "db">;
   log: Logger;
 }
 
-interface Registered {
-  id: string;
-  accessUrl: string;
-  registration: number;
-}
+/** Claims proxies whose check is due: the next one is due after an interval. */
+const claiming = (db: Db, interval: number) =>
+  db
+    .updateTable("workspaceProxies")
+    .set({ checkDueAt: after(interval) })
+    .where(
+      "id",
+      "=",
+      claimed(
+        db
+          .selectFrom("workspaceProxies")
+          .select("id")
+          .where("deletedAt", "is", null)
+          .where(sql<SqlBool>`check_due_at <= now()`)
+          .orderBy("checkDueAt"),
+        batchSize,
+      ),
+    )
+    .returning(["id", "accessUrl", "registration"]);
 
-const wait = statement<{ milliseconds: number | null }>(`
-  select 1000 * extract(epoch from min(check_due_at) - now()) as milliseconds from workspace_proxies
-  where deleted_at is null`);
-
-const takeTurn = statement<{ isOurs: boolean }>(
-  `select pg_try_advisory_xact_lock(${numberOf("proxy_health")}) as "isOurs"`,
-);
-
-const claim = statement<Registered>(`
-  update workspace_proxies set check_due_at = now() + $1 * interval '1 millisecond'
-  where id in (
-    select id from workspace_proxies where deleted_at is null and check_due_at <= now()
-    order by check_due_at limit ${batchSize} for no key update skip locked
-  )
-  returning id, access_url as "accessUrl", registration`);
-
-// Discards a result if the proxy was deleted or registered again in the meantime.
-const store = statement(`
-  update workspace_proxies set status = $3, errors = $4, warnings = $5, checked_at = now()
-  where id = $1 and registration = $2 and deleted_at is null`);
+type Registered = InferResult<ReturnType<typeof claiming>>[number];
 
 /**
  * Checks the health of proxies when they are due, in small batches. Only one replica checks at a time; the others retry
@@ -57,7 +55,7 @@ const store = statement(`
 export class ProxyHealth {
   readonly #fetch: Fetch;
   readonly #interval: number;
-  readonly #database: Database;
+  readonly #db: Db;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   #isWanted = false;
@@ -69,7 +67,7 @@ export class ProxyHealth {
     const permits = (address: string) => mayCallInside(address, rules);
     this.#fetch = outsideFetch({ permits, timeout: config.proxyHealthTimeout, bodyLimit: maxReportSize });
     this.#interval = config.proxyHealthInterval;
-    this.#database = database;
+    this.#db = database.db;
     this.#log = log;
   }
 
@@ -104,8 +102,12 @@ export class ProxyHealth {
   /** Checks due proxies. Returns the milliseconds until the next one is due. */
   async #checkDue(): Promise<number> {
     while (!this.#stopping.signal.aborted) {
-      const [next] = await this.#database.query(wait, []);
-      const milliseconds = next?.milliseconds ?? this.#interval;
+      const { due } = await this.#db
+        .selectFrom("workspaceProxies")
+        .select(sql<number | null>`1000 * extract(epoch from min(check_due_at) - now())`.as("due"))
+        .where("deletedAt", "is", null)
+        .executeTakeFirstOrThrow();
+      const milliseconds = due ?? this.#interval;
       if (milliseconds > 0) return Math.min(milliseconds, this.#interval);
       if (!(await this.#inTurn(() => this.#checkAll()))) await this.#pause();
     }
@@ -116,16 +118,17 @@ export class ProxyHealth {
 
   /** Runs `work` under the lock. Returns false if another replica holds it. A replica that dies loses it. */
   async #inTurn(work: () => Promise<void>): Promise<boolean> {
-    return this.#database.db.transaction().execute(async (transaction) => {
-      const [taken] = await run(transaction, takeTurn, []);
-      if (taken?.isOurs) await work();
-      return taken?.isOurs === true;
+    return this.#db.transaction().execute(async (transaction) => {
+      const lock = sql<boolean>`pg_try_advisory_xact_lock(${sql.raw(numberOf("proxy_health"))})`.as("isOurs");
+      const { isOurs } = await transaction.selectNoFrom(lock).executeTakeFirstOrThrow();
+      if (isOurs) await work();
+      return isOurs;
     });
   }
 
   async #checkAll(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      const batch = await this.#database.query(claim, [this.#interval]);
+      const batch = await claiming(this.#db, this.#interval).execute();
       if (batch.length === 0) return;
       await Promise.all(batch.map((proxy) => this.#check(proxy)));
     }
@@ -137,6 +140,77 @@ export class ProxyHealth {
     });
     if (!diagnosis) return;
     const { status, report } = diagnosis;
-    await this.#database.query(store, [id, registration, status, report.errors, report.warnings]);
+    // Discards a result if the proxy was deleted or registered again in the meantime.
+    await this.#db
+      .updateTable("workspaceProxies")
+      .set({ status, ...report, checkedAt: now })
+      .where("id", "=", id)
+      .where("registration", "=", registration)
+      .where("deletedAt", "is", null)
+      .execute();
   }
+}
+
+interface Diagnosis {
+  status: ProxyStatus;
+  report: ProxyReport;
+}
+
+const found = (status: ProxyStatus, error: string): Diagnosis => ({
+  status,
+  report: { errors: [error], warnings: [] },
+});
+
+/**
+ * Checks the health of a proxy by its `/healthz-report`. `fetch` limits the duration, the response size, and the
+ * addresses that may be called. Redirects are not followed, so that only the registered host is called.
+ */
+async function diagnose(fetch: Fetch, accessUrl: string, signal: AbortSignal): Promise<Diagnosis> {
+  try {
+    const response = await fetch(`${accessUrl}/healthz-report`, { redirect: "manual", signal });
+    if (response.status !== 200) return found("unhealthy", `unexpected status code ${response.status}`);
+    const report = reportOf(await response.text());
+    if (!report) return found("unhealthy", "the response is not a report");
+    return { status: report.errors.length > 0 ? "unhealthy" : "ok", report };
+  } catch (error) {
+    if (!(error instanceof OutsideError)) throw error;
+    if (error.reason === "too_large") return found("unhealthy", "the report is too long");
+    return found("unreachable", `request to proxy failed: ${kindOf(error)}`);
+  }
+}
+
+/** Lines of a report that are stored, and characters per line. */
+const maxLines = 20;
+const maxLineLength = 512;
+
+function reportOf(text: string): ProxyReport | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof content !== "object" || content === null) return undefined;
+  const { errors, warnings } = content as Record<string, unknown>;
+  return areLines(errors) && areLines(warnings)
+    ? { errors: truncated(errors), warnings: truncated(warnings) }
+    : undefined;
+}
+
+const areLines = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((line) => typeof line === "string" && isStorable(line));
+
+const truncated = (lines: string[]): string[] =>
+  lines.slice(0, maxLines).map((line) => Array.from(line).slice(0, maxLineLength).join(""));
+
+const nameErrors = new Set(["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA", "ENODATA", "ESERVFAIL"]);
+const tlsErrors = /TLS|SSL|CERT|SIGNATURE|^EPROTO$/;
+
+/** The kind of failure, without internal names and addresses, since all users may read it. */
+function kindOf({ reason, cause }: OutsideError): string {
+  if (reason === "timeout") return "timeout";
+  if (reason === "refused") return "address refused";
+  const { code = "" } = (cause ?? {}) as { code?: string };
+  if (nameErrors.has(code)) return "name not found";
+  return tlsErrors.test(code) ? "TLS failed" : "connection failed";
 }

@@ -1,32 +1,79 @@
-import type { Context } from "../kernel/context.js";
+import { type InferResult, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { version } from "../../program-files.js";
 import { sees } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
+import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
+import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
-import type { ProxyReport, ProxyStatus, WorkspaceProxyRow } from "./row.js";
-import { isNamedPrimary, readPrimary } from "./primary.js";
+import type { Site } from "./sites.js";
 
-/** The columns of a `StoredProxy`, for statements with the table alias `p`. */
-const proxyColumns = `p.id, p.created_at as "createdAt", p.updated_at as "updatedAt", p.name,
-  p.display_name as "displayName", p.icon, p.access_url as "pathAppUrl", p.wildcard_hostname as "wildcardHostname",
-  p.derp_enabled as "derpEnabled", p.derp_only as "derpOnly", p.version, p.deleted_at is not null as deleted,
-  p.status as "lastStatus", p.checked_at as "checkedAt", p.errors, p.warnings`;
+/** The result of the last health check of a proxy. */
+export const ProxyStatus = {
+  OK: "ok",
+  UNHEALTHY: "unhealthy",
+  UNREACHABLE: "unreachable",
+  UNREGISTERED: "unregistered",
+} as const;
+export type ProxyStatus = (typeof ProxyStatus)[keyof typeof ProxyStatus];
 
-type StoredProxy = Omit<WorkspaceProxyRow, "healthy" | "status"> &
-  ProxyReport & { lastStatus: ProxyStatus; checkedAt: string | null };
+/** The report of a proxy, or the error that prevented it. */
+export interface ProxyReport {
+  errors: string[];
+  warnings: string[];
+}
 
-function asRow({ lastStatus, checkedAt, errors, warnings, ...proxy }: StoredProxy): WorkspaceProxyRow {
+export interface WorkspaceProxyStatus {
+  status: ProxyStatus | null;
+  checkedAt: string | null;
+  report: ProxyReport | null;
+}
+
+const storedProxies = (db: Db) =>
+  db.selectFrom("workspaceProxies").select([
+    "id",
+    "createdAt",
+    "updatedAt",
+    "name",
+    "displayName",
+    "icon",
+    // Empty before registration, like `wildcardHostname` and `version`.
+    "accessUrl as pathAppUrl",
+    "wildcardHostname",
+    "derpEnabled",
+    "derpOnly",
+    "version",
+    sql<boolean>`deleted_at is not null`.as("deleted"),
+    "status",
+    "checkedAt",
+    "errors",
+    "warnings",
+  ]);
+
+type StoredProxy = InferResult<ReturnType<typeof storedProxies>>[number];
+
+/** A server that proxies the traffic of applications. The deployment itself is the primary one. */
+export interface WorkspaceProxyRow extends Omit<StoredProxy, "status" | "checkedAt" | "errors" | "warnings"> {
+  healthy: boolean;
+  /** All properties are null for a deleted proxy. */
+  status: WorkspaceProxyStatus;
+}
+
+function asRow({ status: last, checkedAt, errors, warnings, ...proxy }: StoredProxy): WorkspaceProxyRow {
   const status = proxy.deleted
     ? { status: null, checkedAt: null, report: null }
-    : { status: lastStatus, checkedAt, report: { errors, warnings } };
+    : { status: last, checkedAt, report: { errors, warnings } };
   return { ...proxy, healthy: status.status === "ok", status };
 }
 
-const select = (condition: string, lock = "") =>
-  statement<StoredProxy>(`select ${proxyColumns} from workspace_proxies p where ${condition} ${lock}`);
-
-const byId = select("p.id = $1");
-const byName = select("lower(p.name) = lower($1) and p.deleted_at is null");
+/** The proxy with an id, deleted or not, or the one with a name, in any letter case. */
+const named = (db: Db, ref: string) =>
+  isUuid(ref)
+    ? storedProxies(db).where("id", "=", ref)
+    : storedProxies(db)
+        .where(sql<SqlBool>`lower(name) = lower(${ref})`)
+        .where("deletedAt", "is", null);
 
 /** Reads a proxy by id (deleted ones included), by case-insensitive name, or as `primary`. Throws NOT_FOUND. */
 export async function findWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
@@ -36,29 +83,66 @@ export async function findWorkspaceProxy(ctx: Context, ref: string): Promise<Wor
 
 /** Reads a proxy like `findWorkspaceProxy`, without a permission check. */
 export async function readWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow> {
-  const proxy = isNamedPrimary(ref) ? undefined : await ctx.row(isUuid(ref) ? byId : byName, ref);
+  const proxy = isNamedPrimary(ref) ? undefined : await named(ctx.db, ref).executeTakeFirst();
   if (proxy) return asRow(proxy);
   const primary = await readPrimary(ctx);
   if (!isNamedPrimary(ref) && ref.toLowerCase() !== primary.id) throw notFound();
   return primary;
 }
 
-const lock = "for no key update of p";
-const lockById = select("p.id = $1 and p.deleted_at is null", lock);
-const lockByName = select("lower(p.name) = lower($1) and p.deleted_at is null", lock);
-
 /** Locks a proxy that is not deleted until the transaction ends; `undefined` if there is none. */
-export async function lockWorkspaceProxy(ctx: Context, ref: string): Promise<WorkspaceProxyRow | undefined> {
-  const proxy = await ctx.row(isUuid(ref) ? lockById : lockByName, ref);
+export async function lockWorkspaceProxy({ db }: Context, ref: string): Promise<WorkspaceProxyRow | undefined> {
+  const proxy = await named(db, ref).where("deletedAt", "is", null).forNoKeyUpdate().executeTakeFirst();
   return proxy && asRow(proxy);
 }
-
-const living = statement<StoredProxy>(`
-  select ${proxyColumns} from workspace_proxies p where p.deleted_at is null order by lower(p.name)`);
 
 /** Lists the primary, then all proxies that are not deleted, by name. */
 export async function listWorkspaceProxies(ctx: Context): Promise<WorkspaceProxyRow[]> {
   if (!sees(ctx.actor, "workspace_proxy:read")) throw notFound();
-  const [primary, proxies] = await Promise.all([readPrimary(ctx), ctx.rows(living)]);
+  const living = storedProxies(ctx.db)
+    .where("deletedAt", "is", null)
+    .orderBy(sql`lower(name)`);
+  const [primary, proxies] = await Promise.all([readPrimary(ctx), living.execute()]);
   return [primary, ...proxies.map(asRow)];
+}
+
+/** The name under which the deployment itself is listed as a proxy. */
+const primaryName = "primary";
+
+/** Reports whether a name is that of the deployment, in any letter case. */
+export const isNamedPrimary = (name: string): boolean => name.toLowerCase() === primaryName;
+
+/** The display name and icon of the deployment in lists of regions. */
+export const primaryRegion = siteSetting("primary_region", { displayName: "Default", icon: "" });
+
+/** Returns the hosts of the deployment. */
+export const primarySite = ({ config }: Pick<Context, "config">): Site => ({
+  accessUrl: config.accessUrl,
+  wildcardHostname: config.wildcardAccessUrl ?? "",
+});
+
+/** Reads the deployment as a proxy. Its status is always `ok`: it responds. */
+async function readPrimary(ctx: Context): Promise<WorkspaceProxyRow> {
+  const [row, region] = await Promise.all([
+    ctx.db.selectFrom("deployment").select(["id", "createdAt"]).executeTakeFirst(),
+    readSiteSetting(ctx, primaryRegion),
+  ]);
+  if (!row) throw new Error("The deployment has no id: the database was never initialized.");
+  const { id, createdAt } = row;
+  const { accessUrl, wildcardHostname } = primarySite(ctx);
+  return {
+    id,
+    createdAt,
+    updatedAt: createdAt,
+    name: primaryName,
+    ...region,
+    pathAppUrl: accessUrl,
+    wildcardHostname,
+    derpEnabled: false,
+    derpOnly: false,
+    version,
+    healthy: true,
+    deleted: false,
+    status: { status: "ok", checkedAt: new Date(databaseTime()).toISOString(), report: { errors: [], warnings: [] } },
+  };
 }

@@ -1,9 +1,7 @@
 import type { InferResult } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { sql } from "../kernel/sql.js";
-import { notify } from "../notifications/notify.js";
-import { templateAdministrators } from "../notifications/recipients.js";
+import { notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 import { workspaceNotifications } from "../notifications/templates/workspaces.js";
 import { automaticReasons } from "./builds.js";
@@ -56,7 +54,7 @@ export async function announceDeletion(ctx: Context, build: EndedBuild): Promise
   const { ownerId, initiatorId, initiatorName, workspaceName, reason } = build;
   await notify(ctx, {
     template: workspaceNotifications.deleted,
-    recipients: sql`u.id = ${ownerId} and u.id <> ${initiatorId}`,
+    recipients: ownerId === initiatorId ? [] : [ownerId],
     targets: targetsOf(build),
     labels: { name: workspaceName, reason, initiator: initiatorName },
     data: {},
@@ -73,7 +71,7 @@ export async function announceFailure(ctx: Context, build: EndedBuild, error: st
   const isAutomatic = automaticReasons.includes(build.reason);
   await notify(ctx, {
     template: isAutomatic ? workspaceNotifications.autobuildFailed : workspaceNotifications.manualBuildFailed,
-    recipients: isAutomatic ? sql`u.id = ${ownerId}` : templateAdministrators(ctx, organizationId),
+    recipients: isAutomatic ? [ownerId] : templateAdministrators(ctx, organizationId),
     targets: targetsOf(build),
     labels: {
       name: workspaceName,
@@ -95,7 +93,7 @@ export async function announceBuild(
   const isForOwner = event === "updatedAutomatically";
   await notify(ctx, {
     template: workspaceNotifications[event],
-    recipients: isForOwner ? sql`u.id = ${ownerId}` : templateAdministrators(ctx, organizationId),
+    recipients: isForOwner ? [ownerId] : templateAdministrators(ctx, organizationId),
     targets: [id, version.templateId, ownerId, organizationId],
     labels: isForOwner
       ? { name, template_version_name: version.name, template_version_message: "" }
@@ -114,7 +112,7 @@ export async function announceDormancy(
   const deletingAt = new Date(Date.parse(dormantAt) + deleteAfter * 1000).toISOString();
   const deletion = deleteAfter > 0 ? { deleting_at: deletingAt } : undefined;
   const about = {
-    recipients: sql`u.id = ${ownerId}`,
+    recipients: [ownerId],
     targets: [id, templateId, ownerId, organizationId],
     data: {},
   };

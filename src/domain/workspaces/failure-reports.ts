@@ -5,8 +5,7 @@ import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
 import { day, hour } from "../kernel/purge.js";
-import { type Notification, notify } from "../notifications/notify.js";
-import { templateAdministrators } from "../notifications/recipients.js";
+import { type Notification, notify, templateAdministrators } from "../notifications/notify.js";
 import { templateNotifications } from "../notifications/templates/provisioning.js";
 
 const template = templateNotifications.failedBuilds;

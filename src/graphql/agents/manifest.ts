@@ -1,5 +1,5 @@
 import { Ctx, Field, FieldResolver, Int, ObjectType, Query, Resolver, Root, Subscription } from "type-graphql";
-import { type AgentEvent, watchAgentEvents } from "../../domain/agents/events.js";
+import { type AgentEvent, watchAgentEvents } from "../../domain/agents/reports.js";
 import { type AgentManifest, readAgentManifest } from "../../domain/agents/manifest.js";
 import type { AppRow } from "../../domain/agents/apps.js";
 import type { ScriptRow } from "../../domain/agents/scripts.js";

@@ -13,7 +13,7 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import {
   type AttemptRow,
@@ -28,7 +28,7 @@ import {
   retryNotificationMessages,
 } from "../../domain/notifications/messages.js";
 import { DeliveryMethod, readNotificationTemplate, type TemplateRow } from "../../domain/notifications/methods.js";
-import { sendTestNotification } from "../../domain/notifications/test-notification.js";
+import { sendTestNotification } from "../../domain/notifications/custom.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, ReadWith } from "../engine/access.js";

@@ -14,17 +14,18 @@ import {
   Subscription,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import { sendCustomNotification } from "../../domain/notifications/custom.js";
 import {
   countUnread,
   type InboxAction,
   type InboxNotification,
   listInboxNotifications,
+  markAllInboxNotificationsRead,
+  markInboxNotification,
   readInboxNotification,
   ReadStatus,
 } from "../../domain/notifications/inbox.js";
-import { markAllInboxNotificationsRead, markInboxNotification } from "../../domain/notifications/marks.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Arg } from "../engine/arguments.js";

@@ -14,14 +14,12 @@ import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
   listWorkspaceProxies,
-  readWorkspaceProxy,
-} from "../../domain/workspace-proxies/workspace-proxies.js";
-import {
   type ProxyReport,
   ProxyStatus,
+  readWorkspaceProxy,
   type WorkspaceProxyRow,
   type WorkspaceProxyStatus,
-} from "../../domain/workspace-proxies/row.js";
+} from "../../domain/workspace-proxies/workspace-proxies.js";
 import {
   type ChangedProxy,
   createWorkspaceProxy,

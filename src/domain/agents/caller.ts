@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
@@ -9,8 +10,8 @@ import { workspaceHint } from "../workspaces/workspaces.js";
 /** The calling agent. Throws FORBIDDEN for all other callers. */
 export const callingAgent = ({ actor }: Context): AgentActor => authorizeMachine(actor, "workspace_agent:report");
 
-/** SQL: the task of the workspace of the agent `a`; null for other workspaces. */
-export const taskOfAgent = taskIdOf("a.workspace_id");
+/** The task of the workspace of the agent `a`; null for other workspaces. */
+export const taskOfAgent = sql.raw<string | null>(taskIdOf("a.workspace_id"));
 
 /** Tells the watchers of a workspace and of its task, after the commit, that something about an agent changed. */
 export function publishChange(ctx: Context, { workspaceId }: AgentActor, taskId: string | null): void {
