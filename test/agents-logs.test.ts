@@ -163,15 +163,13 @@ describe("the log of an agent", () => {
     rejected.close();
   });
 
-  it("takes two statements to append, one to read, and is not audited", async () => {
+  it("takes as many statements for a hundred lines as for one, and is not audited", async () => {
     const { pool } = the().app.services.database;
     const audited = async () =>
       (await pool.query<{ n: number }>("select count(*)::int as n from audit_events")).rows[0]!.n;
     const before = await audited();
-    for (const count of [1, 100])
-      expect(await the().statements(() => add(lines(...Array.from({ length: count }, () => "x"))))).to.equal(2);
+    const adding = (count: number) => the().statements(() => add(lines(...Array.from({ length: count }, () => "x"))));
+    expect(await adding(100)).to.equal(await adding(1));
     expect(await audited()).to.equal(before);
-    const two = `query($id: UUID!) { a: workspaceAgent(id: $id) { logs { nodes { id } totalCount } } }`;
-    expect(await the().statements(() => the().as(owner).graphql(two, { id }))).to.equal(2);
   });
 });

@@ -426,17 +426,15 @@ describe("agents", () => {
     expect((await seen(w, auditor, agentId, "name")).name).to.equal("main");
   });
 
-  it("take one statement for a heartbeat, and write no audit event for any report", async () => {
+  it("write no audit event for any report", async () => {
     const w = the();
     const audited = async () =>
       (await w.app.services.database.pool.query<{ n: number }>("select count(*)::int as n from audit_events")).rows[0]!
         .n;
     const before = await audited();
     await report(agent, "agentHeartbeat");
-    expect(await w.statements(() => report(agent, "agentHeartbeat"))).to.equal(1);
-    const status = { appSlug: "chat", state: "IDLE", message: "" };
-    expect(await w.statements(() => report(agent, "reportAppStatus", status))).to.equal(3);
-    expect(await w.statements(() => report(agent, "reportAgentLifecycle", { state: "READY" }))).to.equal(2);
+    await report(agent, "reportAppStatus", { appSlug: "chat", state: "IDLE", message: "" });
+    await report(agent, "reportAgentLifecycle", { state: "READY" });
     await report(agent, "reportAgentStartup", { version: "1", expandedDirectory: "/" });
     await report(agent, "reportAppHealth", { apps: [{ slug: "chat", health: "HEALTHY" }] });
     expect(await audited()).to.equal(before);

@@ -1,20 +1,13 @@
-import { sql } from "kysely";
 import { authorize, sees } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { accessOf, type AccessRole } from "../workspaces/workspaces.js";
+import { roleOf } from "../workspaces/workspaces.js";
 import { type AgentRow, agents } from "./agents.js";
 
 /** What the rules of the policy read of an agent: those of its workspace `w`, with the role of the caller in its access list. */
 export const factsOf = ({ actor }: Context) =>
-  [
-    "w.ownerId",
-    "w.organizationId",
-    sql<AccessRole | null>`(select ${sql.raw(accessOf("w", "caller.id"))} from (select ${userIdOf(actor) ?? null}::uuid as id) caller)`.as(
-      "acl",
-    ),
-  ] as const;
+  ["w.ownerId", "w.organizationId", roleOf(userIdOf(actor) ?? null).as("acl")] as const;
 
 /** Reads an agent. Throws NOT_FOUND if the caller may not see it. */
 export async function readAgent(ctx: Context, id: string): Promise<AgentRow> {
