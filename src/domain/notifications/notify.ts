@@ -61,7 +61,7 @@ export async function notify(ctx: Context, ...notifications: readonly Notificati
   return messages;
 }
 
-/** `notify` of a single recipient, in whose inbox the message is at once: for mutations that return it. */
+/** `notify` of a single recipient, in whose inbox the message is immediately: for mutations that return it. */
 export async function notifyNow(ctx: Context, notification: Notification): Promise<Message[]> {
   const { messages, arrivals } = await send(ctx, [notification]);
   if (arrivals.length > 0) await addToInboxes(ctx, arrivals);

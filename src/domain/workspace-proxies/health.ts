@@ -9,7 +9,21 @@ import { isStorable } from "../kernel/text.js";
 import { after, now } from "../kernel/times.js";
 import { type Fetch, OutsideError, outsideFetch } from "../outside/http.js";
 import { mayCallInside } from "../outside/inside-addresses.js";
-import type { ProxyReport, ProxyStatus } from "./workspace-proxies.js";
+
+/** The result of the last health check of a proxy. */
+export const ProxyStatus = {
+  OK: "ok",
+  UNHEALTHY: "unhealthy",
+  UNREACHABLE: "unreachable",
+  UNREGISTERED: "unregistered",
+} as const;
+export type ProxyStatus = (typeof ProxyStatus)[keyof typeof ProxyStatus];
+
+/** The report of a proxy, or the error that prevented it. */
+export interface ProxyReport {
+  errors: string[];
+  warnings: string[];
+}
 
 /** Proxies checked concurrently. */
 const batchSize = 5;

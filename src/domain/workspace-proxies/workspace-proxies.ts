@@ -7,22 +7,8 @@ import { readSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
+import type { ProxyReport, ProxyStatus } from "./health.js";
 import type { Site } from "./sites.js";
-
-/** The result of the last health check of a proxy. */
-export const ProxyStatus = {
-  OK: "ok",
-  UNHEALTHY: "unhealthy",
-  UNREACHABLE: "unreachable",
-  UNREGISTERED: "unregistered",
-} as const;
-export type ProxyStatus = (typeof ProxyStatus)[keyof typeof ProxyStatus];
-
-/** The report of a proxy, or the error that prevented it. */
-export interface ProxyReport {
-  errors: string[];
-  warnings: string[];
-}
 
 export interface WorkspaceProxyStatus {
   status: ProxyStatus | null;

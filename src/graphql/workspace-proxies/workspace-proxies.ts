@@ -14,12 +14,11 @@ import type { Context } from "../../domain/kernel/context.js";
 import {
   findWorkspaceProxy,
   listWorkspaceProxies,
-  type ProxyReport,
-  ProxyStatus,
   readWorkspaceProxy,
   type WorkspaceProxyRow,
   type WorkspaceProxyStatus,
 } from "../../domain/workspace-proxies/workspace-proxies.js";
+import { type ProxyReport, ProxyStatus } from "../../domain/workspace-proxies/health.js";
 import {
   type ChangedProxy,
   createWorkspaceProxy,
