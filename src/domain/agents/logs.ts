@@ -67,7 +67,7 @@ export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }
   const lengths = runningLengths(length, outputs);
   const fitting = lengths.filter((total) => total <= budget).length;
   const isFull = fitting < logs.length;
-  const lines = logs.slice(0, fitting).map(({ createdAt, level }, nr) => ({
+  const added = logs.slice(0, fitting).map(({ createdAt, level }, nr) => ({
     agentId: agent.id,
     sequence: sequence + nr + 1,
     id: newId(),
@@ -85,7 +85,7 @@ export async function appendAgentLogs(ctx: Context, { logSourceId = null, logs }
     })
     .where("id", "=", agent.id)
     .execute();
-  if (lines.length > 0) await insertAll(ctx.db, "workspaceAgentLogs", lines).execute();
+  if (added.length > 0) await insertAll(ctx.db, "workspaceAgentLogs", added).execute();
   ctx.publish(agentLogHint(agent.id));
   return isFull;
 }
