@@ -1,6 +1,6 @@
 // The authorization endpoint and device codes, from the decision of the user to the code: on pages and in GraphQL.
 import { expect } from "chai";
-import { describedScopes } from "../src/domain/oauth2/scope-sentences.js";
+import { describedScopes } from "../src/domain/oauth2/scopes.js";
 import { scopeCatalog } from "../src/domain/authorization/authorization.js";
 import { hashSecret, newToken } from "../src/domain/tokens/text.js";
 import { startServer } from "./support/app.js";

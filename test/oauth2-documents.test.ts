@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { Context } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous } from "../src/domain/kernel/actor.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import type { ClientRow } from "../src/domain/oauth2/client-rows.js";
+import type { ClientRow } from "../src/domain/oauth2/clients.js";
 import { findClient } from "../src/domain/oauth2/documents.js";
 import { userActor } from "./support/actors.js";
 import { type App } from "../src/app.js";

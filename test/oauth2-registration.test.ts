@@ -1,7 +1,7 @@
 // Applications that register themselves, and manage their registration (RFC 7591, RFC 7592).
 import { expect } from "chai";
 import { newId } from "../src/domain/kernel/ids.js";
-import { unusedClientPurge } from "../src/domain/oauth2/unused-clients.js";
+import { unusedClientPurge } from "../src/domain/oauth2/clients.js";
 import { makeAccess, makeApp, makeGrant } from "./support/oauth2-access.js";
 import { type Answer, type World, world } from "./support/world.js";
 

@@ -13,7 +13,7 @@ import { idempotencyKeyPurge } from "./notifications/custom.js";
 import { deviceCodePurge } from "./oauth2/device-codes.js";
 import { grantPurge } from "./oauth2/grants.js";
 import { codePurge, refreshTokenPurge } from "./oauth2/tokens.js";
-import { unusedClientPurge } from "./oauth2/unused-clients.js";
+import { unusedClientPurge } from "./oauth2/clients.js";
 import { daemonPurge } from "./provisioners/daemons.js";
 import { jobReaper, unacceptedJobs } from "./provisioners/ends.js";
 import { prebuildsJob } from "./prebuilds/reconciliation.js";

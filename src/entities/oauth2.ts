@@ -10,6 +10,10 @@ export const OAuth2ClientSchema = defineEntity({
   uniques: [{ name: "oauth2_clients_document_unique", properties: ["documentUrl"] }],
   indexes: [
     {
+      name: "oauth2_clients_list_index",
+      expression: `create index oauth2_clients_list_index on oauth2_clients (lower(name collate "C"), id)`,
+    },
+    {
       name: "oauth2_clients_name_index",
       expression: `create index oauth2_clients_name_index on oauth2_clients (kind, lower(name collate "C"), id)`,
     },

@@ -1,4 +1,4 @@
-import { sql, type SqlBool } from "kysely";
+import { sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import {
@@ -125,7 +125,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
               .selectFrom("oauth2Grants as g")
               .whereRef("g.clientId", "=", "c.id")
               .where("g.userId", "=", userIdOf(actor) ?? null)
-              .where(sql<SqlBool>`${sql.raw(isLive)}`),
+              .where(isLive),
           )
           .as("isGranted"),
       ])

@@ -1,16 +1,18 @@
+import { sql } from "kysely";
 import { auditedAs, type Diff, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { conflict, conflictOn, DomainError, onViolation, Problems } from "../kernel/errors.js";
+import { anyOf } from "../kernel/any-of.js";
+import { now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
 import { clientHint } from "../tokens/credentials.js";
 import { findUser, userTarget } from "../users/users.js";
 import { addProblems, type AppFields, type AppSettings, changed, readResources } from "./app-rules.js";
 import { lockApp, resourcesOfApps } from "./apps.js";
-import { type ClientRow, GrantType } from "./client-rows.js";
-import { removeClient } from "./clients.js";
+import { type ClientRow, GrantType } from "./clients.js";
+import { isLive } from "./grants.js";
 
 export type CreateApp = AppFields & { name: string };
 export type UpdateApp = AppFields & { id: string };
@@ -26,11 +28,6 @@ const initially: AppSettings = {
   isDisabled: false,
 };
 
-const insertApp = statement(`
-  insert into oauth2_clients (id, created_at, updated_at, kind, type, name, icon, redirect_uris, pkce_required,
-    scope_ceiling, grant_types, service_user_id, is_disabled, metadata, created_by_id, created_ip)
-  values ($1, now(), now(), 'admin', 'confidential', $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11)`);
-
 /** Creates a confidential application without secrets. Returns its id. */
 export async function createApp(ctx: Context, fields: CreateApp): Promise<string> {
   authorize(ctx.actor, "oauth2_app:create");
@@ -39,24 +36,26 @@ export async function createApp(ctx: Context, fields: CreateApp): Promise<string
   const resources = await check(ctx, { kind: "admin", type: "confidential" }, fields, settings);
 
   const id = newId();
-  await ctx.rows(insertApp, id, ...valuesOf(settings), userId, ctx.request.ip ?? null);
-  if (resources) await replaceResources(ctx, id, resources);
+  await ctx.db
+    .insertInto("oauth2Clients")
+    .values({
+      ...settings,
+      id,
+      createdAt: now,
+      updatedAt: now,
+      kind: "admin",
+      type: "confidential",
+      metadata: {},
+      createdById: userId,
+      createdIp: ctx.request.ip ?? null,
+    })
+    .execute();
+  if (resources) await replaceResources(ctx, id, [], resources);
   const { isDisabled: disabled, ...rest } = settings;
   const diff = diffOf({}, { ...rest, disabled, resourceIndicators: resources });
   ctx.audit({ action: "create", ...identified({ id, name: settings.name }), diff });
   return id;
 }
-
-const valuesOf = (settings: AppSettings): unknown[] => [
-  settings.name,
-  settings.icon,
-  settings.redirectUris,
-  settings.pkceRequired,
-  settings.scopeCeiling,
-  settings.grantTypes,
-  settings.serviceUserId,
-  settings.isDisabled,
-];
 
 /** Throws all faults of a change together. Returns the given resource indicators in canonical form. */
 async function check(
@@ -85,29 +84,29 @@ async function serviceUserProblem(ctx: Context, id: string): Promise<string | un
   return undefined;
 }
 
-// In one order, so that concurrent changes wait for each other without a deadlock.
-const insertResources = statement(`
-  insert into oauth2_resources (client_id, uri) select $1, given.uri from unnest($2::text[]) given (uri)
-  where not exists (select from oauth2_resources r where r.client_id = $1 and r.uri = given.uri) order by given.uri`);
-const deleteResources = statement(`delete from oauth2_resources where client_id = $1 and uri <> all($2::text[])`);
-
-async function replaceResources(ctx: Context, id: string, uris: readonly string[]): Promise<void> {
-  await ctx.rows(deleteResources, id, uris);
-  await ctx.rows(insertResources, id, uris).catch(throwTaken);
+/** Replaces the resource indicators of an application. Both lists are sorted. */
+async function replaceResources(
+  { db }: Context,
+  clientId: string,
+  before: readonly string[],
+  after: readonly string[],
+) {
+  const removed = before.filter((uri) => !after.includes(uri));
+  // In one order, so that concurrent changes wait for each other without a deadlock.
+  const added = after.filter((uri) => !before.includes(uri)).map((uri) => ({ uri, clientId }));
+  if (removed.length > 0)
+    await db
+      .deleteFrom("oauth2Resources")
+      .where("clientId", "=", clientId)
+      .where("uri", "=", anyOf(removed, "text"))
+      .execute();
+  if (added.length > 0) await db.insertInto("oauth2Resources").values(added).execute().catch(throwTaken);
 }
 
 const throwTaken = onViolation({
   oauth2_resources_pkey: () =>
     conflictOn("resourceIndicators", "Another application is the resource server of one of these URIs."),
 });
-
-const changeApp = statement(`
-  update oauth2_clients set name = $2, icon = $3, redirect_uris = $4, pkce_required = $5, scope_ceiling = $6,
-    grant_types = $7, service_user_id = $8, is_disabled = $9, updated_at = now()
-  where id = $1`);
-
-const deleteAccessTokens = statement(`
-  delete from api_keys where grant_id = any(array(select id from oauth2_grants where client_id = $1))`);
 
 /**
  * Changes the given fields of an application. Disabling it ends its access tokens; its refresh tokens are accepted again
@@ -120,18 +119,31 @@ export async function updateApp(ctx: Context, { id, ...fields }: UpdateApp): Pro
   const resources = await check(ctx, app, fields, after);
 
   const diff = differences(app, after);
-  if (resources) {
-    const [resourceIndicators] = await resourcesOfApps(ctx, [id]);
-    Object.assign(diff, diffOf({ resourceIndicators }, { resourceIndicators: resources }));
-  }
+  const [former = []] = resources ? await resourcesOfApps(ctx, [id]) : [];
+  if (resources) Object.assign(diff, diffOf({ resourceIndicators: former }, { resourceIndicators: resources }));
   if (Object.keys(diff).length === 0) return id;
-  await ctx.rows(changeApp, id, ...valuesOf(after));
-  if (resources && diff.resourceIndicators) await replaceResources(ctx, id, resources);
-  if (diff.disabled?.new === true) await ctx.rows(deleteAccessTokens, id);
+  await ctx.db
+    .updateTable("oauth2Clients")
+    .set({ ...after, updatedAt: now })
+    .where("id", "=", id)
+    .execute();
+  if (resources) await replaceResources(ctx, id, former, resources);
+  if (diff.disabled?.new === true) await deleteAccessTokens(ctx, id);
   ctx.publish(clientHint(id));
   ctx.audit({ action: "update", ...identified(app), diff });
   return id;
 }
+
+/** Deletes the access tokens of an application. */
+const deleteAccessTokens = ({ db }: Context, clientId: string) =>
+  db
+    .deleteFrom("apiKeys")
+    .where(
+      "grantId",
+      "=",
+      sql<string>`any(array(${db.selectFrom("oauth2Grants").where("clientId", "=", clientId).select("id")}))`,
+    )
+    .execute();
 
 function differences({ isDisabled: old, ...before }: ClientRow, { isDisabled, ...after }: AppSettings): Diff {
   return diffOf<AppSettings & { disabled: boolean }>({ ...before, disabled: old }, { ...after, disabled: isDisabled });
@@ -151,6 +163,26 @@ export async function deleteApp(ctx: Context, id: string): Promise<ClientRow> {
   await ctx.load(resourcesOfApps, id);
   await removeClient(ctx, app);
   return app;
+}
+
+/**
+ * Deletes an application with its secrets, codes, grants and tokens, which end on every replica within a second. The
+ * caller has locked it.
+ */
+export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "id" | "name">): Promise<void> {
+  // Before the application: redemptions lock the grant, then the secret of the application.
+  const { ended } = await ctx.db
+    .with("deleted", (grants) =>
+      grants.deleteFrom("oauth2Grants as g").where("g.clientId", "=", id).returning(isLive.as("isLive")),
+    )
+    .selectFrom("deleted")
+    .where("isLive", "=", true)
+    .select(({ fn }) => fn.countAll<number>().as("ended"))
+    .executeTakeFirstOrThrow();
+  await ctx.db.deleteFrom("oauth2Clients").where("id", "=", id).execute();
+  // One event for all grants, of which there can be millions.
+  ctx.audit({ action: "delete", ...identified({ id, name }), diff: diffOf({ grants: ended }, { grants: 0 }) });
+  ctx.publish(clientHint(id));
 }
 
 const identified = ({ id, name }: Pick<ClientRow, "id" | "name">) => auditedAs("oauth2_app", id, name);

@@ -3,7 +3,7 @@ import { isScope, scopeCatalog } from "../authorization/authorization.js";
 import { type Problems, quote } from "../kernel/errors.js";
 import { iconProblem, proseProblem } from "../kernel/text.js";
 import { canonicalResource, mostResources, ownResources } from "./audiences.js";
-import { type ClientRow, GrantType } from "./client-rows.js";
+import { type ClientRow, GrantType } from "./clients.js";
 import { redirectUriProblem, redirectUrisProblems, type Registrant } from "./redirect-uris.js";
 
 /** The fields of an application that owners set. Absent ones keep their value. */

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import { oauthFailure } from "./failures.js";
 
 /** Maximum number of resources in a request, and bytes of each. */
@@ -34,8 +34,6 @@ export const ownResources = ({ accessUrl }: Pick<Config, "accessUrl">): string[]
   `${accessUrl}/graphql`,
 ];
 
-const registered = lookup<{ uri: string }>(`select uri from oauth2_resources where uri = any($1)`);
-
 /**
  * The resources of a request in canonical form; none stand for the whole of this server. Throws `invalid_target` unless
  * each is a resource of this server or of a registered resource server.
@@ -46,11 +44,16 @@ export async function requestedAudiences(ctx: Context, resource: readonly string
   const canonical = resource.map(canonicalResource).filter((uri) => uri !== undefined);
   const own = ownResources(ctx.config);
   const foreign = canonical.filter((uri) => !own.includes(uri));
-  const served = foreign.length > 0 ? await ctx.rows(registered, foreign) : [];
-  const isServed = (uri: string) => served.some((each) => each.uri === uri);
-  if (canonical.length < resource.length || !foreign.every(isServed))
+  const served = foreign.length > 0 ? await registeredResources(ctx, foreign) : [];
+  if (canonical.length < resource.length || !foreign.every((uri) => served.includes(uri)))
     throw oauthFailure("invalid_target", "A resource is unknown to this server.");
   return [...new Set(canonical)];
+}
+
+/** Returns those of some resources for which an application is the resource server. */
+async function registeredResources({ db }: Context, uris: readonly string[]): Promise<string[]> {
+  const rows = await db.selectFrom("oauth2Resources").where("uri", "=", anyOf(uris, "text")).select("uri").execute();
+  return rows.map(({ uri }) => uri);
 }
 
 /**

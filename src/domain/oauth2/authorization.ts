@@ -1,10 +1,9 @@
+import { sql } from "kysely";
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { DomainError, quote } from "../kernel/errors.js";
 import { requestedAudiences } from "./audiences.js";
-import type { ClientRow } from "./client-rows.js";
-import { issueCode } from "./codes.js";
+import type { ClientRow } from "./clients.js";
 import { findClient } from "./documents.js";
 import {
   type AccessRequest,
@@ -15,10 +14,16 @@ import {
   unknownApp,
 } from "./consent.js";
 import { oauthFailure } from "./failures.js";
-import { isLive } from "./grants.js";
-import { isRegistered, redirectUriProblem } from "./redirect-uris.js";
-import { redirectTarget, type RedirectTarget, withParameters } from "./redirects.js";
+import { hasGrant } from "./grants.js";
+import {
+  isRegistered,
+  redirectTarget,
+  type RedirectTarget,
+  redirectUriProblem,
+  withParameters,
+} from "./redirect-uris.js";
 import { requestedScopes } from "./scopes.js";
+import { newSecret } from "./secrets.js";
 import { requireOAuth2 } from "./settings.js";
 
 /** The parameters of an authorization request. Empty ones count as absent (RFC 6749 §3.1). */
@@ -144,10 +149,26 @@ export async function readAuthorizationRequest(
 export async function approveAuthorization(ctx: Context, parameters: AuthorizationParameters): Promise<string> {
   const request = await check(ctx, parameters);
   const grantId = await grantAccess(ctx, request, ctx.config.oauth2CodeTtl);
-  const { redirectUri, given } = request;
-  return responseUri(ctx, request, {
-    code: await issueCode(ctx, { grantId, redirectUri, codeChallenge: given.codeChallenge }),
-  });
+  return responseUri(ctx, request, { code: await issueCode(ctx, grantId, request) });
+}
+
+/** Issues the authorization code of a grant, with which it expires. Returns its text, which is not stored. */
+async function issueCode({ db }: Context, grantId: string, { redirectUri, given }: Checked): Promise<string> {
+  const { id, text, secretHash } = newSecret("code");
+  const expiresAt = db.selectFrom("oauth2Grants").where("id", "=", grantId).select("expiresAt");
+  await db
+    .insertInto("oauth2Codes")
+    .values({
+      id,
+      secretHash,
+      grantId,
+      redirectUri,
+      codeChallenge: given.codeChallenge ?? null,
+      state: "issued",
+      expiresAt,
+    })
+    .execute();
+  return text;
 }
 
 /** Denies a request. Returns the redirect URI with the error `access_denied` (RFC 6749 §4.1.2.1). */
@@ -195,14 +216,11 @@ async function identify(ctx: Context, given: Given): Promise<Identified> {
   return { given, client, redirectUri };
 }
 
-const hasLiveGrant = statement<{ isConsented: boolean }>(`
-  select exists (
-    select from oauth2_grants g where g.user_id = $1 and g.client_id = $2 and ${isLive}
-  ) as "isConsented"`);
-
 /** Whether an administrator or the user has chosen an application: anyone can register one that redirects anywhere. */
-async function isTrusted(ctx: Context, { id, kind }: ClientRow): Promise<boolean> {
-  return kind === "admin" || (await ctx.row(hasLiveGrant, requireUser(ctx.actor).userId, id))!.isConsented;
+async function isTrusted({ actor, db }: Context, { id, kind }: ClientRow): Promise<boolean> {
+  if (kind === "admin") return true;
+  const isGranted = hasGrant(requireUser(actor).userId, sql`${id}`);
+  return (await db.selectNoFrom(isGranted.as("isGranted")).executeTakeFirstOrThrow()).isGranted;
 }
 
 /**

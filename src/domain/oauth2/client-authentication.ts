@@ -1,8 +1,9 @@
 import { databaseTime } from "../../clock.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
+import { now } from "../kernel/times.js";
 import { isSecretOf } from "../tokens/text.js";
-import type { AuthMethod, ClientRow, GrantType } from "./client-rows.js";
+import type { AuthMethod, ClientRow, GrantType } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { isStale, type KnownClient } from "./recent-clients.js";
 import { parseSecret } from "./secrets.js";
@@ -66,18 +67,21 @@ export function requireGrantType({ grantTypes }: ClientRow, grantType: GrantType
     throw oauthFailure("unauthorized_client", `The application may not use the grant type ${grantType}.`);
 }
 
-// Skips rows that another request is writing: one of them is enough.
-const writeUse = statement(`
-  with client as (
-    update oauth2_clients c set last_used_at = now()
-    where c.id = (select c.id from oauth2_clients c where c.id = $1 and ${isStale("c")} for no key update skip locked)
-  )
-  update oauth2_client_secrets s set last_used_at = now()
-  where s.id = (select s.id from oauth2_client_secrets s where s.id = $2 and ${isStale("s")} for no key update skip locked)`);
-
 /** Stores when an application and its secret were last used. The response does not wait for it. */
 function noteUse({ services: { database, errands } }: Context, client: KnownClient): void {
   client.isUseStale = false;
-  const { id, secretId } = client;
-  errands.run("last use of an application", async () => void (await database.query(writeUse, [id, secretId])));
+  errands.run("last use of an application", async () => {
+    await writeUse(database.db, "oauth2Clients", client.id);
+    if (client.secretId !== null) await writeUse(database.db, "oauth2ClientSecrets", client.secretId);
+  });
 }
+
+/** Skips a row that another request is writing: one of them is enough. */
+const writeUse = (db: Db, table: "oauth2Clients" | "oauth2ClientSecrets", id: string) =>
+  db
+    .updateTable(table)
+    .set({ lastUsedAt: now })
+    .where("id", "=", (eb) =>
+      eb.selectFrom(table).where("id", "=", id).where(isStale(table)).select("id").forNoKeyUpdate().skipLocked(),
+    )
+    .execute();

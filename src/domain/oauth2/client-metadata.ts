@@ -3,10 +3,9 @@ import { isScope } from "../authorization/authorization.js";
 import { DomainError, Problems, type Validation } from "../kernel/errors.js";
 import { proseProblem, urlProblem } from "../kernel/text.js";
 import { appNameProblem } from "./app-rules.js";
-import { AuthMethod, type ClientRow, GrantType } from "./client-rows.js";
+import { AuthMethod, type ClientRow, GrantType } from "./clients.js";
 import type { OAuthErrorCode } from "./failures.js";
-import { redirectUrisProblems } from "./redirect-uris.js";
-import { type RedirectKind, redirectTarget } from "./redirects.js";
+import { type RedirectKind, redirectTarget, redirectUrisProblems } from "./redirect-uris.js";
 import { scopeProblem, splitScope } from "./scopes.js";
 
 /**
@@ -92,7 +91,7 @@ export function profileOf(
     name,
     redirectUris,
     authMethod: authMethod as AuthMethod,
-    grantTypes: grants as GrantType[],
+    grantTypes: grants,
     scopeCeiling: [...new Set([...(scopes ?? []), ...oauth2DynamicScopes])],
     metadata: { ...descriptionOf(given), ...(scopes && { scope: scopes.join(" ") }) },
   };

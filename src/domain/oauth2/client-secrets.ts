@@ -1,12 +1,13 @@
+import type { InferResult } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
-import { OAuth2ClientSecret } from "../../entities/oauth2.js";
 import { auditedAs } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
 import { badInput, conflict, DomainError, notFound } from "../kernel/errors.js";
+import { anyOf } from "../kernel/any-of.js";
+import { now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
 import { lockApp } from "./apps.js";
 import { revokeGrantsOfSecret } from "./grants.js";
@@ -14,23 +15,16 @@ import { newSecret, parseSecret } from "./secrets.js";
 import { clientHint } from "../tokens/credentials.js";
 import { isSecretOf } from "../tokens/text.js";
 
-const columns = columnsOf(OAuth2ClientSecret, "s", [
-  "id",
-  "clientId",
-  "suffix",
-  "createdAt",
-  "lastUsedAt",
-  "expiresAt",
-]);
+const fields = ["id", "clientId", "suffix", "createdAt", "lastUsedAt", "expiresAt"] as const;
+
+const secrets = (db: Db) => db.selectFrom("oauth2ClientSecrets").select(fields);
 
 /** A secret of an application, without its text. */
-export type ClientSecretRow = RowOf<typeof columns>;
+export type ClientSecretRow = InferResult<ReturnType<typeof secrets>>[number];
 
-const byClients = lookup<ClientSecretRow>(`
-  select ${columns} from oauth2_client_secrets s where s.client_id = any($1::uuid[]) order by s.created_at, s.id`);
-
-async function secretsByApp(ctx: Context, ids: readonly string[]): Promise<ClientSecretRow[][]> {
-  return rowsByKey(await ctx.rows(byClients, ids), ids, ({ clientId }) => clientId);
+async function secretsByApp({ db }: Context, ids: readonly string[]): Promise<ClientSecretRow[][]> {
+  const rows = await secrets(db).where("clientId", "=", anyOf(ids)).orderBy("createdAt").orderBy("id").execute();
+  return rowsByKey(rows, ids, ({ clientId }) => clientId);
 }
 
 /** The secrets of an application, oldest first. */
@@ -47,14 +41,6 @@ export interface CreateClientSecret {
 
 /** Maximum number of secrets of an application that have not expired. */
 const mostSecrets = 10;
-
-// The lock on the application keeps the count constant until the commit.
-const insertSecret = statement<ClientSecretRow>(`
-  with expired as (delete from oauth2_client_secrets where client_id = $2 and expires_at <= now())
-  insert into oauth2_client_secrets as s (id, client_id, key, secret_hash, suffix, expires_at, created_at, updated_at)
-  select $1, $2, $3, $4, $5, $6, now(), now() where ${mostSecrets} > (
-    select count(*) from oauth2_client_secrets where client_id = $2 and (expires_at is null or expires_at > now()))
-  returning ${columns}`);
 
 /** Creates a secret of a confidential application. Returns its text, which is not readable later. */
 export async function createClientSecret(
@@ -83,27 +69,49 @@ export async function issueSecret(
   clientId: string,
   expiresAt: string | null = null,
 ): Promise<{ secret: ClientSecretRow; text: string } | undefined> {
+  await ctx.db
+    .deleteFrom("oauth2ClientSecrets")
+    .where("clientId", "=", clientId)
+    .where("expiresAt", "<=", now)
+    .execute();
+  // The lock on the application keeps the count constant until the commit.
+  const { held } = await ctx.db
+    .selectFrom("oauth2ClientSecrets")
+    .where("clientId", "=", clientId)
+    .select(({ fn }) => fn.countAll<number>().as("held"))
+    .executeTakeFirstOrThrow();
+  if (held >= mostSecrets) return undefined;
   const { id: key, text, secretHash } = newSecret("clientSecret");
-  const secret = await ctx.row(insertSecret, newId(), clientId, key, secretHash, text.slice(-6), expiresAt);
-  return secret && { secret, text };
+  const secret = await ctx.db
+    .insertInto("oauth2ClientSecrets")
+    .values({
+      id: newId(),
+      clientId,
+      key,
+      secretHash,
+      suffix: text.slice(-6),
+      expiresAt,
+      createdAt: now,
+      updatedAt: now,
+    })
+    .returning(fields)
+    .executeTakeFirstOrThrow();
+  return { secret, text };
 }
-
-const liveSecret = statement<{ secretHash: Buffer }>(`
-  select secret_hash as "secretHash" from oauth2_client_secrets
-  where client_id = $1 and key = $2 and (expires_at is null or expires_at > now())`);
 
 /** Whether a text is a secret of an application that has not expired. */
 export async function hasSecret(ctx: Context, clientId: string, text: string): Promise<boolean> {
   const parsed = parseSecret("clientSecret", text);
-  const found = parsed && (await ctx.row(liveSecret, clientId, parsed.id));
-  return found !== undefined && isSecretOf(found.secretHash, parsed!.secret);
+  if (!parsed) return false;
+  const found = await ctx.db
+    .selectFrom("oauth2ClientSecrets")
+    .where("clientId", "=", clientId)
+    .where("key", "=", parsed.id)
+    .where((eb) => eb.or([eb("expiresAt", "is", null), eb("expiresAt", ">", now)]))
+    .select("secretHash")
+    .executeTakeFirst();
+  return found !== undefined && isSecretOf(found.secretHash, parsed.secret);
 }
-
-// Waits for redemptions with the secret, so that their grants are among those that end with it.
-const lockSecret = statement<ClientSecretRow>(`
-  select ${columns} from oauth2_client_secrets s where s.id = $1 and s.client_id = $2 for update`);
-
-const deleteSecret = statement(`delete from oauth2_client_secrets where id = $1`);
 
 /** Deletes a secret, and ends the grants whose latest tokens the application got with it. Returns the secret. */
 export async function deleteClientSecret(
@@ -111,10 +119,12 @@ export async function deleteClientSecret(
   { app: appId, id }: { app: string; id: string },
 ): Promise<ClientSecretRow> {
   const app = await lockApp(ctx, appId, "oauth2_app_secret:delete");
-  const secret = await ctx.row(lockSecret, id, app.id);
+  // Waits for redemptions with the secret, so that their grants are among those that end with it.
+  const locking = secrets(ctx.db).where("id", "=", id).where("clientId", "=", app.id).forUpdate();
+  const secret = await locking.executeTakeFirst();
   if (!secret) throw notFound();
   await revokeGrantsOfSecret(ctx, id);
-  await ctx.rows(deleteSecret, id);
+  await ctx.db.deleteFrom("oauth2ClientSecrets").where("id", "=", id).execute();
   ctx.publish(clientHint(app.id));
   ctx.audit({ action: "delete", ...identified(secret), diff: { app: { old: app.id }, secret: { old: "***" } } });
   return secret;

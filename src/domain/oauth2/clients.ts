@@ -1,41 +1,124 @@
-import { auditedAs, diffOf } from "../audit/audit.js";
-import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
+import { type InferResult, sql } from "kysely";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import { notFound } from "../kernel/errors.js";
+import { anyOf } from "../kernel/any-of.js";
+import { hour } from "../kernel/purge.js";
 import { isUuid } from "../kernel/text.js";
-import { clientHint } from "../tokens/credentials.js";
-import { clientColumns, type ClientRow } from "./client-rows.js";
-import { isLive } from "./grants.js";
 
-const byId = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c where c.id = $1`);
-const byDocument = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c where c.document_url = $1`);
+/** How an application came to be: made by an administrator, self-registered, or described by a metadata document. */
+export const ClientKind = { ADMIN: "admin", DYNAMIC: "dynamic", DOCUMENT: "document" } as const;
+export type ClientKind = (typeof ClientKind)[keyof typeof ClientKind];
+
+/** Whether an application can keep a secret (RFC 6749 §2.1). */
+export const ClientType = { CONFIDENTIAL: "confidential", PUBLIC: "public" } as const;
+export type ClientType = (typeof ClientType)[keyof typeof ClientType];
+
+/** The grant types (RFC 6749 §4, RFC 8628 §3.4). */
+export const GrantType = {
+  AUTHORIZATION_CODE: "authorization_code",
+  REFRESH_TOKEN: "refresh_token",
+  CLIENT_CREDENTIALS: "client_credentials",
+  DEVICE_CODE: "urn:ietf:params:oauth:grant-type:device_code",
+} as const;
+export type GrantType = (typeof GrantType)[keyof typeof GrantType];
+
+/** How an application authenticates at the token endpoint (RFC 7591 §2). */
+export const AuthMethod = {
+  CLIENT_SECRET_BASIC: "client_secret_basic",
+  CLIENT_SECRET_POST: "client_secret_post",
+  NONE: "none",
+} as const;
+export type AuthMethod = (typeof AuthMethod)[keyof typeof AuthMethod];
+
+/** The columns of a `ClientRow`. */
+export const clientFields = [
+  "oauth2Clients.id",
+  "oauth2Clients.kind",
+  "oauth2Clients.type",
+  "oauth2Clients.name",
+  "oauth2Clients.icon",
+  "oauth2Clients.redirectUris",
+  "oauth2Clients.pkceRequired",
+  "oauth2Clients.scopeCeiling",
+  "oauth2Clients.grantTypes",
+  "oauth2Clients.authMethod",
+  "oauth2Clients.serviceUserId",
+  "oauth2Clients.documentUrl",
+  "oauth2Clients.metadata",
+  "oauth2Clients.lastUsedAt",
+  "oauth2Clients.createdById",
+  "oauth2Clients.createdIp",
+  "oauth2Clients.createdAt",
+  "oauth2Clients.updatedAt",
+  "oauth2Clients.isDisabled",
+] as const;
+
+/** Selects applications. */
+export const clients = (db: Db) => db.selectFrom("oauth2Clients").select(clientFields);
+
+/** An OAuth2 application. */
+export type ClientRow = InferResult<ReturnType<typeof clients>>[number];
+
+/** The column that has the `client_id` of an application: its id, or the URL of its metadata document. */
+export const columnOf = (clientId: string) => (isUuid(clientId) ? "oauth2Clients.id" : "oauth2Clients.documentUrl");
+
+/** The `client_id` of an application in the protocol. */
+export const clientIdOf = ({ id, documentUrl }: Pick<ClientRow, "id" | "documentUrl">): string => documentUrl ?? id;
 
 /** Finds a stored application by its `client_id`, disabled or not. Checks no permission. */
-export const clientWithId = (ctx: Context, clientId: string): Promise<ClientRow | undefined> =>
-  ctx.row(isUuid(clientId) ? byId : byDocument, clientId);
-
-const byIds = lookup<ClientRow>(`select ${clientColumns} from oauth2_clients c where c.id = any($1::uuid[])`);
+export const clientWithId = ({ db }: { db: Db }, clientId: string): Promise<ClientRow | undefined> =>
+  clients(db).where(columnOf(clientId), "=", clientId).executeTakeFirst();
 
 /** Batch read of applications by id, for `ctx.load`. Checks no permission: the object with the id does. */
-export async function clientsById(ctx: Context, ids: readonly string[]): Promise<Array<ClientRow | Error>> {
-  const found = new Map((await ctx.rows(byIds, ids)).map((client) => [client.id, client]));
+export async function clientsById({ db }: { db: Db }, ids: readonly string[]): Promise<Array<ClientRow | Error>> {
+  const rows = await clients(db).where("id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((client) => [client.id, client]));
   return ids.map((id) => found.get(id) ?? notFound());
 }
 
-// Before the application: redemptions lock the grant, then the secret of the application.
-const deleteGrants = statement<{ ended: number }>(`
-  with deleted as (delete from oauth2_grants g where client_id = $1 returning ${isLive} as live)
-  select count(*) filter (where live) as ended from deleted`);
-const deleteClient = statement(`delete from oauth2_clients where id = $1`);
-
 /**
- * Deletes an application with its secrets, codes, grants and tokens, which end on every replica within a second. The
- * caller has locked it.
+ * Deletes applications that registered themselves, or have a metadata document, a week after that if they were never
+ * used, and else 180 days after their last grant.
  */
-export async function removeClient(ctx: Context, { id, name }: Pick<ClientRow, "id" | "name">): Promise<void> {
-  const { ended } = (await ctx.row(deleteGrants, id))!;
-  await ctx.rows(deleteClient, id);
-  // One event for all grants, of which there can be millions.
-  ctx.audit({ action: "delete", ...auditedAs("oauth2_app", id, name), diff: diffOf({ grants: ended }, { grants: 0 }) });
-  ctx.publish(clientHint(id));
-}
+export const unusedClientPurge = {
+  name: "purge unused oauth2_clients",
+  every: hour,
+  async run({ database: { db } }: { database: Pick<Database, "db"> }): Promise<void> {
+    for (;;) {
+      const { numDeletedRows } = await db
+        .deleteFrom("oauth2Clients")
+        .where("id", "=", sql<string>`any(array(${unusedClients(db)}))`)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) return;
+    }
+  },
+};
+
+// An application without any use may still wait for its first consent; one that was used may be in use again. Documents
+// can be fetched again, but whether an administrator disabled their application could not be known again.
+const unusedClients = (db: Db) =>
+  db
+    .selectFrom("oauth2Clients as c")
+    .where("c.kind", "<>", sql.lit("admin"))
+    .where((eb) => eb.or([eb("c.kind", "<>", "document"), eb("c.isDisabled", "=", false)]))
+    .where((eb) =>
+      eb.or([
+        eb("c.lastUsedAt", "<=", sql<string>`now() - interval '180 days'`),
+        eb.and([eb("c.lastUsedAt", "is", null), eb("c.createdAt", "<=", sql<string>`now() - interval '7 days'`)]),
+      ]),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("oauth2Grants as g")
+            .whereRef("g.clientId", "=", "c.id")
+            .where(sql`coalesce(g.revoked_at, g.expires_at)`, ">", sql`now() - interval '180 days'`)
+            .select("g.id"),
+        ),
+      ),
+    )
+    .select("c.id")
+    .limit(1000)
+    .forUpdate("c")
+    .skipLocked();

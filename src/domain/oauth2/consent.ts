@@ -1,11 +1,11 @@
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { onViolation, unauthenticated } from "../kernel/errors.js";
-import { type ClientRow, clientIdOf } from "./client-rows.js";
+import { now } from "../kernel/times.js";
+import { type ClientRow, clientIdOf } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { createGrant, type NewGrant } from "./grants.js";
-import { type DescribedScope, describe } from "./scope-sentences.js";
+import { type DescribedScope, describe } from "./scopes.js";
 
 /** What an application requests of a user. */
 export interface AccessRequest {
@@ -53,12 +53,6 @@ export function presented({ client, scopes, audiences }: AccessRequest): Present
 export const unknownApp = () =>
   oauthFailure("invalid_request", "The application is unknown or disabled. It cannot request access.");
 
-// The credential may have ended during the request. The lock makes suspension and the limit of grants wait their turn.
-const lockHolder = statement<{ userId: string }>(`
-  select u.id as "userId" from api_keys k join users u on u.id = k.user_id
-  where k.id = $1 and k.expires_at > now() and u.status = 'active' and u.deleted_at is null
-  for no key update of u for key share of k`);
-
 /** Creates the grant of the signed-in user, to be redeemed within `lifetime` milliseconds. Returns its id. */
 export async function grantAccess(
   ctx: Context,
@@ -66,7 +60,19 @@ export async function grantAccess(
   lifetime: number,
 ): Promise<string> {
   const { credential, userId } = requireUser(ctx.actor);
-  if (!(await ctx.row(lockHolder, credential.id))) throw unauthenticated("The token is not valid.");
+  // The credential may have ended during the request. The lock makes suspension and the limit of grants wait their turn.
+  const holder = await ctx.db
+    .selectFrom("apiKeys as k")
+    .innerJoin("users as u", "u.id", "k.userId")
+    .where("k.id", "=", credential.id)
+    .where("k.expiresAt", ">", now)
+    .where("u.status", "=", "active")
+    .where("u.deletedAt", "is", null)
+    .select("u.id")
+    .forNoKeyUpdate("u")
+    .forKeyShare("k")
+    .executeTakeFirst();
+  if (!holder) throw unauthenticated("The token is not valid.");
   const grant: NewGrant = { userId, clientId: client.id, scopes, audiences, lifetime };
   const id = await createGrant(ctx, grant).catch(onViolation({ oauth2_grants_client_id_foreign: unknownApp }));
   const diff = { app: { new: client.id }, scopes: { new: scopes }, audiences: { new: audiences } };

@@ -1,12 +1,12 @@
 import type { Config } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
+import { after, now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
+import { day } from "../kernel/purge.js";
 import { isStorable } from "../kernel/text.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
-import { clientColumns, type ClientRow } from "./client-rows.js";
-import { clientWithId } from "./clients.js";
+import { clientFields, type ClientRow, clients, clientWithId } from "./clients.js";
 import { isLocal } from "../workspace-proxies/sites.js";
 import { documentFailure } from "./document-fetches.js";
 
@@ -34,10 +34,6 @@ function documentUrlProblem(text: string, allowsLoopback: boolean): string | und
 const matches = (host: string, pattern: string): boolean =>
   pattern === "*" || (pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern);
 
-const storedDocument = lookup<ClientRow & { isFresh: boolean; isUsable: boolean }>(`
-  select ${clientColumns}, c.document_fresh_until > now() as "isFresh", c.document_usable_until > now() as "isUsable"
-  from oauth2_clients c where c.document_url = $1`);
-
 /**
  * Finds an application by its `client_id`, disabled or not, for a signed-in user. The metadata document behind a URL is
  * fetched if there is no fresh copy; an old copy serves if that fails. Checks no permission. Throws `invalid_request`,
@@ -57,8 +53,14 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
   }
 }
 
-const findStored = async ({ services: { database } }: Context, url: string) =>
-  (await database.query(storedDocument, [url]))[0];
+const findStored = ({ services: { database } }: Context, url: string) =>
+  clients(database.db)
+    .where("documentUrl", "=", url)
+    .select((eb) => [
+      eb("documentFreshUntil", ">", now).as("isFresh"),
+      eb("documentUsableUntil", ">", now).as("isUsable"),
+    ])
+    .executeTakeFirst();
 
 /** Fetches a document, unless that happened since the caller read the stored one. */
 async function renew(ctx: Context, url: string): Promise<ClientRow> {
@@ -74,29 +76,33 @@ function requireAllowed({ config }: Context, clientId: string): void {
     throw documentFailure("This server accepts no documents of its host.");
 }
 
-// The id of an application, and whether it is disabled, outlast its documents.
-const storeDocument = statement<ClientRow>(`
-  insert into oauth2_clients as c (id, created_at, updated_at, kind, type, name, redirect_uris, pkce_required,
-    scope_ceiling, grant_types, auth_method, metadata, document_url, document_fresh_until, document_usable_until, created_ip)
-  values ($1, now(), now(), 'document', $2, $3, $4, true, $5, $6, $7, $8, $9, now() + make_interval(secs => $10),
-    now() + interval '24 hours', $11)
-  on conflict (document_url) do update set updated_at = now(), name = excluded.name,
-    redirect_uris = excluded.redirect_uris, scope_ceiling = excluded.scope_ceiling, grant_types = excluded.grant_types,
-    metadata = excluded.metadata, document_fresh_until = excluded.document_fresh_until,
-    document_usable_until = excluded.document_usable_until
-  returning ${clientColumns}`);
-
 /** Fetches a document, and stores it beside the transaction of the request, which does not decide about it. */
 async function fetchAndStore({ services, config, request }: Context, url: string): Promise<ClientRow> {
   const { clientDocuments, database } = services;
   const { content, freshFor } = await clientDocuments.fetch(url);
   const profile = profileIn(url, content, config);
   if (profile instanceof DomainError) return clientDocuments.reject(url, profile);
-  const { type, name, redirectUris, scopeCeiling, grantTypes, authMethod, metadata } = profile;
-  const values = [type, name, redirectUris, scopeCeiling, grantTypes, authMethod, metadata];
-  const cached = [url, freshFor / 1000, request.ip ?? null];
-  const [client] = await database.query(storeDocument, [newId(), ...values, ...cached]);
-  return client!;
+  const change = {
+    name: profile.name,
+    redirectUris: profile.redirectUris,
+    scopeCeiling: profile.scopeCeiling,
+    grantTypes: profile.grantTypes,
+    metadata: profile.metadata,
+    updatedAt: now,
+    documentFreshUntil: after(freshFor),
+    documentUsableUntil: after(day),
+  };
+  const { type, authMethod } = profile;
+  const created = { id: newId(), createdAt: now, createdIp: request.ip ?? null, pkceRequired: true };
+  return (
+    database.db
+      .insertInto("oauth2Clients")
+      .values({ ...change, ...created, kind: "document", type, authMethod, documentUrl: url })
+      // The id of an application, and whether it is disabled, outlast its documents.
+      .onConflict((existing) => existing.column("documentUrl").doUpdateSet(change))
+      .returning(clientFields)
+      .executeTakeFirstOrThrow()
+  );
 }
 
 /** The profile that a document describes, or what is wrong with it. */

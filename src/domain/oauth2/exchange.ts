@@ -1,8 +1,15 @@
+import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
-import type { AuthenticatedClient, ClientCredentials } from "./client-authentication.js";
-import type { GrantType } from "./client-rows.js";
-import { revokeGrants, type RevokeReason } from "./grants.js";
-import type { PresentedCode, PresentedDeviceCode, PresentedRefreshToken } from "./presented.js";
+import { onViolation } from "../kernel/errors.js";
+import { after, now } from "../kernel/times.js";
+import { newId } from "../kernel/ids.js";
+import { isSecretOf, newToken } from "../tokens/text.js";
+import { type AuthenticatedClient, type ClientCredentials, invalidClient } from "./client-authentication.js";
+import type { GrantType } from "./clients.js";
+import { oauthFailure } from "./failures.js";
+import { isLive, revokeGrants, type RevokeReason } from "./grants.js";
+import { newSecret, parseSecret, type SecretKind } from "./secrets.js";
 
 /** A request for tokens (RFC 6749 §4, RFC 8628 §3.4). Which parameters it needs depends on the grant type. */
 export interface IssueOAuth2Token extends ClientCredentials {
@@ -54,3 +61,221 @@ export type DeviceExchange = Exchange<PresentedDeviceCode>;
 /** Ends the grant of what is presented, although the request fails. */
 export const revokeAfterwards = ({ ctx, presented }: CodeExchange | RefreshExchange, reason: RevokeReason): void =>
   ctx.afterRollback(async (afresh) => void (await revokeGrants(afresh, [presented.grantId], reason, "application")));
+
+/** Whether what is presented, `p`, has expired, or its grant `g` has ended, or the user `u` is suspended. */
+const isOver = sql<boolean>`not (p.expires_at > now() and ${isLive} and u.status = 'active' and u.deleted_at is null)`;
+
+const codes = (db: Db, id: string) =>
+  db
+    .selectFrom("oauth2Codes as p")
+    .innerJoin("oauth2Grants as g", "g.id", "p.grantId")
+    .innerJoin("users as u", "u.id", "g.userId")
+    .where("p.id", "=", id)
+    .select(["p.id", "p.secretHash", "g.clientId", "p.grantId", "g.scopes", "g.audiences"])
+    .select(["p.redirectUri", "p.codeChallenge", "p.state", isOver.as("isOver")]);
+
+/** Maximum number of times that a spent refresh token is accepted within the grace period. */
+const mostRepeats = 3;
+
+/**
+ * The condition that a refresh token `p` may be used, for the first time or again within the grace period. For a request
+ * that read it as unused, `wasUnused`, the first use became visible only now, however long ago it began.
+ */
+function isUsable(grace: number, wasUnused = false): RawBuilder<SqlBool> {
+  if (grace === 0) return sql`p.spent_at is null`;
+  const isRecent = wasUnused ? sql`true` : sql`p.spent_at > ${after(-grace)}`;
+  return sql`(p.spent_at is null or p.repeats < ${sql.lit(mostRepeats)} and ${isRecent})`;
+}
+
+const refreshTokens = (db: Db, id: string, grace: number) =>
+  db
+    .selectFrom("oauth2RefreshTokens as p")
+    .innerJoin("oauth2Grants as g", "g.id", "p.grantId")
+    .innerJoin("users as u", "u.id", "g.userId")
+    .where("p.id", "=", id)
+    .select(["p.id", "p.secretHash", "g.clientId", "p.grantId", "g.scopes", "g.audiences"])
+    .select((eb) => [
+      eb("p.spentAt", "is not", null).as("isUsed"),
+      // Whether it was used before the grace period, or too often.
+      eb.not(isUsable(grace)).as("isSpent"),
+      isOver.as("isOver"),
+    ]);
+
+/** Device codes have a grant once the user has approved them. */
+const deviceCodes = (db: Db, id: string) =>
+  db
+    .selectFrom("oauth2DeviceCodes as p")
+    .leftJoin("oauth2Grants as g", "g.id", "p.grantId")
+    .leftJoin("users as u", "u.id", "g.userId")
+    .where("p.id", "=", id)
+    .select(["p.id", "p.secretHash", "p.clientId", "p.grantId", "p.state"])
+    .select(({ eb, fn }) => [
+      fn.coalesce("g.scopes", "p.scopes").as("scopes"),
+      fn.coalesce("g.audiences", "p.audiences").as("audiences"),
+      eb("p.expiresAt", "<=", now).as("isExpired"),
+      sql<boolean>`(g.id is null or ${isOver})`.as("isOver"),
+    ]);
+
+type PresentedCode = InferResult<ReturnType<typeof codes>>[number];
+type PresentedRefreshToken = InferResult<ReturnType<typeof refreshTokens>>[number];
+type PresentedDeviceCode = InferResult<ReturnType<typeof deviceCodes>>[number];
+
+/** Finds what has the text; `undefined` for texts that are not valid. Reads outside of the transaction of the request. */
+async function find<Row extends { secretHash: Buffer }>(
+  kind: SecretKind,
+  text: string | null | undefined,
+  read: (id: string) => { executeTakeFirst(): Promise<Row | undefined> },
+): Promise<Row | undefined> {
+  const parsed = parseSecret(kind, text ?? "");
+  const found = parsed && (await read(parsed.id).executeTakeFirst());
+  return found && isSecretOf(found.secretHash, parsed.secret) ? found : undefined;
+}
+
+/** Finds an authorization code by its text. */
+export const findCode = ({ services }: Context, text: string | null | undefined) =>
+  find("code", text, (id) => codes(services.database.db, id));
+
+/** Finds a refresh token by its text. */
+export const findRefreshToken = ({ services, config }: Context, text: string | null | undefined) =>
+  find("refreshToken", text, (id) => refreshTokens(services.database.db, id, config.oauth2RefreshGrace));
+
+/** Finds a device code by its text. */
+export const findDeviceCode = ({ services }: Context, text: string | null | undefined) =>
+  find("deviceCode", text, (id) => deviceCodes(services.database.db, id));
+
+/** The failure of codes and tokens that are not valid for the application, whatever the reason (RFC 6749 §5.2). */
+export const invalidGrant = (description = "It is not valid, has expired, or was issued to another application.") =>
+  oauthFailure("invalid_grant", description);
+
+/** Spends the code of an exchange, and issues tokens. */
+export const redeemCode = (exchange: CodeExchange) =>
+  issue(exchange, redeemingOnce(exchange, sql`update oauth2_codes p set state = 'used'`, "issued"));
+
+/** Spends the device code of an exchange, which the user has approved, and issues tokens. */
+export const redeemDeviceCode = (exchange: DeviceExchange) =>
+  issue(exchange, redeemingOnce(exchange, sql`update oauth2_device_codes p set state = 'redeemed'`, "approved"));
+
+/** Redeems a row that can be redeemed once, and extends the grant to its full lifetime. */
+const redeemingOnce = (
+  { ctx, client, presented: { id, grantId } }: CodeExchange | DeviceExchange,
+  spend: RawBuilder<unknown>,
+  before: string,
+) => sql`
+  ${lockingGrant(grantId)}, spent as (
+    ${spend} from live
+    where p.id = ${id} and p.grant_id = live.id and p.state = ${before} and p.expires_at > now()
+    returning live.id
+  ), redeemed as (
+    update oauth2_grants g
+    set secret_id = ${client.secretId}, last_used_at = now(), expires_at = ${after(ctx.config.oauth2GrantTtl)}
+    from spent where g.id = spent.id
+    returning g.id, g.user_id, g.expires_at
+  )`;
+
+/** Locks the grant before what belongs to it, as its revocation does. */
+const lockingGrant = (id: string | null) => sql`
+  live as (
+    select g.id, g.user_id, g.secret_id, g.last_used_at, g.expires_at from oauth2_grants g
+    where g.id = ${id} and ${isLive} for no key update
+  )`;
+
+/**
+ * Spends the refresh token of an exchange, and issues its successor with an access token. Several successors may be live:
+ * of repeats within the grace period. That begins when others see the first use: if the commit took a considerable part of
+ * it, the time is stored once more.
+ */
+export async function rotateRefreshToken(exchange: RefreshExchange): Promise<void> {
+  const { ctx, client, presented } = exchange;
+  const { id, grantId, isUsed } = presented;
+  const { oauth2RefreshGrace: grace } = ctx.config;
+  const start = performance.now();
+  await issue(
+    exchange,
+    sql`
+      ${lockingGrant(grantId)}, redeemed as (
+        update oauth2_refresh_tokens p
+        set spent_at = coalesce(p.spent_at, clock_timestamp()), repeats = p.repeats + (p.spent_at is not null)::int
+        from live
+        where p.id = ${id} and p.grant_id = live.id and p.expires_at > now() and ${isUsable(grace, !isUsed)}
+        returning live.id, live.user_id, live.secret_id, live.last_used_at, live.expires_at
+      ), touched as (
+        update oauth2_grants g set secret_id = ${client.secretId}, last_used_at = now() from redeemed r
+        where g.id = r.id
+          and (r.secret_id is distinct from ${client.secretId} or r.last_used_at < now() - interval '5 minutes')
+      )`,
+  );
+  if (!exchange.tokens || isUsed) return;
+  ctx.afterCommit(async () => {
+    if (performance.now() - start <= grace / 10) return;
+    const { db } = ctx.services.database;
+    await db.updateTable("oauth2RefreshTokens").set({ spentAt: now }).where("id", "=", id).execute();
+  });
+}
+
+/** Issues an access token that acts as the service account of the application, with a grant of its own. */
+export async function useServiceAccount(exchange: ClientExchange): Promise<void> {
+  const { ctx, client, scopes, audiences } = exchange;
+  const { id, serviceUserId, secretId } = client;
+  // The lock on the service account serializes with its suspension, which revokes grants.
+  await issue(
+    exchange,
+    sql`
+      holder as (
+        select id from users
+        where id = ${serviceUserId} and is_service_account and status = 'active' and deleted_at is null for share
+      ), redeemed as (
+        insert into oauth2_grants
+          (id, user_id, client_id, secret_id, scopes, audiences, ip, created_at, last_used_at, expires_at)
+        select ${newId()}, id, ${id}, ${secretId}, ${scopes}, ${audiences}, ${ctx.request.ip ?? null}, now(), now(),
+          ${after(ctx.config.oauth2AccessTtl)}
+        from holder
+        returning id, user_id, expires_at
+      )`,
+    false,
+  );
+  if (!exchange.tokens) throw oauthFailure("unauthorized_client", "The application has no active service account.");
+}
+
+/** Applications and secrets can be deleted while they are in use. */
+const onDeletion = onViolation({
+  oauth2_grants_client_id_foreign: invalidClient,
+  oauth2_grants_secret_id_foreign: invalidClient,
+});
+
+/**
+ * Decides and issues in one statement: with one snapshot, and at the cost of one, since applications do this all the time.
+ * `redeeming` are common table expressions; the last one, `redeemed`, has the `id`, `user_id` and `expires_at` of the grant
+ * only for the one request that may have tokens.
+ */
+async function issue(
+  exchange: Exchange<unknown>,
+  redeeming: RawBuilder<unknown>,
+  mayRefresh = exchange.client.grantTypes.includes("refresh_token"),
+): Promise<void> {
+  const { ctx, scopes, audiences } = exchange;
+  const { oauth2AccessTtl, oauth2RefreshTtl } = ctx.config;
+  const { ip = null, userAgent = null } = ctx.request;
+  const access = newToken("oauth");
+  const refresh = mayRefresh ? newSecret("refreshToken") : undefined;
+  const refreshing = refresh
+    ? sql`, refresh as (
+        insert into oauth2_refresh_tokens (id, secret_hash, grant_id, created_at, expires_at)
+        select ${refresh.id}, ${refresh.secretHash}, id, now(), least(${after(oauth2RefreshTtl)}, expires_at)
+        from redeemed)`
+    : sql``;
+  const statement = sql<Pick<IssuedTokens, "expiry" | "expiresIn">>`
+    with ${redeeming}${refreshing}, access as (
+      insert into api_keys
+        (id, secret_hash, user_id, kind, scopes, audiences, grant_id, created_at, expires_at, ip, user_agent)
+      select ${access.id}, ${access.secretHash}, user_id, 'oauth', ${scopes}, ${audiences}, id, now(),
+        least(${after(oauth2AccessTtl)}, expires_at), ${ip}, ${userAgent}
+      from redeemed
+      returning expires_at
+    )
+    select expires_at as expiry, round(extract(epoch from expires_at - now()))::int as "expiresIn" from access`;
+  const {
+    rows: [expiry],
+  } = await statement.execute(ctx.db).catch(onDeletion);
+  if (expiry)
+    exchange.tokens = { accessToken: access.text, refreshToken: refresh?.text, scope: scopes.join(" "), ...expiry };
+}

@@ -1,11 +1,21 @@
-import { OAuth2Grant } from "../../entities/oauth2.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
+import { authorize, reach, sees } from "../authorization/authorization.js";
+import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { type Statement, statement } from "../kernel/database.js";
+import { notFound } from "../kernel/errors.js";
+import { anyOf } from "../kernel/any-of.js";
+import { after, now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
+import { defineList } from "../kernel/lists.js";
+import type { Page } from "../kernel/page.js";
+import { OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { day, purge } from "../kernel/purge.js";
-import { type Sql, sql } from "../kernel/sql.js";
+import { type Sql, sql as sqlText } from "../kernel/sql.js";
 import { userHint } from "../tokens/credentials.js";
+import { findUser } from "../users/users.js";
+import { clientWithId } from "./clients.js";
+import { requireOAuth2 } from "./settings.js";
 
 /** Why a grant ended before its time. */
 export const RevokeReason = {
@@ -22,36 +32,41 @@ export const RevokeReason = {
 } as const;
 export type RevokeReason = (typeof RevokeReason)[keyof typeof RevokeReason];
 
-/** The columns of a `GrantRow`, from `oauth2_grants g`. */
-export const grantColumns = columnsOf(OAuth2Grant, "g", [
-  "id",
-  "userId",
-  "clientId",
-  "scopes",
-  "audiences",
-  "ip",
-  "createdAt",
-  "lastUsedAt",
-  "expiresAt",
-  "revokedAt",
-  "revokeReason",
-]);
+const grants = (db: Db) =>
+  db
+    .selectFrom("oauth2Grants as g")
+    .select([
+      "g.id",
+      "g.userId",
+      "g.clientId",
+      "g.scopes",
+      "g.audiences",
+      "g.ip",
+      "g.createdAt",
+      "g.lastUsedAt",
+      "g.expiresAt",
+      "g.revokedAt",
+      "g.revokeReason",
+    ])
+    .$narrowType<{ revokeReason: RevokeReason | null }>();
 
 /** The access that a user granted to an application. */
-export interface GrantRow extends RowOf<typeof grantColumns> {
-  revokeReason: RevokeReason | null;
-}
+export type GrantRow = InferResult<ReturnType<typeof grants>>[number];
 
 /** The condition that a grant `g` has not ended. */
-export const isLive = "g.revoked_at is null and g.expires_at > now()";
+export const isLive = sql<SqlBool>`(g.revoked_at is null and g.expires_at > now())`;
+
+/** The condition that a user has granted access to the application with the id `client`, and the grant has not ended. */
+export const hasGrant = (userId: string | null, client: RawBuilder<unknown>) => sql<boolean>`exists (
+  select from oauth2_grants g where g.user_id = ${userId} and g.client_id = ${client} and ${isLive})`;
 
 /** A new grant. Lifetimes are in milliseconds. */
 export interface NewGrant {
   userId: string;
   clientId: string;
-  scopes: readonly string[];
+  scopes: string[];
   /** In canonical form. */
-  audiences: readonly string[];
+  audiences: string[];
   /** Until its code must be redeemed; redeeming extends it. */
   lifetime: number;
 }
@@ -59,25 +74,33 @@ export interface NewGrant {
 /** Maximum number of grants of a user for one application: it may run on several machines. */
 const mostGrants = 20;
 
-const insertGrant = statement(`
-  insert into oauth2_grants (id, user_id, client_id, scopes, audiences, ip, created_at, last_used_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, now(), now(), now() + make_interval(secs => $7))`);
-
-const surplusGrants = statement<{ id: string }>(`
-  select id from oauth2_grants
-  where user_id = $1 and client_id = $2 and revoked_at is null and expires_at > now()
-  order by last_used_at desc, id desc offset ${mostGrants}`);
-
 /** Creates a grant. The least recently used one of the user and application ends if there are too many. Returns its id. */
-export async function createGrant(ctx: Context, grant: NewGrant): Promise<string> {
-  const { userId, clientId, scopes, audiences, lifetime } = grant;
+export async function createGrant(ctx: Context, { lifetime, ...grant }: NewGrant): Promise<string> {
   const id = newId();
-  await ctx.rows(insertGrant, id, userId, clientId, scopes, audiences, ctx.request.ip ?? null, lifetime / 1000);
-  const surplus = await ctx.rows(surplusGrants, userId, clientId);
+  await ctx.db
+    .insertInto("oauth2Grants")
+    .values({
+      ...grant,
+      id,
+      ip: ctx.request.ip ?? null,
+      createdAt: now,
+      lastUsedAt: now,
+      expiresAt: after(lifetime),
+    })
+    .execute();
+  const surplus = await ctx.db
+    .selectFrom("oauth2Grants as g")
+    .where("g.userId", "=", grant.userId)
+    .where("g.clientId", "=", grant.clientId)
+    .where(isLive)
+    .orderBy("g.lastUsedAt", "desc")
+    .orderBy("g.id", "desc")
+    .offset(mostGrants)
+    .select("g.id")
+    .execute();
   if (surplus.length > 0)
-    await revoke(
+    await revokeGrants(
       ctx,
-      byIds,
       surplus.map((each) => each.id),
       "superseded",
     );
@@ -86,61 +109,6 @@ export async function createGrant(ctx: Context, grant: NewGrant): Promise<string
 
 /** A grant that ended. */
 export type RevokedGrant = Pick<GrantRow, "id" | "userId" | "clientId">;
-
-// Two statements: the second sees tokens that were committed while the first waited for the row of their grant.
-const revokeWhere = (condition: string) =>
-  statement<RevokedGrant>(`
-    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = $2
-    where ${condition} and revoked_at is null and expires_at > now()
-    returning id, user_id as "userId", client_id as "clientId"`);
-
-const byIds = revokeWhere("id = any($1::uuid[])");
-const byUser = revokeWhere("user_id = $1");
-const bySecret = revokeWhere("secret_id = $1");
-
-const deleteTokens = statement(`delete from api_keys where grant_id = any($1::uuid[])`);
-
-async function revoke(
-  ctx: Context,
-  which: Statement<RevokedGrant>,
-  value: unknown,
-  reason: RevokeReason,
-  by?: "application",
-): Promise<RevokedGrant[]> {
-  const revoked = await ctx.rows(which, value, reason);
-  await afterEnding(ctx, revoked, reason, by);
-  return revoked;
-}
-
-/** Common table expression of a statement that ends all grants of a user. */
-export const endingGrants = (userId: string, reason: RevokeReason): Sql => sql`
-  revoked as (
-    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = ${reason}
-    where user_id = ${userId} and revoked_at is null and expires_at > now()
-    returning id, user_id as "userId", client_id as "clientId")`;
-
-/** A column of that statement: the grants that it ended, for `afterEnding`. */
-export const endedGrants = sql`(select coalesce(json_agg(revoked), '[]') from revoked)`;
-
-/** Deletes the tokens of grants that an earlier statement of the transaction ended, and records their end. */
-export async function afterEnding(
-  ctx: Context,
-  revoked: readonly RevokedGrant[],
-  reason: RevokeReason,
-  by?: "application",
-): Promise<void> {
-  if (revoked.length === 0) return;
-  await ctx.rows(
-    deleteTokens,
-    revoked.map(({ id }) => id),
-  );
-  for (const { id, clientId } of revoked) {
-    const diff = { app: { old: clientId }, reason: { new: reason } };
-    const actor = by && ({ kind: "oauth_client", id: clientId } as const);
-    ctx.audit({ action: "revoke", actor, resourceType: "oauth2_grant", resourceId: id, diff });
-  }
-  ctx.publish(...[...new Set(revoked.map(({ userId }) => userId))].map(userHint));
-}
 
 /**
  * Ends grants with all of their codes and tokens, on every replica within a second. `by` the application of the grants,
@@ -151,15 +119,133 @@ export const revokeGrants = (
   ids: readonly string[],
   reason: RevokeReason,
   by?: "application",
-): Promise<RevokedGrant[]> => revoke(ctx, byIds, ids, reason, by);
+): Promise<RevokedGrant[]> => revoke(ctx, sql`g.id = ${anyOf(ids)}`, reason, by);
 
 /** Ends all grants of a user. */
 export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeReason): Promise<RevokedGrant[]> =>
-  revoke(ctx, byUser, userId, reason);
+  revoke(ctx, sql`g.user_id = ${userId}`, reason);
 
 /** Ends the grants whose latest tokens the application got with a secret. */
 export const revokeGrantsOfSecret = (ctx: Context, secretId: string): Promise<RevokedGrant[]> =>
-  revoke(ctx, bySecret, secretId, "secret_deleted");
+  revoke(ctx, sql`g.secret_id = ${secretId}`, "secret_deleted");
+
+async function revoke(
+  ctx: Context,
+  isTheirs: RawBuilder<SqlBool>,
+  reason: RevokeReason,
+  by?: "application",
+): Promise<RevokedGrant[]> {
+  const revoked = await ctx.db
+    .updateTable("oauth2Grants as g")
+    .set({ revokedAt: now, expiresAt: now, revokeReason: reason })
+    .where(isTheirs)
+    .where(isLive)
+    .returning(["g.id", "g.userId", "g.clientId"])
+    .execute();
+  await afterEnding(ctx, revoked, reason, by);
+  return revoked;
+}
+
+/** Common table expression of a statement that ends all grants of a user. */
+export const endingGrants = (userId: string, reason: RevokeReason): Sql => sqlText`
+  revoked as (
+    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = ${reason}
+    where user_id = ${userId} and revoked_at is null and expires_at > now()
+    returning id, user_id as "userId", client_id as "clientId")`;
+
+/** A column of that statement: the grants that it ended, for `afterEnding`. */
+export const endedGrants = sqlText`(select coalesce(json_agg(revoked), '[]') from revoked)`;
+
+/** Deletes the tokens of grants that an earlier statement of the transaction ended, and records their end. */
+export async function afterEnding(
+  ctx: Context,
+  revoked: readonly RevokedGrant[],
+  reason: RevokeReason,
+  by?: "application",
+): Promise<void> {
+  if (revoked.length === 0) return;
+  const ids = revoked.map(({ id }) => id);
+  // A statement of its own, which sees tokens that were committed while the first one waited for the row of their grant.
+  await ctx.db.deleteFrom("apiKeys").where("grantId", "=", anyOf(ids)).execute();
+  for (const { id, clientId } of revoked) {
+    const diff = { app: { old: clientId }, reason: { new: reason } };
+    const actor = by && ({ kind: "oauth_client", id: clientId } as const);
+    ctx.audit({ action: "revoke", actor, resourceType: "oauth2_grant", resourceId: id, diff });
+  }
+  ctx.publish(...[...new Set(revoked.map(({ userId }) => userId))].map(userHint));
+}
+
+export interface GrantsQuery extends PageArguments {
+  /** An id, a username or `me`. By default, all users whose grants the caller may read. */
+  user?: string | null;
+  /** The id of an application. */
+  app?: string | null;
+  /** Lists grants that have ended, too. They are kept until a week after their expiry. */
+  includeEnded?: boolean | null;
+}
+
+const grantList = defineList(({ db }: Context) => grants(db), {
+  id: { column: "g.id", of: ({ id }) => id },
+  orders: { creation: {} },
+  filters: {
+    user: (eb, id: string) => eb("g.userId", "=", id),
+    app: (eb, id: string) => eb("g.clientId", "=", id),
+    isLive: () => isLive,
+  },
+  // The best index depends on the number of grants that the user has.
+  planned: ["user"],
+});
+
+/** Lists grants, newest first. Their ids are in the order of their creation. */
+export async function listGrants(
+  ctx: Context,
+  { user: ref, app, includeEnded, ...page }: GrantsQuery,
+): Promise<Page<GrantRow>> {
+  const user = await holderOf(ctx, ref);
+  return grantList.page(ctx, {
+    filter: { user, app, isLive: includeEnded ? null : true },
+    orderBy: { field: "creation", direction: OrderDirection.DESC },
+    page,
+  });
+}
+
+/** Returns the user whose grants are listed; `undefined` for all users. */
+async function holderOf(ctx: Context, ref: string | null | undefined): Promise<string | undefined> {
+  if (!ref && reach(ctx.actor, "oauth2_grant:read").everywhere) return undefined;
+  const { id } = ref ? await findUser(ctx, ref) : { id: requireUser(ctx.actor).userId };
+  authorize(ctx.actor, "oauth2_grant:read", { ownerId: id });
+  return id;
+}
+
+/** Batch read of grants by id, for `ctx.load`. Checks no permission. */
+export async function grantsById(ctx: Context, ids: readonly string[]): Promise<Array<GrantRow | Error>> {
+  const rows = await grants(ctx.db).where("g.id", "=", anyOf(ids)).execute();
+  const found = new Map(rows.map((grant) => [grant.id, grant]));
+  return ids.map((id) => found.get(id) ?? notFound());
+}
+
+/** Ends a grant with its codes and tokens. Nothing changes if it has ended before. Returns its id. */
+export async function revokeGrant(ctx: Context, id: string): Promise<string> {
+  const grant = await grants(ctx.db).where("g.id", "=", id).executeTakeFirst();
+  const target = { ownerId: grant?.userId ?? null };
+  if (!grant || !sees(ctx.actor, "oauth2_grant:read", target)) throw notFound();
+  authorize(ctx.actor, "oauth2_grant:delete", target);
+  await revokeGrants(ctx, [id], "revoked");
+  return id;
+}
+
+/**
+ * Ends the grants of the caller for an application, given by its `client_id`. Returns their number. Throws NOT_FOUND for
+ * unknown applications: a `client_id` is public, and no secret to those who have not granted anything.
+ */
+export async function revokeOwnGrants(ctx: Context, clientId: string): Promise<number> {
+  requireOAuth2(ctx);
+  const { userId } = requireUser(ctx.actor);
+  authorize(ctx.actor, "oauth2_grant:delete", { ownerId: userId });
+  const client = await clientWithId(ctx, clientId);
+  if (!client) throw notFound();
+  return (await revoke(ctx, sql`g.user_id = ${userId} and g.client_id = ${client.id}`, "revoked")).length;
+}
 
 /** Deletes grants a week after they ended. */
 export const grantPurge = purge("oauth2_grants", { by: "expires_at", keptFor: 7 * day });

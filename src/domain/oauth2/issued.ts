@@ -1,63 +1,87 @@
-import { type Database, statement } from "../kernel/database.js";
+import { type AliasedSelectQueryBuilder, type InferResult, sql } from "kysely";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import { batchedReads } from "../kernel/batches.js";
 import { isSecretOf, parseToken } from "../tokens/text.js";
 import { parseSecret } from "./secrets.js";
 
-/** An access or refresh token that an application received, and its grant. */
-export interface IssuedToken {
-  kind: "access" | "refresh";
+/** An access or refresh token as it is stored. */
+interface Token {
   id: string;
   secretHash: Buffer;
-  grantId: string;
-  /** The application that it was issued to, and its `client_id`. */
-  ownerId: string;
-  clientId: string;
-  /** The user that it acts as. */
-  userId: string;
-  username: string;
+  grantId: string | null;
   scopes: string[];
   /** Empty: the whole of this server. */
   audiences: string[];
-  /** Seconds since the epoch. */
-  issuedAt: number;
-  expiresAt: number;
-  /** Whether it can be used: it is not expired or spent, nor are its grant, user and application. */
-  isActive: boolean;
-  /** Whether it is for a resource that the application which asks serves; not known for its own tokens. */
-  isServed: boolean;
+  createdAt: string;
+  expiresAt: string;
+  isUnspent: boolean;
 }
 
-/** A token of a known kind. */
-type Stored = Omit<IssuedToken, "kind">;
+type Kind = "access" | "refresh";
 
-/** Selects tokens `t`: the one with the id `$1[nr]`, as the application `$2[nr]` sees it. */
-const tokensByIds = (table: string, access: string, isUsable: string) =>
-  statement<Stored & { nr: number }>(`
-    select asked.nr, t.id, t.secret_hash as "secretHash", g.id as "grantId", g.client_id as "ownerId",
-      coalesce(c.document_url, c.id::text) as "clientId", u.id as "userId", u.username,
-      ${access}.scopes, ${access}.audiences,
-      floor(extract(epoch from t.created_at)) as "issuedAt", floor(extract(epoch from t.expires_at)) as "expiresAt",
-      ${isUsable} and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
-        and not c.is_disabled and u.status = 'active' and u.deleted_at is null as "isActive",
-      g.client_id is distinct from asked.client_id and exists (
-        select from oauth2_resources r where r.client_id = asked.client_id and r.uri = any(${access}.audiences)
-      ) as "isServed"
-    from unnest($1::text[], $2::uuid[]) with ordinality as asked (id, client_id, nr)
-      cross join lateral (select * from ${table} where id = asked.id offset 0) t
-      join oauth2_grants g on g.id = t.grant_id
-      join oauth2_clients c on c.id = g.client_id join users u on u.id = g.user_id`);
-
-const statements = {
-  access: tokensByIds("api_keys", "t", "t.kind = 'oauth'"),
-  refresh: tokensByIds("oauth2_refresh_tokens", "g", "t.spent_at is null"),
+// `offset 0` has Postgres find each token by its id.
+const asked = sql.ref<string>("asked.id");
+const tokens: Record<Kind, (db: Db) => AliasedSelectQueryBuilder<Token, "t">> = {
+  access: (db) =>
+    db
+      .selectFrom("apiKeys")
+      .where("id", "=", asked)
+      .where("kind", "=", "oauth")
+      .select(["id", "secretHash", "grantId", "scopes", "audiences", "createdAt", "expiresAt"])
+      .select(sql<boolean>`true`.as("isUnspent"))
+      .offset(sql.lit(0))
+      .as("t"),
+  refresh: (db) =>
+    db
+      .selectFrom("oauth2RefreshTokens as r")
+      .innerJoin("oauth2Grants as g", "g.id", "r.grantId")
+      .where("r.id", "=", asked)
+      .select(["r.id", "r.secretHash", "r.grantId", "g.scopes", "g.audiences", "r.createdAt", "r.expiresAt"])
+      .select(sql<boolean>`r.spent_at is null`.as("isUnspent"))
+      .offset(sql.lit(0))
+      .as("t"),
 };
 
+/** Selects tokens by id, each as an application sees it that asks: null for none. */
+const issuedTokens = (db: Db, kind: Kind, ids: readonly string[], readerIds: ReadonlyArray<string | null>) =>
+  db
+    .selectFrom(
+      sql<{ id: string; readerId: string | null; nr: number }>`
+        unnest(${ids}::text[], ${readerIds}::uuid[]) with ordinality`.as<"asked">(sql`asked (id, reader_id, nr)`),
+    )
+    .innerJoinLateral(tokens[kind](db), (join) => join.onTrue())
+    .innerJoin("oauth2Grants as g", "g.id", "t.grantId")
+    .innerJoin("oauth2Clients as c", "c.id", "g.clientId")
+    .innerJoin("users as u", "u.id", "g.userId")
+    .select(["asked.nr", "t.id", "t.secretHash", "t.scopes", "t.audiences"])
+    // The application that it was issued to, and the user that it acts as.
+    .select(["g.id as grantId", "g.clientId as ownerId", "u.id as userId", "u.username"])
+    .select([
+      sql<string>`coalesce(c.document_url, c.id::text)`.as("clientId"),
+      // Seconds since the epoch.
+      sql<number>`floor(extract(epoch from t.created_at))`.as("issuedAt"),
+      sql<number>`floor(extract(epoch from t.expires_at))`.as("expiresAt"),
+      // Whether it can be used: it is not expired or spent, nor are its grant, user and application.
+      sql<boolean>`(t.is_unspent and t.expires_at > now() and g.revoked_at is null and g.expires_at > now()
+        and not c.is_disabled and u.status = 'active' and u.deleted_at is null)`.as("isActive"),
+      // Whether it is for a resource that the application which asks serves; not known for its own tokens.
+      sql<boolean>`(g.client_id is distinct from asked.reader_id and exists (
+        select from oauth2_resources r where r.client_id = asked.reader_id and r.uri = any(t.audiences)))`.as(
+        "isServed",
+      ),
+    ]);
+
+/** An access or refresh token that an application received, and its grant. */
+export type IssuedToken = { kind: Kind } & Stored;
+type Stored = Omit<InferResult<ReturnType<typeof issuedTokens>>[number], "nr">;
+
 /** Reads tokens by their id and the application that asks, or an empty text. */
-const reads = (database: Database, kind: keyof typeof statements) =>
+const reads = (db: Db, kind: Kind) =>
   batchedReads<Stored>(async (keys) => {
-    const asked = keys.map((key) => key.split(" "));
-    const values = [asked.map(([id]) => id), asked.map(([, readerId]) => readerId || null)];
-    const rows = await database.query(statements[kind], values);
+    const wanted = keys.map((key) => key.split(" "));
+    const ids = wanted.map(([id]) => id!);
+    const readerIds = wanted.map(([, readerId]) => readerId || null);
+    const rows = await issuedTokens(db, kind, ids, readerIds).execute();
     return new Map(rows.map(({ nr, ...token }) => [keys[nr - 1]!, token]));
   });
 
@@ -65,8 +89,8 @@ const reads = (database: Database, kind: keyof typeof statements) =>
 export class IssuedTokens {
   readonly #reads;
 
-  constructor(database: Database) {
-    this.#reads = { access: reads(database, "access"), refresh: reads(database, "refresh") };
+  constructor({ db }: Pick<Database, "db">) {
+    this.#reads = { access: reads(db, "access"), refresh: reads(db, "refresh") };
   }
 
   /**

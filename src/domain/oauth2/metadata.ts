@@ -1,6 +1,6 @@
 import { scopeCatalog } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { AuthMethod, GrantType } from "./client-rows.js";
+import { AuthMethod, GrantType } from "./clients.js";
 import { mayRegister, requireOAuth2 } from "./settings.js";
 
 /** What an authorization server offers, and where (RFC 8414 §2). */

@@ -1,31 +1,29 @@
-import { type Database, lookup } from "../kernel/database.js";
+import { type InferResult, sql } from "kysely";
+import type { Database, Db } from "../../infrastructure/database/database.js";
 import type { Events, Subscription } from "../kernel/events.js";
-import { isUuid } from "../kernel/text.js";
 import { Recent } from "../tokens/recent.js";
-import { clientColumns, type ClientRow } from "./client-rows.js";
-
-/** An application with one of its secrets, or without. */
-export interface KnownClient extends ClientRow {
-  secretId: string | null;
-  secretHash: Buffer | null;
-  secretExpiresAt: string | null;
-  /** Whether the stored times of the last use are older than 5 minutes. */
-  isUseStale: boolean;
-}
+import { clients, columnOf } from "./clients.js";
 
 /** The condition that the stored time of the last use is old. */
-export const isStale = (alias: string) =>
-  `(${alias}.last_used_at is null or ${alias}.last_used_at < now() - interval '5 minutes')`;
+export const isStale = (table: string) => sql<boolean>`
+  (${sql.ref(`${table}.lastUsedAt`)} is null or ${sql.ref(`${table}.lastUsedAt`)} < now() - interval '5 minutes')`;
 
-const clientWithSecret = (condition: string) =>
-  lookup<KnownClient>(`
-    select ${clientColumns}, s.id as "secretId", s.secret_hash as "secretHash", s.expires_at as "secretExpiresAt",
-      ${isStale("c")} or (s.id is not null and ${isStale("s")}) as "isUseStale"
-    from oauth2_clients c left join oauth2_client_secrets s on s.client_id = c.id and s.key = $2
-    where ${condition} and ($2::varchar is null or s.id is not null)`);
+/** An application by its `client_id`, with the secret of a key, or without. */
+const clientWithSecret = (db: Db, clientId: string, secretKey: string | null) =>
+  clients(db)
+    .leftJoin("oauth2ClientSecrets as s", (join) =>
+      join.onRef("s.clientId", "=", "oauth2Clients.id").on("s.key", "=", secretKey),
+    )
+    .where(columnOf(clientId), "=", clientId)
+    .$if(secretKey !== null, (known) => known.where("s.id", "is not", null))
+    .select(["s.id as secretId", "s.secretHash", "s.expiresAt as secretExpiresAt"])
+    .select(
+      // Whether the stored times of the last use are older than 5 minutes.
+      sql<boolean>`${isStale("oauth2Clients")} or (s.id is not null and ${isStale("s")})`.as("isUseStale"),
+    );
 
-const byId = clientWithSecret("c.id = $1");
-const byDocument = clientWithSecret("c.document_url = $1");
+/** An application with one of its secrets, or without. */
+export type KnownClient = InferResult<ReturnType<typeof clientWithSecret>>[number];
 
 /** Maximum number of cached applications, some of which have 64 kB of redirect URIs and metadata. */
 const limit = 1_000;
@@ -38,11 +36,10 @@ export class RecentClients {
   readonly #recent: Recent<KnownClient>;
   readonly #hints: Subscription;
 
-  constructor({ database, events }: { database: Database; events: Events }) {
+  constructor({ database, events }: { database: Pick<Database, "db">; events: Events }) {
     this.#recent = new Recent(async (key) => {
       const [clientId, secretKey] = key.split(" ") as [string, string];
-      const which = isUuid(clientId) ? byId : byDocument;
-      return (await database.query(which, [clientId, secretKey || null]))[0];
+      return clientWithSecret(database.db, clientId, secretKey || null).executeTakeFirst();
     }, limit);
     this.#hints = events.subscribeAll(
       "auth",

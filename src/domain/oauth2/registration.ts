@@ -1,18 +1,62 @@
+import type { InferResult, NotNull } from "kysely";
+import type { Config } from "../../config/config.js";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs, diffOf } from "../audit/audit.js";
-import { statement } from "../kernel/database.js";
 import type { Validation } from "../kernel/errors.js";
+import { now } from "../kernel/times.js";
 import { newId } from "../kernel/ids.js";
 import { hashSecret, isSecretOf } from "../tokens/text.js";
-import { type ClientConfiguration, configurationOf } from "./client-configuration.js";
 import { type ClientMetadata, type ClientProfile, profileOf } from "./client-metadata.js";
 import { hasSecret, issueSecret } from "./client-secrets.js";
-import { clientColumns, type ClientRow } from "./client-rows.js";
-import { removeClient } from "./clients.js";
+import { removeClient } from "./app-changes.js";
+import { type AuthMethod, clientFields, type ClientRow, clients, GrantType } from "./clients.js";
 import { oauthFailure } from "./failures.js";
 import { newSecret } from "./secrets.js";
 import { clientHint } from "../tokens/credentials.js";
 import { mayRegister, requireOAuth2 } from "./settings.js";
+
+/** The registration of an application as it reads it (RFC 7591 §3.2.1, RFC 7592 §3): what is in effect. */
+export interface ClientConfiguration extends Omit<ClientMetadata, "redirectUris" | "grantTypes" | "responseTypes"> {
+  clientId: string;
+  /** Seconds since the epoch. */
+  clientIdIssuedAt: number;
+  /** 0: secrets of applications that registered themselves do not expire. */
+  clientSecretExpiresAt: number;
+  registrationAccessToken: string;
+  registrationClientUri: string;
+  clientName: string;
+  redirectUris: string[];
+  tokenEndpointAuthMethod: AuthMethod;
+  grantTypes: string[];
+  responseTypes: string[];
+  /** The scopes of requests that name none. */
+  scope: string;
+}
+
+type Configured = Pick<Config, "accessUrl" | "oauth2DynamicScopes">;
+
+/** Returns the registration of an application, with the token that manages it. */
+function configurationOf(
+  { id, createdAt, name, redirectUris, authMethod, grantTypes, metadata }: ClientRow,
+  registrationAccessToken: string,
+  { accessUrl, oauth2DynamicScopes }: Configured,
+): ClientConfiguration {
+  return {
+    scope: oauth2DynamicScopes.join(" "),
+    ...metadata,
+    clientId: id,
+    clientIdIssuedAt: Math.floor(Date.parse(createdAt) / 1000),
+    clientSecretExpiresAt: 0,
+    registrationAccessToken,
+    registrationClientUri: `${accessUrl}/oauth2/clients/${id}`,
+    clientName: name,
+    redirectUris,
+    tokenEndpointAuthMethod: authMethod ?? "none",
+    grantTypes,
+    responseTypes: grantTypes.includes(GrantType.AUTHORIZATION_CODE) ? ["code"] : [],
+  };
+}
 
 /** The registration of an application. One that can keep a secret gets it when it registers. */
 export interface Registered {
@@ -29,22 +73,6 @@ export interface RegistrationReference {
 /** New metadata of an application. A secret that is sent must be its own: it does not change (RFC 7592 §2.2). */
 export type UpdateOAuth2Client = RegistrationReference & ClientMetadata & { clientSecret?: string | null };
 
-const columnsOfProfile = (profile: ClientProfile) => [
-  profile.type,
-  profile.name,
-  profile.redirectUris,
-  profile.scopeCeiling,
-  profile.grantTypes,
-  profile.authMethod,
-  profile.metadata,
-];
-
-const insertClient = statement<ClientRow>(`
-  insert into oauth2_clients as c (id, created_at, updated_at, kind, type, name, redirect_uris, pkce_required,
-    scope_ceiling, grant_types, auth_method, metadata, registration_hash, created_ip)
-  values ($1, now(), now(), 'dynamic', $2, $3, $4, true, $5, $6, $7, $8, $9, $10)
-  returning ${clientColumns}`);
-
 /** Registers an application at its own request (RFC 7591 §3). Callers need no credential. */
 export async function registerOAuth2Client(ctx: Context, given: ClientMetadata): Promise<Registered> {
   requireOAuth2(ctx);
@@ -53,8 +81,20 @@ export async function registerOAuth2Client(ctx: Context, given: ClientMetadata):
   const profile = profileOf(given, ctx.config);
 
   const [id, token] = [newId(), newSecret("registrationToken")];
-  const values = [...columnsOfProfile(profile), hashSecret(token.text), ctx.request.ip ?? null];
-  const client = (await ctx.row(insertClient, id, ...values))!;
+  const client = await ctx.db
+    .insertInto("oauth2Clients")
+    .values({
+      ...profile,
+      id,
+      createdAt: now,
+      updatedAt: now,
+      kind: "dynamic",
+      pkceRequired: true,
+      registrationHash: hashSecret(token.text),
+      createdIp: ctx.request.ip ?? null,
+    })
+    .returning(clientFields)
+    .executeTakeFirstOrThrow();
   const clientSecret = profile.type === "confidential" ? (await issueSecret(ctx, id))?.text : undefined;
   ctx.audit({ action: "create", ...auditedAs("oauth2_app", id, client.name), diff: diffOf({}, audited(profile)) });
   return { client: configurationOf(client, token.text, ctx.config), clientSecret };
@@ -70,16 +110,15 @@ const audited = ({ name, redirectUris, grantTypes, authMethod, scopeCeiling }: C
   scopeCeiling,
 });
 
-interface Held extends ClientRow {
-  registrationHash: Buffer;
-  nextRegistrationHash: Buffer | null;
-}
+/** An application that registered itself, by its id. */
+const registered = (db: Db, id: string) =>
+  clients(db)
+    .where("id", "=", id)
+    .where("registrationHash", "is not", null)
+    .select(["registrationHash", "nextRegistrationHash"])
+    .$narrowType<{ registrationHash: NotNull }>();
 
-const heldColumns = `${clientColumns}, c.registration_hash as "registrationHash",
-  c.next_registration_hash as "nextRegistrationHash"`;
-const selectHeld = `select ${heldColumns} from oauth2_clients c where c.id = $1 and c.registration_hash is not null`;
-const findHeld = statement<Held>(selectHeld);
-const lockHeld = statement<Held>(`${selectHeld} for update`);
+type Held = InferResult<ReturnType<typeof registered>>[number];
 
 /** An application whose registration access token the caller has, and whether it is the successor of the current one. */
 interface Holding {
@@ -89,31 +128,28 @@ interface Holding {
 }
 
 /** Throws `invalid_token` alike for unknown applications, for those of administrators, and for wrong tokens. */
-async function authenticate(ctx: Context, reference: RegistrationReference, find = findHeld): Promise<Holding> {
+async function authenticate(ctx: Context, reference: RegistrationReference, isLocked = false): Promise<Holding> {
   requireOAuth2(ctx);
-  const client = await ctx.row(find, reference.clientId);
+  const found = registered(ctx.db, reference.clientId).$if(isLocked, (query) => query.forUpdate());
+  const client = await found.executeTakeFirst();
   const token = reference.registrationAccessToken ?? "";
   const usesNext = Boolean(client?.nextRegistrationHash && isSecretOf(client.nextRegistrationHash, token));
   if (client && (usesNext || isSecretOf(client.registrationHash, token))) return { client, token, usesNext };
   throw oauthFailure("invalid_token", "The registration access token is missing or not valid for this client.");
 }
 
-const promoteNext = statement(`
-  update oauth2_clients set registration_hash = next_registration_hash, next_registration_hash = null
-  where id = $1 and next_registration_hash = $2`);
-
 /** Reads the registration of an application (RFC 7592 §2.1). The first use of a new token ends the old one. */
 export async function readOAuth2Client(ctx: Context, reference: RegistrationReference): Promise<ClientConfiguration> {
   const { client, token, usesNext } = await authenticate(ctx, reference);
-  if (usesNext) await ctx.rows(promoteNext, client.id, client.nextRegistrationHash);
+  if (usesNext)
+    await ctx.db
+      .updateTable("oauth2Clients")
+      .set({ registrationHash: client.nextRegistrationHash, nextRegistrationHash: null })
+      .where("id", "=", client.id)
+      .where("nextRegistrationHash", "=", client.nextRegistrationHash)
+      .execute();
   return configurationOf(client, token, ctx.config);
 }
-
-const updateClient = statement<ClientRow>(`
-  update oauth2_clients as c set type = $2, name = $3, redirect_uris = $4, scope_ceiling = $5, grant_types = $6,
-    auth_method = $7, metadata = $8, registration_hash = $9, next_registration_hash = $10, updated_at = now()
-  where c.id = $1
-  returning ${clientColumns}`);
 
 /**
  * Replaces the metadata of an application (RFC 7592 §2.2). Returns a new registration access token; the old one stays
@@ -123,7 +159,7 @@ export async function updateOAuth2Client(
   ctx: Context,
   { clientId, registrationAccessToken, clientSecret, ...given }: UpdateOAuth2Client,
 ): Promise<ClientConfiguration> {
-  const { client, token, usesNext } = await authenticate(ctx, { clientId, registrationAccessToken }, lockHeld);
+  const { client, token, usesNext } = await authenticate(ctx, { clientId, registrationAccessToken }, true);
   const faults: Validation[] = [];
   if (clientSecret && !(await hasSecret(ctx, client.id, clientSecret)))
     faults.push({ field: "clientSecret", detail: "Must be the secret of the client." });
@@ -132,8 +168,17 @@ export async function updateOAuth2Client(
     throw oauthFailure("invalid_client_metadata", "A client with secrets stays one, and a public client stays public.");
 
   const next = newSecret("registrationToken");
-  const hashes = [usesNext ? hashSecret(token) : client.registrationHash, hashSecret(next.text)];
-  const updated = (await ctx.row(updateClient, client.id, ...columnsOfProfile(profile), ...hashes))!;
+  const updated = await ctx.db
+    .updateTable("oauth2Clients")
+    .set({
+      ...profile,
+      registrationHash: usesNext ? hashSecret(token) : client.registrationHash,
+      nextRegistrationHash: hashSecret(next.text),
+      updatedAt: now,
+    })
+    .where("id", "=", client.id)
+    .returning(clientFields)
+    .executeTakeFirstOrThrow();
   const diff = { ...diffOf<object>(client, audited(profile)), registrationAccessToken: { old: "***", new: "***" } };
   ctx.audit({ action: "update", ...auditedAs("oauth2_app", client.id, updated.name), diff });
   ctx.publish(clientHint(client.id));
@@ -142,7 +187,7 @@ export async function updateOAuth2Client(
 
 /** Deletes an application with its secrets, grants, codes, and tokens (RFC 7592 §2.3). Returns its id. */
 export async function deleteOAuth2Client(ctx: Context, reference: RegistrationReference): Promise<string> {
-  const { client } = await authenticate(ctx, reference, lockHeld);
+  const { client } = await authenticate(ctx, reference, true);
   await removeClient(ctx, client);
   return client.id;
 }

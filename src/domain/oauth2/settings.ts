@@ -8,7 +8,7 @@ export interface OAuth2Settings {
   dynamicRegistration: boolean | null;
 }
 
-export const oauth2Setting = siteSetting<OAuth2Settings>("oauth2", { dynamicRegistration: null });
+const oauth2Setting = siteSetting<OAuth2Settings>("oauth2", { dynamicRegistration: null });
 
 /** Whether applications may register themselves. */
 export async function mayRegister(ctx: Context): Promise<boolean> {

@@ -1,29 +1,31 @@
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Context } from "../kernel/context.js";
+import type { DomainError } from "../kernel/errors.js";
 import { day, purge } from "../kernel/purge.js";
 import { narrowedAudiences, requestedAudiences } from "./audiences.js";
 import { authenticateClient, requireGrantType } from "./client-authentication.js";
-import { GrantType } from "./client-rows.js";
-import {
-  checkCode,
-  matchRedirectUri,
-  narrowCodeAudience,
-  refuseCodeReplay,
-  verifyCodeChallenge,
-} from "./code-checks.js";
+import { GrantType } from "./clients.js";
 import { requireApproval } from "./device-codes.js";
 import {
   type ClientExchange,
   type CodeExchange,
   type DeviceExchange,
   Exchange,
+  findCode,
+  findDeviceCode,
+  findRefreshToken,
+  invalidGrant,
   type IssuedTokens,
   type IssueOAuth2Token,
+  redeemCode,
+  redeemDeviceCode,
   type RefreshExchange,
   revokeAfterwards,
+  rotateRefreshToken,
+  useServiceAccount,
 } from "./exchange.js";
 import { oauthFailure, requireValues } from "./failures.js";
-import { redeemCode, redeemDeviceCode, rotateRefreshToken, useServiceAccount } from "./issuing.js";
-import { findCode, findDeviceCode, findRefreshToken, invalidGrant } from "./presented.js";
+import { isRegistered } from "./redirect-uris.js";
 import { coversAll, requestedScopes, requireWithin } from "./scopes.js";
 import { requireOAuth2 } from "./settings.js";
 
@@ -131,6 +133,70 @@ function checkGrantType({ client, grantType }: AnyExchange): void {
 /** Rejects unknown codes and tokens, and those of other applications, which nothing changes. */
 function checkOwner({ client, presented }: { client: { id: string }; presented?: { clientId: string } }): void {
   if (presented?.clientId !== client.id) throw invalidGrant();
+}
+
+/** Makes the code useless, although the request fails: the application of the code sent it with wrong parameters. */
+function burnt({ ctx, presented }: CodeExchange, failure: DomainError): DomainError {
+  ctx.afterRollback(async ({ db }) => {
+    await db
+      .updateTable("oauth2Codes")
+      .set({ state: "burnt" })
+      .where("id", "=", presented.id)
+      .where("state", "=", "issued")
+      .execute();
+  });
+  return failure;
+}
+
+/** Revokes the grant of a code that was redeemed before, with all tokens that were issued for it. */
+function refuseCodeReplay(exchange: CodeExchange): void {
+  if (exchange.presented.state !== "used") return;
+  revokeAfterwards(exchange, "code_replay");
+  throw invalidGrant();
+}
+
+/** Rejects codes that were burnt, or whose redirect URI is not registered any more. */
+function checkCode({ client, presented: { state, redirectUri } }: CodeExchange): void {
+  if (state === "burnt" || !isRegistered(client.redirectUris, redirectUri)) throw invalidGrant();
+}
+
+/** The redirect URI may be left out; if it is sent, it is that of the authorization request, byte by byte. */
+function matchRedirectUri(exchange: CodeExchange): void {
+  const { redirectUri } = exchange.input;
+  if (redirectUri && redirectUri !== exchange.presented.redirectUri)
+    throw burnt(exchange, invalidGrant("The redirect URI differs from that of the authorization request."));
+}
+
+const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/;
+
+/** A verifier is required if the authorization request had a challenge, and rejected otherwise. */
+function verifyCodeChallenge(exchange: CodeExchange): void {
+  const { codeChallenge } = exchange.presented;
+  const verifier = exchange.input.codeVerifier ?? "";
+  if (codeChallenge === null) {
+    if (verifier === "") return;
+    if (!verifierForm.test(verifier))
+      throw oauthFailure("invalid_request", "The code verifier must be 43 to 128 unreserved characters.");
+    throw burnt(exchange, invalidGrant("The authorization request had no code challenge."));
+  }
+  if (!verifierForm.test(verifier) || !isVerifierOf(codeChallenge, verifier))
+    throw burnt(exchange, invalidGrant("The code verifier does not match the code challenge."));
+}
+
+/** Compares in constant time. The length of a challenge is no secret. */
+function isVerifierOf(challenge: string, verifier: string): boolean {
+  const [expected, given] = [Buffer.from(challenge, "base64url"), hash("sha256", verifier, "buffer")];
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+/** The audiences of the code, or the `resource` parameters among them. */
+function narrowCodeAudience(exchange: CodeExchange): void {
+  const { ctx, input, presented } = exchange;
+  try {
+    exchange.audiences = narrowedAudiences(presented.audiences, input.resource, ctx.config);
+  } catch (error) {
+    throw burnt(exchange, error as DomainError);
+  }
 }
 
 /** Revokes the grant of a refresh token that was spent too long ago or too often. */

@@ -1,4 +1,5 @@
 import { GroupLists } from "./0040-group-lists.js";
+import { ApplicationList } from "./0044-application-list.js";
 import { SearchStatistics } from "./0052-search-statistics.js";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Foundation } from "./0001-foundation.js";
@@ -75,5 +76,6 @@ export const migrations: MigrationObject[] = [
   { name: "0036-scim-member-names", class: ScimMemberNames },
   { name: "0038-template-deprecation", class: TemplateDeprecation },
   { name: "0040-group-lists", class: GroupLists },
+  { name: "0044-application-list", class: ApplicationList },
   { name: "0052-search-statistics", class: SearchStatistics },
 ];

@@ -1,8 +1,7 @@
 import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "type-graphql";
 import { createApp, type CreateApp, deleteApp, updateApp, type UpdateApp } from "../../domain/oauth2/app-changes.js";
 import type { AppFields } from "../../domain/oauth2/app-rules.js";
-import { type ClientRow, GrantType } from "../../domain/oauth2/client-rows.js";
-import { clientsById } from "../../domain/oauth2/clients.js";
+import { type ClientRow, clientsById, GrantType } from "../../domain/oauth2/clients.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
 import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";

@@ -20,7 +20,7 @@ import {
   registrantOf,
   resourcesOfApps,
 } from "../../domain/oauth2/apps.js";
-import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/client-rows.js";
+import { ClientKind, clientIdOf, type ClientRow, ClientType, GrantType } from "../../domain/oauth2/clients.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { ByArguments, CountsAs, Needs, ReadWith } from "../engine/access.js";

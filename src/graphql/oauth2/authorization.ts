@@ -7,7 +7,7 @@ import {
   denyAuthorization,
   readAuthorizationRequest,
 } from "../../domain/oauth2/authorization.js";
-import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirects.js";
+import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
 import { Arg } from "../engine/arguments.js";
 import { LimitTries, Needs, OpenTo } from "../engine/access.js";
 import { PresentedRequestType } from "./consent.js";

@@ -8,7 +8,7 @@ import {
   maskedSecret,
   secretsOfApp,
 } from "../../domain/oauth2/client-secrets.js";
-import type { ClientRow } from "../../domain/oauth2/client-rows.js";
+import type { ClientRow } from "../../domain/oauth2/clients.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";

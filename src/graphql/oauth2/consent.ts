@@ -1,7 +1,7 @@
 import { Field, ObjectType, registerEnumType } from "type-graphql";
 import type { PresentedRequest, RequestingApp } from "../../domain/oauth2/consent.js";
-import { RedirectKind } from "../../domain/oauth2/redirects.js";
-import type { DescribedScope } from "../../domain/oauth2/scope-sentences.js";
+import { RedirectKind } from "../../domain/oauth2/redirect-uris.js";
+import type { DescribedScope } from "../../domain/oauth2/scopes.js";
 
 registerEnumType(RedirectKind, {
   name: "OAuth2RedirectKind",

@@ -1,12 +1,7 @@
 import { Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
-import {
-  approveDevice,
-  denyDevice,
-  type DeviceRequest,
-  readDeviceRequest,
-} from "../../domain/oauth2/device-consent.js";
+import { approveDevice, denyDevice, type DeviceRequest, readDeviceRequest } from "../../domain/oauth2/device-codes.js";
 import { Arg } from "../engine/arguments.js";
 import { LimitTries, Needs, OpenTo } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";

@@ -16,17 +16,17 @@ import {
 import type { Context } from "../../domain/kernel/context.js";
 import { mostCounted } from "../../domain/kernel/list.js";
 import type { Page } from "../../domain/kernel/page.js";
-import { type ClientRow } from "../../domain/oauth2/client-rows.js";
-import { clientsById } from "../../domain/oauth2/clients.js";
-import { type GrantRow, RevokeReason } from "../../domain/oauth2/grants.js";
-import { describe } from "../../domain/oauth2/scope-sentences.js";
+import { type ClientRow, clientsById } from "../../domain/oauth2/clients.js";
 import {
+  type GrantRow,
   grantsById,
   type GrantsQuery,
   listGrants,
   revokeGrant,
   revokeOwnGrants,
-} from "../../domain/oauth2/user-grants.js";
+  RevokeReason,
+} from "../../domain/oauth2/grants.js";
+import { describe } from "../../domain/oauth2/scopes.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
 import { Needs, OpenTo, ReadWith } from "../engine/access.js";

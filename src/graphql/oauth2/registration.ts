@@ -1,9 +1,6 @@
 import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
-import type { ClientConfiguration } from "../../domain/oauth2/client-configuration.js";
-import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
-import type { AuthMethod } from "../../domain/oauth2/client-rows.js";
-import type { Context } from "../../domain/kernel/context.js";
 import {
+  type ClientConfiguration,
   deleteOAuth2Client,
   readOAuth2Client,
   registerOAuth2Client,
@@ -11,6 +8,9 @@ import {
   updateOAuth2Client,
   type UpdateOAuth2Client,
 } from "../../domain/oauth2/registration.js";
+import type { ClientMetadata } from "../../domain/oauth2/client-metadata.js";
+import type { AuthMethod } from "../../domain/oauth2/clients.js";
+import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
 import { LimitTries, Open } from "../engine/access.js";
 import { BigInt, JSONObject, Url, UUID } from "../engine/scalars.js";

@@ -1,7 +1,7 @@
 import { Ctx, Field, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
 import type { ClientCredentials } from "../../domain/oauth2/client-authentication.js";
-import { AuthMethod } from "../../domain/oauth2/client-rows.js";
+import { AuthMethod } from "../../domain/oauth2/clients.js";
 import { type StartedDevice, startOAuth2Device, type StartOAuth2Device } from "../../domain/oauth2/device-codes.js";
 import type { IssuedTokens, IssueOAuth2Token } from "../../domain/oauth2/exchange.js";
 import {
