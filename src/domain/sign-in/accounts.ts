@@ -1,43 +1,43 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
-import { type Statement, statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
-import { foldedSql } from "../kernel/folding.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
 import type { Lane } from "../outside/lanes.js";
 import { isTooLong, longestPassword } from "./passwords.js";
-import type { LoginType, UserStatus } from "../users/users.js";
 
-/** The fields of a user that sign-in reads. */
-export interface Account {
-  id: string;
-  email: string;
-  username: string;
-  name: string;
-  passwordHash: string | null;
-  status: UserStatus;
-  loginType: LoginType;
-}
+/** The columns of an `Account`. */
+export const accountFields = ["id", "email", "username", "name", "passwordHash", "status", "loginType"] as const;
+
+/** Selects what sign-in reads of users. */
+export const accounts = (db: Db) =>
+  db.selectFrom("users").where("deletedAt", "is", null).where("isSystem", "=", false).select(accountFields);
+
+export type Account = InferResult<ReturnType<typeof accounts>>[number];
 
 type Named = Pick<Account, "id" | "username">;
 
-const select = (condition: string) => `
-  select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType"
-  from users where ${condition} and deleted_at is null and not is_system`;
-
-export const accountByEmail = statement<Account>(select(`${foldedSql("email")} = ${foldedSql("$1")}`));
-export const accountById = statement<Account>(select("id = $1"));
+export const accountsWithEmail = (db: Db, email: string) =>
+  accounts(db).where(foldedColumn("email"), "=", folded(email));
 
 /**
- * Reads an account outside of the transaction of the request, which must not hold a connection while passwords are
- * queued for hashing.
+ * Reads an account by its email, outside of the transaction of the request, which must not hold a connection while
+ * passwords are queued for hashing.
  */
-export async function readAccount(
-  ctx: Context,
-  by: Statement<Account>,
-  value?: string | null,
-): Promise<Account | undefined> {
-  return (await ctx.services.database.query(by, [value ?? null]))[0];
-}
+export const accountWithEmail = ({ services: { database } }: Context, email: string): Promise<Account | undefined> =>
+  accountsWithEmail(database.db, email).executeTakeFirst();
+
+/** Reads an account by its id, outside of the transaction of the request. */
+export const accountWithId = ({ services: { database } }: Context, id: string): Promise<Account | undefined> =>
+  accounts(database.db).where("id", "=", id).executeTakeFirst();
+
+/** The condition that an account has not changed since its password was verified, and signs in with that password. */
+export const isUnchanged = ({
+  id,
+  passwordHash,
+}: Account) => sql<SqlBool>`(id = ${id} and password_hash = ${passwordHash}
+  and status = 'active' and login_type = 'password' and deleted_at is null)`;
 
 /**
  * Returns the account if the password is correct, otherwise throws `refusal`. Neither the work nor the error depends on

@@ -1,12 +1,12 @@
 import type { Context } from "../kernel/context.js";
 import { mayOn } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { conflict, forbidden, Problems } from "../kernel/errors.js";
-import { accountById, givenPasswordProblem, identified, readAccount, verify } from "./accounts.js";
+import { accountWithId, givenPasswordProblem, identified, isUnchanged, verify } from "./accounts.js";
 import type { ProviderName } from "../outside/identity-providers.js";
 import { hashSecret, randomText } from "../tokens/text.js";
+import { after, now } from "../kernel/times.js";
 import { folded } from "../kernel/folding.js";
-import { purge } from "../kernel/purge.js";
+import { minute, purge } from "../kernel/purge.js";
 import { findUser, type FoundUser } from "../users/users.js";
 
 export interface ConvertLogin {
@@ -26,18 +26,7 @@ export interface ConversionStarted {
 }
 
 const stateLength = 32;
-const minutes = 5;
-
-// Checks the account again, which may have changed since its verification, and locks it: later changes void the state. A
-// new state replaces the former one.
-const insertConversion = statement<{ expiresAt: string }>(`
-  insert into login_conversions (user_id, state_hash, to_type, expires_at)
-  select id, $3, $4, now() + interval '${minutes} minutes' from users
-  where id = $1 and password_hash = $2 and status = 'active' and login_type = 'password' and deleted_at is null
-  for no key update
-  on conflict (user_id) do update
-  set state_hash = excluded.state_hash, to_type = excluded.to_type, expires_at = excluded.expires_at, used_at = null
-  returning expires_at as "expiresAt"`);
+const lifetime = 5 * minute;
 
 /**
  * Begins the conversion of the caller's login from a password to a provider. It takes effect when the caller has signed
@@ -55,14 +44,22 @@ export async function convertLogin(
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
-  const account = await verify(ctx, await readAccount(ctx, accountById, user.id), password ?? "");
+  const account = await verify(ctx, await accountWithId(ctx, user.id), password ?? "");
+  // Checks the account again, which may have changed since its verification, and locks it: later changes void the state.
+  const locked = await ctx.db.selectFrom("users").where(isUnchanged(account)).select("id").forNoKeyUpdate().execute();
+  if (locked.length === 0) throw conflict("Another request has changed the account.");
   const stateString = randomText(stateLength);
-  const values = [user.id, account.passwordHash, hashSecret(stateString), toType];
-  const made = await ctx.row(insertConversion, ...values);
-  if (!made) throw conflict("Another request has changed the account.");
+  const state = { stateHash: hashSecret(stateString), toType: toType!, expiresAt: after(lifetime) };
+  // A new state replaces the former one.
+  const { expiresAt } = await ctx.db
+    .insertInto("loginConversions")
+    .values({ userId: user.id, ...state })
+    .onConflict((former) => former.column("userId").doUpdateSet({ ...state, usedAt: null }))
+    .returning("expiresAt")
+    .executeTakeFirstOrThrow();
   const diff = { toType: { new: toType }, stateString: { new: "***" } };
   ctx.audit({ ...identified(user), action: "create", resourceType: "login_conversion", diff });
-  return { userId: user.id, toType: toType!, stateString, expiresAt: made.expiresAt };
+  return { userId: user.id, toType: toType!, stateString, expiresAt };
 }
 
 /**
@@ -78,19 +75,21 @@ async function findSelf(ctx: Context, ref: string): Promise<FoundUser> {
   throw forbidden();
 }
 
-const spendConversion = statement<{ userId: string }>(`
-  update login_conversions set used_at = now()
-  where state_hash = $1 and user_id = $2 and to_type = $3 and used_at is null and expires_at > now()
-  returning user_id as "userId"`);
-
 /** Marks the conversion of a user as used. Returns whether its state was valid. */
 export async function useConversion(
-  ctx: Context,
+  { db }: Context,
   stateHash: Buffer,
   userId: string,
   toType: ProviderName,
 ): Promise<boolean> {
-  return (await ctx.row(spendConversion, stateHash, userId, toType)) !== undefined;
+  const { numUpdatedRows } = await db
+    .updateTable("loginConversions")
+    .set({ usedAt: now })
+    .where((eb) => eb.and({ stateHash, userId, toType }))
+    .where("usedAt", "is", null)
+    .where("expiresAt", ">", now)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
 /** Deletes expired conversions. */

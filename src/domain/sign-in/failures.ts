@@ -1,16 +1,13 @@
+import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
+import { now } from "../kernel/times.js";
 import { folded } from "../kernel/folding.js";
 import { day, purge } from "../kernel/purge.js";
 import { networkOf } from "../rate-limits/rate-limits.js";
 
 /** Retention of addresses after the last sign-in, in days. */
 const remembered = 90;
-
-const isKnownAddress = statement<{ known: boolean }>(
-  `select exists (select from login_addresses where user_id = $1 and address = $2) as known`,
-);
 
 /**
  * Runs an attempt with a password. Throws RATE_LIMITED after too many failures within an hour. Failures are counted by
@@ -40,20 +37,28 @@ export async function limitFailures<Result>(
 /** Returns the key under which failures are counted. The work does not depend on whether the account exists. */
 async function failuresOf({ request, services }: Context, email: string, userId: string | undefined): Promise<string> {
   const network = networkOf(request.ip);
-  const [found] = await services.database.query(isKnownAddress, [userId ?? null, network]);
+  const known = await services.database.db
+    .selectFrom("loginAddresses")
+    .where("userId", "=", userId ?? null)
+    .where("address", "=", network)
+    .select("address")
+    .executeTakeFirst();
   const account = userId ?? folded(email);
-  return found?.known ? `${account} ${network}` : account;
+  return known ? `${account} ${network}` : account;
 }
 
-// At most one write per address and day, to limit dead rows.
-const noteAddress = statement(`
-  insert into login_addresses as known (user_id, address, last_used_at) values ($1, $2, now())
-  on conflict (user_id, address) do update set last_used_at = now()
-  where known.last_used_at < now() - interval '1 day'`);
-
-/** Records the address of a successful sign-in. */
-export async function rememberAddress(ctx: Context, userId: string): Promise<void> {
-  await ctx.rows(noteAddress, userId, networkOf(ctx.request.ip));
+/** Records the address of a successful sign-in, at most once a day, to limit dead rows. */
+export async function rememberAddress({ db, request }: Context, userId: string): Promise<void> {
+  await db
+    .insertInto("loginAddresses")
+    .values({ userId, address: networkOf(request.ip), lastUsedAt: now })
+    .onConflict((known) =>
+      known
+        .columns(["userId", "address"])
+        .doUpdateSet({ lastUsedAt: now })
+        .where("loginAddresses.lastUsedAt", "<", sql<string>`now() - interval '1 day'`),
+    )
+    .execute();
 }
 
 /** Deletes addresses after their retention. */

@@ -1,19 +1,19 @@
 import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize, ownAccount } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { badInput, conflict, DomainError, forbidden, notFound, Problems } from "../kernel/errors.js";
 import {
   type Account,
-  accountByEmail,
-  accountById,
+  accountWithEmail,
+  accountWithId,
   givenPasswordProblem,
   identified,
-  readAccount,
+  isUnchanged,
   refused,
   verify,
   wrongPassword,
 } from "./accounts.js";
+import { now } from "../kernel/times.js";
 import { counted } from "./counts.js";
 import { limitFailures, rememberAddress } from "./failures.js";
 import { passwordProblem } from "./passwords.js";
@@ -28,12 +28,6 @@ export interface ChangePassword {
   currentPassword?: string | null;
   newPassword?: string | null;
 }
-
-// Checks the account again, which may have been changed or suspended since its verification.
-const enter = statement<{ id: string }>(`
-  update users set password_hash = $3, last_seen_at = now()
-  where id = $1 and password_hash = $2 and status = 'active' and login_type = 'password' and deleted_at is null
-  returning id`);
 
 /** A user with a new session. */
 interface NewSession {
@@ -52,7 +46,7 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
-  const found = await readAccount(ctx, accountByEmail, email);
+  const found = await accountWithEmail(ctx, email ?? "");
   const account = await limitFailures(ctx, email ?? "", found?.id, () =>
     verify(ctx, found, password ?? "", { lane: "stranger" }),
   );
@@ -63,7 +57,13 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
     throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
   const hash = await currentHash(ctx, account, password ?? "");
-  if (!(await ctx.row(enter, account.id, account.passwordHash, hash))) throw refused(ctx, account, wrongPassword());
+  // Checks the account again, which may have been changed or suspended since its verification.
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("users")
+    .set({ passwordHash: hash, lastSeenAt: now })
+    .where(isUnchanged(account))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw refused(ctx, account, wrongPassword());
   const sessionToken = await issueSession(ctx, account.id);
   await rememberAddress(ctx, account.id);
   ctx.audit({ action: "login", actorId: account.id, ...identified(account) });
@@ -73,13 +73,10 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
 /** Not UNAUTHENTICATED, which clients interpret as the end of the session. */
 const notYourPassword = () => badInput([{ field: "currentPassword", detail: "Is not your password." }]);
 
-const replacePassword = statement<{ id: string }>(`
-  update users set password_hash = $3, updated_at = now() where id = $1 and password_hash = $2 returning id`);
-
 /** Changes the password of the caller and ends its other sessions. Returns the id of the user. */
 export async function changePassword(ctx: Context, { currentPassword, newPassword }: ChangePassword): Promise<string> {
   const actor = requireUser(ctx.actor);
-  const account = await readAccount(ctx, accountById, actor.userId);
+  const account = await accountWithId(ctx, actor.userId);
   if (!account) throw notFound();
   authorize(actor, "user:update_personal", ownAccount(actor));
   const problems = new Problems();
@@ -92,9 +89,13 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
 
   await verify(ctx, account, currentPassword ?? "", { refusal: notYourPassword });
   const hash = await ctx.services.passwords.hash(newPassword ?? "");
-  if (!(await ctx.row(replacePassword, account.id, account.passwordHash, hash))) {
-    throw conflict("Another request has changed the password.");
-  }
+  const { numUpdatedRows } = await ctx.db
+    .updateTable("users")
+    .set({ passwordHash: hash, updatedAt: now })
+    .where("id", "=", account.id)
+    .where("passwordHash", "=", account.passwordHash)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw conflict("Another request has changed the password.");
   await endSessions(ctx, account.id, actor.credential.id);
   ctx.audit({ action: "update", ...identified(account), diff: { password: { old: "***", new: "***" } } });
   return account.id;

@@ -1,15 +1,15 @@
 import type { Context } from "../kernel/context.js";
 import { requireFullSession } from "../authorization/authorization.js";
-import { type Statement, statement } from "../kernel/database.js";
 import { conflict, DomainError, forbidden } from "../kernel/errors.js";
+import { now } from "../kernel/times.js";
 import { folded } from "../kernel/folding.js";
 import { newId } from "../kernel/ids.js";
 import { purge } from "../kernel/purge.js";
-import { type Sql, sql } from "../kernel/sql.js";
-import { type Account, accountByEmail, identified, refused } from "./accounts.js";
+import { type Account, accountFields, accounts, accountsWithEmail, identified, refused } from "./accounts.js";
 import { useConversion } from "./conversions.js";
 import { counted } from "./counts.js";
 import type { Identity, ProviderName } from "../outside/identity-providers.js";
+import { sql } from "../kernel/sql.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { randomText } from "../tokens/text.js";
@@ -32,9 +32,6 @@ export interface SignedIn {
   sessionToken?: string;
 }
 
-const spendState = statement<{ spent: boolean }>(`
-  insert into spent_sign_ins (state_hash, expires_at) values ($1, $2) on conflict do nothing returning true as spent`);
-
 /**
  * Signs in the user of an identity: by its link to an account; otherwise by the email of an account that was created
  * for the provider and has no link; otherwise by creating an account, if allowed. An account with a password is linked
@@ -42,8 +39,13 @@ const spendState = statement<{ spent: boolean }>(`
  */
 export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn): Promise<SignedIn> {
   const { identity, stateHash, expiresAt, conversion } = signIn;
-  if (!(await ctx.row(spendState, stateHash, expiresAt))) throw forbidden("This sign-in has already been used.");
-  const linked = await ctx.row(accountByLink, ...keyOf(identity));
+  const { numInsertedOrUpdatedRows } = await ctx.db
+    .insertInto("spentSignIns")
+    .values({ stateHash, expiresAt })
+    .onConflict((used) => used.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) throw forbidden("This sign-in has already been used.");
+  const linked = await accountLinkedTo(ctx, identity);
   if (conversion) {
     if (linked) throw conflict("This identity signs in to an account already.");
     return { userId: await convert(ctx, identity, conversion) };
@@ -54,28 +56,38 @@ export async function signInThroughProvider(ctx: Context, signIn: ProviderSignIn
   });
 }
 
-const keyOf = ({ provider, issuer, subject }: Identity) => [provider, issuer, subject];
+// Both lock the user, so that what the sign-in checks cannot change before the commit.
 
-// Locks the user, so that what the sign-in checks cannot change before the commit.
-const locked = ({ text }: Statement<Account>) => statement<Account>(`${text} for no key update`);
-const lockByEmail = locked(accountByEmail);
-const accountByLink = locked(
-  statement<Account>(`
-    select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType" from users
-    where id = (select user_id from user_links where provider = $1 and issuer = $2 and subject = $3)
-      and deleted_at is null and not is_system`),
-);
+const accountLinkedTo = ({ db }: Context, { provider, issuer, subject }: Identity): Promise<Account | undefined> =>
+  accounts(db)
+    .where("id", "=", (eb) =>
+      eb
+        .selectFrom("userLinks")
+        .where((links) => links.and({ provider, issuer, subject }))
+        .select("userId"),
+    )
+    .forNoKeyUpdate()
+    .executeTakeFirst();
 
-const insertLink = statement<{ linked: boolean }>(`
-  insert into user_links (provider, issuer, subject, user_id, created_at) values ($1, $2, $3, $4, now())
-  on conflict do nothing returning true as linked`);
+const accountWithEmailOf = async ({ db }: Context, { email }: Identity): Promise<Account | undefined> =>
+  email === undefined ? undefined : accountsWithEmail(db, email).forNoKeyUpdate().executeTakeFirst();
+
+/** Links an account to an identity. Returns false if either of them is linked already. */
+async function link({ db }: Context, { provider, issuer, subject }: Identity, userId: string): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("userLinks")
+    .values({ provider, issuer, subject, userId, createdAt: now })
+    .onConflict((existing) => existing.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
 
 /** Links the account with the email of the identity, if it was created for the provider and has no link. */
 async function linkByEmail(ctx: Context, identity: Identity): Promise<Account | undefined> {
-  const account = identity.email === undefined ? undefined : await ctx.row(lockByEmail, identity.email);
+  const account = await accountWithEmailOf(ctx, identity);
   if (!account) return undefined;
   if (account.loginType !== identity.provider) throw refused(ctx, account, otherLoginType(account));
-  if (!(await ctx.row(insertLink, ...keyOf(identity), account.id))) {
+  if (!(await link(ctx, identity, account.id))) {
     throw refused(ctx, account, forbidden("The account with this email belongs to another identity of the provider."));
   }
   ctx.audit({ action: "update", actorId: account.id, ...identified(account), diff: linkDiff(identity) });
@@ -87,39 +99,37 @@ const linkDiff = ({ provider, issuer, subject }: Identity) => ({ link: { new: { 
 const otherLoginType = ({ loginType }: Account) =>
   forbidden("Incorrect login type.", { detail: `The account with this email signs in by ${loginType}.` });
 
-const markSeen = statement(`update users set last_seen_at = now() where id = $1`);
-
 /** Creates a session of a locked account. Returns its token. */
 async function begin(ctx: Context, account: Account, provider: ProviderName): Promise<string> {
   if (account.loginType !== provider) throw refused(ctx, account, otherLoginType(account));
   if (account.status === "suspended") {
     throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
-  await ctx.rows(markSeen, account.id);
+  await ctx.db.updateTable("users").set({ lastSeenAt: now }).where("id", "=", account.id).execute();
   const sessionToken = await issueSession(ctx, account.id);
   ctx.audit({ action: "login", actorId: account.id, ...identified(account), diff: { provider: { new: provider } } });
   return sessionToken;
 }
-
-const changeLoginType = statement(
-  `update users set login_type = $2, password_hash = null, updated_at = now() where id = $1`,
-);
 
 /** Converts the caller's login from the password to the provider. Ends the caller's other sessions. */
 async function convert(ctx: Context, identity: Identity, conversion: Buffer): Promise<string> {
   if (ctx.actor.kind !== "user") throw conversionEnded();
   requireFullSession(ctx.actor);
   const { userId, credential } = ctx.actor;
-  const account = identity.email === undefined ? undefined : await ctx.row(lockByEmail, identity.email);
+  const account = await accountWithEmailOf(ctx, identity);
   const isOwn = account !== undefined && account.id === userId && account.loginType === "password";
   if (!isOwn) throw forbidden("Your email at the provider differs from the email of your account.");
   if (account.status === "suspended" || !(await useConversion(ctx, conversion, userId, identity.provider))) {
     throw conversionEnded();
   }
-  if (!(await ctx.row(insertLink, ...keyOf(identity), userId))) {
+  if (!(await link(ctx, identity, userId))) {
     throw conflict("This identity signs in to an account already.");
   }
-  await ctx.rows(changeLoginType, userId, identity.provider);
+  await ctx.db
+    .updateTable("users")
+    .set({ loginType: identity.provider, passwordHash: null, updatedAt: now })
+    .where("id", "=", userId)
+    .execute();
   await endSessions(ctx, userId, credential.id);
   const diff = {
     loginType: { old: "password", new: identity.provider },
@@ -131,22 +141,6 @@ async function convert(ctx: Context, identity: Identity, conversion: Buffer): Pr
 }
 
 const conversionEnded = () => forbidden("The conversion has ended. Start a new one.");
-
-type NewAccount = Pick<Account, "id" | "email" | "username" | "name"> & { loginType: string };
-
-const insertAccount = ({ id, email, username, name, loginType }: NewAccount, recipients: Sql): Sql => sql`
-  with created as (
-    insert into users (id, created_at, updated_at, email, username, name, login_type)
-    values (${id}, now(), now(), ${email}, ${username}, ${name}, ${loginType})
-    on conflict do nothing
-    returning *
-  ), joined as (
-    insert into organization_members (organization_id, user_id, created_at)
-    select o.id, created.id, now() from organizations o, created where o.is_default
-  )
-  select id, email, username, name, password_hash as "passwordHash", status, login_type as "loginType",
-    ${recipients} as recipients
-  from created`;
 
 /** Maximum number of usernames to try for a new account. */
 const usernameTries = 5;
@@ -162,12 +156,9 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
   const name = identity.name && realNameProblem(identity.name) === undefined ? identity.name : "";
   for (let attempt = 1; attempt <= usernameTries; attempt++) {
     const username = usernameOf(identity, attempt);
-    const wanted = { id: newId(), email, username, name, loginType: provider };
-    const telling = announcement(ctx, "created", wanted);
-    const [created] = await ctx.select<Account & { recipients: Recipients }>(insertAccount(wanted, telling.recipients));
-    if (!created) continue;
-    const { recipients, ...account } = created;
-    if (!(await ctx.row(insertLink, ...keyOf(identity), account.id))) break;
+    const account = await insertAccount(ctx, { email, username, name, loginType: provider });
+    if (!account) continue;
+    if (!(await link(ctx, identity, account.id))) break;
     const diff = { email: { new: email }, username: { new: username }, loginType: { new: provider } };
     ctx.audit({
       action: "create",
@@ -175,10 +166,37 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
       ...identified(account),
       diff: { ...diff, ...linkDiff(identity) },
     });
-    telling.send(recipients);
+    const telling = announcement(ctx, "created", account);
+    const [told] = await ctx.select<{ recipients: Recipients }>(sql`select ${telling.recipients} as recipients`);
+    telling.send(told!.recipients);
     return account;
   }
   throw conflict("Another request has created an account for you. Sign in again.");
+}
+
+/** Inserts an account into the default organization. Returns nothing if the email or the username is taken. */
+async function insertAccount(
+  { db }: Context,
+  account: Pick<Account, "email" | "username" | "name" | "loginType">,
+): Promise<Account | undefined> {
+  const created = await db
+    .insertInto("users")
+    .values({ ...account, id: newId(), createdAt: now, updatedAt: now })
+    .onConflict((existing) => existing.doNothing())
+    .returning(accountFields)
+    .executeTakeFirst();
+  if (!created) return undefined;
+  await db
+    .insertInto("organizationMembers")
+    .columns(["organizationId", "userId", "createdAt"])
+    .expression((eb) =>
+      eb
+        .selectFrom("organizations")
+        .where("isDefault", "=", true)
+        .select(["id", eb.val(created.id).as("userId"), now.as("createdAt")]),
+    )
+    .execute();
+  return created;
 }
 
 const longestUsername = 32;
