@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { linkVerifiers, type SealedRow } from "../encryption/columns.js";
+import { linkVerifiers } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { DomainError } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { cleaned } from "../kernel/text.js";
+import { after, now } from "../kernel/times.js";
 import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
 import type { TokenSet } from "../outside/external-providers/responses.js";
 import { hashSecret } from "../tokens/text.js";
@@ -55,12 +55,24 @@ export class BrowserLinks {
     const id = newId();
     const sealed =
       verifier === null ? null : ctx.services.vault.seal(linkVerifiers.place({ id, ownerId: userId }), verifier);
-    const { keyId = null, nonce = null, ciphertext = null } = sealed ?? {};
-    const hashes = [hashSecret(state), hashSecret(browserSecret)];
-    const values = [id, userId, storedId(provider.id), ...hashes, keyId, nonce, ciphertext, returnPath];
     await ctx.transactional(async () => {
       await makeRoom(ctx, "states", userId, provider.id);
-      await ctx.rows(insertState, ...values).catch(refuseForgottenKey);
+      await ctx.db
+        .insertInto("externalAuthStates")
+        .values({
+          id,
+          userId,
+          providerId: storedId(provider.id),
+          stateHash: hashSecret(state),
+          browserHash: hashSecret(browserSecret),
+          keyId: sealed?.keyId ?? null,
+          verifierNonce: sealed?.nonce ?? null,
+          verifierCiphertext: sealed?.ciphertext ?? null,
+          returnPath,
+          expiresAt: after(lifetime * 1000),
+        })
+        .execute()
+        .catch(refuseForgottenKey);
     });
     const request = { redirectUri: redirectUriOf(ctx, provider), state, verifier };
     const location = ctx.services.externalAuth.calls.authorizationUrl(provider, request);
@@ -101,20 +113,6 @@ const newSecret = () => randomBytes(32).toString("base64url");
 const redirectUriOf = (ctx: Context, provider: ExternalAuthProvider): string =>
   provider.redirectUrl || `${connectUrlOf(ctx, provider)}/callback`;
 
-const insertState = statement(`
-  insert into external_auth_states (id, user_id, provider_id, state_hash, browser_hash, key_id, verifier_nonce,
-    verifier_ciphertext, return_path, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + interval '${lifetime} s')`);
-
-type Pending = { returnPath: string } & (SealedRow | { keyId: null });
-
-const consumeState = statement<Pending>(`
-  update external_auth_states set consumed_at = now()
-  where state_hash = $1 and user_id = $2 and provider_id = $3 and browser_hash = $4 and consumed_at is null
-    and expires_at > now()
-  returning id, user_id as "ownerId", key_id as "keyId", verifier_nonce as nonce, verifier_ciphertext as ciphertext,
-    return_path as "returnPath"`);
-
 /** Uses up a state, before anything is exchanged. Throws UNAUTHENTICATED for one that this browser cannot use. */
 async function consume(
   ctx: Context,
@@ -122,18 +120,28 @@ async function consume(
   provider: ExternalAuthProvider,
   state: string | null,
   browserSecret: string | undefined,
-): Promise<Pending> {
+) {
   if (state === null) throw rejected("The response has no state.");
-  const values = [hashSecret(state), userId, storedId(provider.id), hashSecret(browserSecret ?? "")];
-  const [pending] = await ctx.services.database.query(consumeState, values);
+  const pending = await ctx.services.database.db
+    .updateTable("externalAuthStates")
+    .set({ consumedAt: now })
+    .where((eb) => eb.and({ stateHash: hashSecret(state), userId, providerId: storedId(provider.id) }))
+    .where("browserHash", "=", hashSecret(browserSecret ?? ""))
+    .where("consumedAt", "is", null)
+    .where("expiresAt", ">", now)
+    .returning(["id", "userId as ownerId", "keyId", "verifierNonce", "verifierCiphertext", "returnPath"])
+    .executeTakeFirst();
   if (pending) return pending;
   throw new DomainError("UNAUTHENTICATED", "The account was not linked.", {
     detail: "This link was not started in this browser, was used already, or has expired. Start again.",
   });
 }
 
-const verifierOf = ({ services }: Context, pending: Pending): string | null =>
-  pending.keyId === null ? null : services.vault.open(linkVerifiers.place(pending), pending);
+function verifierOf({ services }: Context, pending: Awaited<ReturnType<typeof consume>>): string | null {
+  const { keyId, verifierNonce: nonce, verifierCiphertext: ciphertext } = pending;
+  if (keyId === null) return null;
+  return services.vault.open(linkVerifiers.place(pending), { keyId, nonce: nonce!, ciphertext: ciphertext! });
+}
 
 async function exchange(
   ctx: Context,

@@ -1,11 +1,12 @@
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import { authorizeMachine } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
 import { DomainError, forbidden, notFound } from "../kernel/errors.js";
+import { onChange, type Watch, watching } from "../kernel/watching.js";
+import { userHint } from "../tokens/credentials.js";
 import { checkLink } from "./checks.js";
 import { upstreamFailed } from "./external-auth.js";
-import { type OpenedTokens, readLink, readTokens } from "./links.js";
+import { linkHint, type OpenedTokens, readLink, readTokens } from "./links.js";
 import {
   callerWho,
   connectUrlOf,
@@ -38,17 +39,23 @@ export interface AccessTokenQuery {
 }
 
 /** The user whose accounts the caller may use: itself, or for agents the owner of the workspace. Throws FORBIDDEN. */
-export async function holderOf(ctx: Context): Promise<string> {
+async function holderOf(ctx: Context): Promise<string> {
   if (ctx.actor.kind === "user") return callerWho(ctx, "external_auth_link:read");
   const agent = authorizeMachine(ctx.actor, "external_auth_token:read");
-  const owner = await ctx.row(ownerOfAgent, agent.id);
+  const owner = await ctx.db
+    .selectFrom("workspaceAgents as a")
+    .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+    .innerJoin("users as u", "u.id", "w.ownerId")
+    .where("a.id", "=", agent.id)
+    .where("a.tokenEndedAt", "is", null)
+    .where("w.deletedAt", "is", null)
+    .where("u.status", "=", "active")
+    .where("u.deletedAt", "is", null)
+    .select("u.id")
+    .executeTakeFirst();
   if (!owner) throw forbidden();
   return owner.id;
 }
-
-const ownerOfAgent = lookup<{ id: string }>(`
-  select u.id from workspace_agents a join workspaces w on w.id = a.workspace_id join users u on u.id = w.owner_id
-  where a.id = $1 and a.token_ended_at is null and w.deleted_at is null and u.status = 'active' and u.deleted_at is null`);
 
 /** Reads the access token of the caller, or for agents of the owner of the workspace. Refreshes and validates it. */
 export async function readAccessToken(ctx: Context, wanted: AccessTokenQuery): Promise<AccessToken> {
@@ -97,3 +104,30 @@ const delivered = ({ type, extraTokenKeys }: ExternalAuthProvider, { accessToken
 /** The fields that the operator passes on now. */
 const allowed = (extra: string, keys: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(JSON.parse(extra) as object).filter(([key]) => keys.includes(key)));
+
+/** The state of a link after a change. */
+export interface LinkChange {
+  providerId: string;
+  isLinked: boolean;
+}
+
+/**
+ * Streams the state of the link of the caller at a provider, or for agents that of the owner of the workspace: first as
+ * it is, then after every change. A rejected watch throws before this resolves.
+ */
+export const watchLink = (ctx: Context, { providerId }: { providerId: string }): Promise<Watch<LinkChange>> =>
+  watching(ctx, {
+    async while(fresh) {
+      const userId = await holderOf(fresh);
+      return { userId, provider: findProvider(fresh, providerId) };
+    },
+    hints: ({ userId }) => [linkHint(userId), userHint(userId)],
+    read: onChange(
+      async ({ services }: Context, { userId, provider: { id } }: { userId: string; provider: { id: string } }) => {
+        const link = await readLink(services, id, userId);
+        return { providerId: id, isLinked: link !== undefined, link };
+      },
+      // The token itself may be refreshed without a change of the link.
+      ({ link }) => (link ? `${link.id} ${link.refreshError}` : ""),
+    ),
+  });

@@ -1,9 +1,10 @@
+import { sql } from "kysely";
 import { deviceCodes, type SealedRow } from "../encryption/columns.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import type { Context } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
 import { DomainError, rateLimited, unavailable } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { after, now } from "../kernel/times.js";
 import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
 import type { DeviceAuthorization, TokenSet } from "../outside/external-providers/responses.js";
 import { SealBroken } from "../outside/vault.js";
@@ -25,16 +26,6 @@ function admit(ctx: Context, providerId: string): { userId: string; provider: Ex
   return { userId, provider };
 }
 
-const insertDevice = statement(`
-  insert into external_auth_devices (id, user_id, provider_id, code_hash, key_id, code_nonce, code_ciphertext,
-    interval_seconds, next_poll_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, now(), now() + make_interval(secs => $9))
-  on conflict (user_id, provider_id, code_hash) do update
-  set (id, key_id, code_nonce, code_ciphertext, interval_seconds, next_poll_at, expires_at) = (excluded.id,
-      excluded.key_id, excluded.code_nonce, excluded.code_ciphertext, excluded.interval_seconds, excluded.next_poll_at,
-      excluded.expires_at),
-    polling_until = null, redeemed_at = null`);
-
 /** Requests a device code for the caller. The first poll may follow immediately. */
 export async function startDevice(ctx: Context, providerId: string): Promise<DeviceAuthorization> {
   const { userId, provider } = admit(ctx, providerId);
@@ -43,9 +34,26 @@ export async function startDevice(ctx: Context, providerId: string): Promise<Dev
   const { deviceCode, interval, expiresIn } = device;
   const id = newId();
   const { keyId, nonce, ciphertext } = ctx.services.vault.seal(deviceCodes.place({ id, ownerId: userId }), deviceCode);
-  const values = [id, userId, storedId(provider.id), hashSecret(deviceCode), keyId, nonce, ciphertext];
   await makeRoom(ctx, "devices", userId, provider.id);
-  await ctx.rows(insertDevice, ...values, interval, expiresIn).catch(refuseForgottenKey);
+  const code = {
+    id,
+    keyId,
+    codeNonce: nonce,
+    codeCiphertext: ciphertext,
+    intervalSeconds: interval,
+    nextPollAt: now,
+    expiresAt: after(expiresIn * 1000),
+  };
+  await ctx.db
+    .insertInto("externalAuthDevices")
+    .values({ ...code, userId, providerId: storedId(provider.id), codeHash: hashSecret(deviceCode) })
+    .onConflict((existing) =>
+      existing
+        .columns(["userId", "providerId", "codeHash"])
+        .doUpdateSet({ ...code, pollingUntil: null, redeemedAt: null }),
+    )
+    .execute()
+    .catch(refuseForgottenKey);
   return device;
 }
 
@@ -66,21 +74,13 @@ export interface CompleteDevice {
   deviceCode?: string | null;
 }
 
-interface DeviceRow {
-  id: string;
-  isRedeemed: boolean;
-  isPolling: boolean;
-}
-
-const deviceColumns = `id, redeemed_at is not null as "isRedeemed", coalesce(polling_until > now(), false) as "isPolling"`;
-
-const deviceByCode = lookup<DeviceRow>(`
-  select ${deviceColumns} from external_auth_devices
-  where user_id = $1 and provider_id = $2 and code_hash = $3 and expires_at > now()`);
-
-const newestDevice = lookup<DeviceRow>(`
-  select ${deviceColumns} from external_auth_devices where user_id = $1 and provider_id = $2 and expires_at > now()
-  order by redeemed_at is not null, id desc limit 1`);
+/** Selects device codes that have not expired. */
+const devices = ({ services: { database } }: Context) =>
+  database.db
+    .selectFrom("externalAuthDevices")
+    .where("expiresAt", ">", now)
+    .select((eb) => ["id", eb("redeemedAt", "is not", null).as("isRedeemed")])
+    .select(sql<boolean>`coalesce(polling_until > now(), false)`.as("isPolling"));
 
 /**
  * Polls the provider for the caller's device code, at most once, and links the account when the user has confirmed it.
@@ -89,11 +89,10 @@ const newestDevice = lookup<DeviceRow>(`
  */
 export async function completeDevice(ctx: Context, { providerId, deviceCode }: CompleteDevice): Promise<string> {
   const { userId, provider } = admit(ctx, providerId);
-  const { database } = ctx.services;
-  const owner = [userId, storedId(provider.id)];
-  const [device] = deviceCode
-    ? await database.query(deviceByCode, [...owner, hashSecret(deviceCode)])
-    : await database.query(newestDevice, owner);
+  const own = devices(ctx).where("userId", "=", userId).where("providerId", "=", storedId(provider.id));
+  const device = deviceCode
+    ? await own.where("codeHash", "=", hashSecret(deviceCode)).executeTakeFirst()
+    : await own.orderBy("isRedeemed").orderBy("id", "desc").limit(1).executeTakeFirst();
   if (!device) throw refused("expired_token");
   if (device.isRedeemed) return provider.id;
   const claimed = await claim(ctx, device.id);
@@ -103,56 +102,66 @@ export async function completeDevice(ctx: Context, { providerId, deviceCode }: C
   return provider.id;
 }
 
-/** Seconds that the storage of a link may take after the response of the provider. */
-const margin = 30;
+/** Milliseconds that the storage of a link may take after the response of the provider. */
+const margin = 30_000;
 
-const claimPoll = statement<SealedRow>(`
-  update external_auth_devices set polling_until = now() + make_interval(secs => $2)
-  where id = $1 and redeemed_at is null and expires_at > now() and next_poll_at <= now()
-    and (polling_until is null or polling_until <= now())
-  returning id, user_id as "ownerId", key_id as "keyId", code_nonce as nonce, code_ciphertext as ciphertext`);
-
-const deviceById = lookup<DeviceRow>(
-  `select ${deviceColumns} from external_auth_devices where id = $1 and expires_at > now()`,
-);
-
-/** The interval of polls that are too frequent. */
-const extended = `greatest(interval_seconds, least(interval_seconds + ${slowDown.by}, ${slowDown.upTo}))`;
-
-// The next poll stays one interval after the last one, so that a client that polls too often is not locked out.
-const extendInterval = statement(`
-  update external_auth_devices set interval_seconds = ${extended},
-    next_poll_at = next_poll_at + make_interval(secs => ${extended} - interval_seconds)
-  where id = $1`);
+/**
+ * Extends the interval after polls that are too frequent. The next poll stays one interval after the last one, so that a
+ * client that polls too often is not locked out.
+ */
+const extendInterval = ({ services: { database } }: Context, id: string) => {
+  const extended = sql`greatest(interval_seconds, least(interval_seconds + ${sql.lit(slowDown.by)}, ${sql.lit(slowDown.upTo)}))`;
+  return database.db
+    .updateTable("externalAuthDevices")
+    .set({
+      intervalSeconds: sql<number>`${extended}`,
+      nextPollAt: sql<string>`next_poll_at + make_interval(secs => ${extended} - interval_seconds)`,
+    })
+    .where("id", "=", id)
+    .execute();
+};
 
 /** Reserves the poll of a code. Throws the refusal for a code that is polled already, or too early. */
-async function claim({ services }: Context, id: string): Promise<SealedRow | "redeemed"> {
-  const { database, config } = services;
-  const [claimed] = await database.query(claimPoll, [id, config.externalAuthTimeout / 1000 + margin]);
+async function claim(ctx: Context, id: string): Promise<SealedRow | "redeemed"> {
+  const { database, config } = ctx.services;
+  const claimed = await database.db
+    .updateTable("externalAuthDevices")
+    .set({ pollingUntil: after(config.externalAuthTimeout + margin) })
+    .where("id", "=", id)
+    .where("redeemedAt", "is", null)
+    .where("expiresAt", ">", now)
+    .where("nextPollAt", "<=", now)
+    .where((eb) => eb.or([eb("pollingUntil", "is", null), eb("pollingUntil", "<=", now)]))
+    .returning(["id", "userId as ownerId", "keyId", "codeNonce as nonce", "codeCiphertext as ciphertext"])
+    .executeTakeFirst();
   if (claimed) return claimed;
-  const [device] = await database.query(deviceById, [id]);
+  const device = await devices(ctx).where("id", "=", id).executeTakeFirst();
   if (!device) throw refused("expired_token");
   if (device.isRedeemed) return "redeemed";
   if (device.isPolling) throw refused("authorization_pending");
-  await database.query(extendInterval, [id]);
+  await extendInterval(ctx, id);
   throw refused("slow_down");
 }
 
-const finishPoll = statement(`
-  update external_auth_devices set polling_until = null, next_poll_at = now() + make_interval(secs => interval_seconds)
-  where id = $1 and redeemed_at is null`);
-
-const dropDevice = statement(`delete from external_auth_devices where id = $1`);
+/** Ends a poll without a token. The code is dropped if `isOver`. */
+async function endPoll({ services: { database } }: Context, id: string, isOver: boolean): Promise<void> {
+  if (isOver) await database.db.deleteFrom("externalAuthDevices").where("id", "=", id).execute();
+  else
+    await database.db
+      .updateTable("externalAuthDevices")
+      .set({ pollingUntil: null, nextPollAt: sql<string>`now() + make_interval(secs => interval_seconds)` })
+      .where("id", "=", id)
+      .where("redeemedAt", "is", null)
+      .execute();
+}
 
 async function poll(ctx: Context, provider: ExternalAuthProvider, claimed: SealedRow): Promise<TokenSet> {
-  const { database, externalAuth } = ctx.services;
   try {
-    return await externalAuth.calls.pollDevice(provider, codeOf(ctx, claimed));
+    return await ctx.services.externalAuth.calls.pollDevice(provider, codeOf(ctx, claimed));
   } catch (error) {
     const code = error instanceof ProviderRefusal ? error.code : undefined;
-    if (code === "expired_token" || code === "access_denied") await database.query(dropDevice, [claimed.id]);
-    else await database.query(finishPoll, [claimed.id]);
-    if (code === "slow_down") await database.query(extendInterval, [claimed.id]);
+    await endPoll(ctx, claimed.id, code === "expired_token" || code === "access_denied");
+    if (code === "slow_down") await extendInterval(ctx, claimed.id);
     if (error instanceof ProviderRefusal && error.status === 429) throw rateLimited(error.retryAfter ?? 60);
     if (code !== undefined) throw refused(code);
     throw error instanceof ProviderUnavailable ? upstreamFailed(error.message, error) : error;

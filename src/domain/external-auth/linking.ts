@@ -1,57 +1,37 @@
+import { sql } from "kysely";
 import { auditedAs } from "../audit/audit.js";
 import { refuseForgottenKey } from "../encryption/keys.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { forbidden } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { hour, purge } from "../kernel/purge.js";
+import { after, now } from "../kernel/times.js";
 import type { TokenSet } from "../outside/external-providers/responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
-import { linkHint, sealTokens, storedId, tokenColumns } from "./links.js";
+import { linkHint, noExtra, noRefreshToken, notValidated, sealTokens, storedId } from "./links.js";
 
 /** Pending links of each kind per user and provider. Another one drops the oldest. */
 const mostPending = 10;
 
-const lockUser = statement(`select from users where id = $1 for no key update`);
-
-/** Declares the statement that makes room for another pending link of a user at a provider. */
-const dropOldest = (table: string) =>
-  statement(`
-    delete from ${table} where id in (
-      select id from ${table} where user_id = $1 and provider_id = $2 order by id desc offset ${mostPending - 1}
-    )`);
-
-const drops = { states: dropOldest("external_auth_states"), devices: dropOldest("external_auth_devices") };
+const tables = { states: "externalAuthStates", devices: "externalAuthDevices" } as const;
 
 /** Makes room for another pending link, in a transaction, which locks the user. */
 export async function makeRoom(
-  ctx: Context,
-  kind: keyof typeof drops,
+  { db }: Context,
+  kind: keyof typeof tables,
   userId: string,
   providerId: string,
 ): Promise<void> {
-  await ctx.rows(lockUser, userId);
-  await ctx.rows(drops[kind], userId, storedId(providerId));
+  await db.selectFrom("users").where("id", "=", userId).select("id").forNoKeyUpdate().execute();
+  const surplus = db
+    .selectFrom(tables[kind])
+    .where("userId", "=", userId)
+    .where("providerId", "=", storedId(providerId))
+    .orderBy("id", "desc")
+    .offset(mostPending - 1)
+    .select("id");
+  await db.deleteFrom(tables[kind]).where("id", "in", surplus).execute();
 }
-
-// Locks the user: a link must not outlive its deletion. A replaced link gets a new id, which authenticates its tokens.
-const upsertLink = statement<{ isNew: boolean }>(`
-  with living as (
-    select id from users where id = $2 and status = 'active' and deleted_at is null for no key update
-  )
-  insert into external_auth_links as l (id, user_id, provider_id, ${tokenColumns.join(", ")}, expires_at, scopes,
-    created_at, updated_at)
-  select $1, living.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now() + make_interval(secs => $13), $14, now(), now()
-  from living
-  on conflict (provider_id, user_id) do update
-  set (id, ${tokenColumns.join(", ")}, expires_at, scopes) = (excluded.id,
-      ${tokenColumns.map((column) => `excluded.${column}`).join(", ")}, excluded.expires_at, excluded.scopes),
-    updated_at = now(), version = l.version + 1, account = null, refresh_error = '', refreshing_until = null,
-    validation = 'unknown', validated_at = null, validation_paused_until = null
-  returning xmax = 0 as "isNew"`);
-
-const redeemDevice = statement(`
-  update external_auth_devices set redeemed_at = now(), polling_until = null where id = $1`);
 
 /**
  * Stores the tokens that a provider has issued as the link of the user, in a transaction of its own. Replaces an existing
@@ -67,13 +47,50 @@ export async function storeLink(
   const own = ctx.afresh();
   try {
     await own.transactional(async () => {
+      // Locks the user: a link must not outlive its deletion.
+      const living = await own.db
+        .selectFrom("users")
+        .where("id", "=", userId)
+        .where("status", "=", "active")
+        .where("deletedAt", "is", null)
+        .select("id")
+        .forNoKeyUpdate()
+        .execute();
+      if (living.length === 0) throw forbidden("The account is not active.");
+      const { expiresIn, scopes = [...provider.scopes] } = tokens;
+      // A replaced link gets a new id, which authenticates its tokens.
       const id = newId();
-      const { expiresIn = null, scopes = provider.scopes } = tokens;
-      const sealed = sealTokens(ctx.services, { id, ownerId: userId }, tokens);
-      const values = [id, userId, storedId(provider.id), ...sealed, expiresIn, scopes];
-      const stored = await own.row(upsertLink, ...values).catch(refuseForgottenKey);
-      if (!stored) throw forbidden("The account is not active.");
-      if (deviceId !== undefined) await own.row(redeemDevice, deviceId);
+      const link = {
+        ...noRefreshToken,
+        ...noExtra,
+        ...sealTokens(own.services, { id, ownerId: userId }, tokens),
+        id,
+        expiresAt: expiresIn === undefined ? null : after(expiresIn * 1000),
+        scopes,
+        updatedAt: now,
+      };
+      const stored = await own.db
+        .insertInto("externalAuthLinks")
+        .values({ ...link, userId, providerId: storedId(provider.id), createdAt: now })
+        .onConflict((existing) =>
+          existing.columns(["providerId", "userId"]).doUpdateSet((eb) => ({
+            ...link,
+            ...notValidated,
+            account: null,
+            refreshError: "",
+            refreshingUntil: null,
+            version: eb("externalAuthLinks.version", "+", 1),
+          })),
+        )
+        .returning(sql<boolean>`xmax = 0`.as("isNew"))
+        .executeTakeFirstOrThrow()
+        .catch(refuseForgottenKey);
+      if (deviceId !== undefined)
+        await own.db
+          .updateTable("externalAuthDevices")
+          .set({ redeemedAt: now, pollingUntil: null })
+          .where("id", "=", deviceId)
+          .execute();
       const diff = { userId: { new: userId }, accessToken: { new: "***" }, scopes: { new: scopes } };
       const action = stored.isNew ? "create" : "update";
       own.audit({ action, ...auditedAs("external_auth_link", id, provider.id), diff });

@@ -1,115 +1,89 @@
-import { rowsByKey } from "../kernel/batches.js";
-import { ExternalAuthLink } from "../../entities/external-auth.js";
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "../encryption/columns.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
+import { rowsByKey } from "../kernel/batches.js";
 import type { Context, Services } from "../kernel/context.js";
-import { lookup, statement } from "../kernel/database.js";
 import { unavailable } from "../kernel/errors.js";
-import { type Sealed, SealBroken } from "../outside/vault.js";
+import { anyOf } from "../kernel/lists.js";
+import { minute } from "../kernel/purge.js";
+import { after } from "../kernel/times.js";
+import { SealBroken } from "../outside/vault.js";
 import type { TokenSet } from "../outside/external-providers/responses.js";
 import type { Account } from "./accounts.js";
 
-const columns = columnsOf(ExternalAuthLink, "l", [
-  "id",
-  "providerId",
-  "userId",
-  "createdAt",
-  "updatedAt",
-  "expiresAt",
-  "refreshError",
-  "validation",
-  "version",
-]);
+/** Milliseconds before its expiry from which on a token is refreshed. */
+export const refreshAhead = minute;
 
-/** Seconds before its expiry from which on a token is refreshed. */
-export const refreshAhead = 60;
+/** Selects links without their tokens. The flags are by the clock of the database. */
+const links = (db: Db) =>
+  db
+    .selectFrom("externalAuthLinks as l")
+    .select(["l.id", "l.providerId", "l.userId", "l.createdAt", "l.updatedAt", "l.expiresAt", "l.refreshError"])
+    .select(["l.validation", "l.version", "l.account"])
+    .select([
+      sql<boolean>`l.refresh_token_key_id is not null`.as("hasRefreshToken"),
+      sql<boolean>`coalesce(l.expires_at <= now(), false)`.as("isExpired"),
+      // Whether the token is to be refreshed.
+      sql<boolean>`coalesce(l.expires_at <= ${after(refreshAhead)}, false)`.as("isExpiring"),
+      // Milliseconds since the last validation; null if there was none.
+      sql<number | null>`1000 * extract(epoch from now() - l.validated_at)`.as("validatedAgo"),
+      // Whether the provider must not be called to validate.
+      sql<boolean>`coalesce(l.validation_paused_until > now(), false)`.as("isPaused"),
+    ])
+    .$narrowType<{ account: Account | null }>();
 
-/** A link without its tokens. The flags are by the clock of the database. */
-export interface LinkRow extends RowOf<typeof columns> {
-  account: Account | null;
-  hasRefreshToken: boolean;
-  isExpired: boolean;
-  /** Whether the token expires within a minute. */
-  isExpiring: boolean;
-  /** Milliseconds since the last validation; null if there was none. */
-  validatedAgo: number | null;
-  /** Whether the provider must not be called to validate. */
-  isPaused: boolean;
-}
-
-export const linkColumns = `${columns}, l.account, l.refresh_token_key_id is not null as "hasRefreshToken",
-  coalesce(l.expires_at <= now(), false) as "isExpired",
-  coalesce(l.expires_at <= now() + interval '${refreshAhead} s', false) as "isExpiring",
-  1000 * extract(epoch from now() - l.validated_at) as "validatedAgo",
-  coalesce(l.validation_paused_until > now(), false) as "isPaused"`;
-
-const linkByUser = lookup<LinkRow>(
-  `select ${linkColumns} from external_auth_links l where l.provider_id = $1 and l.user_id = $2`,
-);
-
-const linksByUsers = statement<LinkRow>(
-  `select ${linkColumns} from external_auth_links l where l.user_id = any($1::uuid[])`,
-);
-
-type Reading = Pick<Services, "database">;
+/** A link without its tokens. */
+export type LinkRow = InferResult<ReturnType<typeof links>>[number];
 
 /** The id of a provider as links store it. */
 export const storedId = (providerId: string): string => providerId.toLowerCase();
 
 /** Reads the link of a user at a provider. */
 export async function readLink(
-  { database }: Reading,
+  { database }: Pick<Services, "database">,
   providerId: string,
   userId: string,
 ): Promise<LinkRow | undefined> {
-  return (await database.query(linkByUser, [storedId(providerId), userId]))[0];
+  return links(database.db)
+    .where("l.providerId", "=", storedId(providerId))
+    .where("l.userId", "=", userId)
+    .executeTakeFirst();
 }
 
 /** Batch read of the links of users, for `ctx.load`. Checks no permission. */
 export async function linksOfUsers(ctx: Context, userIds: readonly string[]): Promise<LinkRow[][]> {
-  return rowsByKey(await ctx.rows(linksByUsers, userIds), userIds, ({ userId }) => userId);
+  const rows = await links(ctx.db).where("l.userId", "=", anyOf(userIds)).execute();
+  return rowsByKey(rows, userIds, ({ userId }) => userId);
 }
+
+/** The columns of the encrypted tokens of a link `l`, and of what authenticates them. */
+export const sealedFields = [
+  "l.id",
+  "l.userId as ownerId",
+  "l.version",
+  "l.accessTokenKeyId",
+  "l.accessTokenNonce",
+  "l.accessTokenCiphertext",
+  "l.refreshTokenKeyId",
+  "l.refreshTokenNonce",
+  "l.refreshTokenCiphertext",
+  "l.extraKeyId",
+  "l.extraNonce",
+  "l.extraCiphertext",
+] as const;
+
+const sealed = (db: Db) => db.selectFrom("externalAuthLinks as l").select(sealedFields);
 
 /** The stored tokens of a link, encrypted, and the ids that authenticate them. */
-export interface SealedTokens {
-  id: string;
-  ownerId: string;
-  version: number;
-  access: StoredSeal;
-  refresh: StoredSeal | null;
-  extra: StoredSeal | null;
-}
-
-/** An encrypted value as a JSON object of the database: bytes are hexadecimal. */
-interface StoredSeal {
-  keyId: string;
-  nonce: string;
-  ciphertext: string;
-}
-
-const sealOf = (column: string) => `case when l.${column}_key_id is not null then json_build_object(
-  'keyId', l.${column}_key_id, 'nonce', encode(l.${column}_nonce, 'hex'),
-  'ciphertext', encode(l.${column}_ciphertext, 'hex')) end`;
-
-/** Selects the encrypted tokens of a link `l`. */
-export const sealedColumns = `l.id, l.user_id as "ownerId", l.version, ${sealOf("access_token")} as access,
-  ${sealOf("refresh_token")} as refresh, ${sealOf("extra")} as extra`;
-
-const sealedTokens = statement<SealedTokens>(`select ${sealedColumns} from external_auth_links l where l.id = $1`);
-
-const sealedWithLink = statement<LinkRow & { sealed: SealedTokens }>(`
-  select ${linkColumns}, (select row_to_json(s) from (select ${sealedColumns}) s) as sealed
-  from external_auth_links l where l.id = $1`);
+export type SealedTokens = InferResult<ReturnType<typeof sealed>>[number];
 
 /** Reads a link with its tokens; `undefined` if it was replaced or deleted. */
 export async function readLinkWithTokens(
   services: Pick<Services, "database" | "vault">,
   linkId: string,
 ): Promise<{ link: LinkRow; tokens: OpenedTokens } | undefined> {
-  const [row] = await services.database.query(sealedWithLink, [linkId]);
-  if (!row) return undefined;
-  const { sealed, ...link } = row;
-  return { link, tokens: openTokens(services, sealed) };
+  const link = await links(services.database.db).select(sealedFields).where("l.id", "=", linkId).executeTakeFirst();
+  return link && { link, tokens: openTokens(services, link) };
 }
 
 /** Reads the tokens of a link, and their version; `undefined` if the link was replaced or deleted. */
@@ -117,8 +91,8 @@ export async function readTokens(
   services: Pick<Services, "database" | "vault">,
   linkId: string,
 ): Promise<OpenedTokens | undefined> {
-  const [sealed] = await services.database.query(sealedTokens, [linkId]);
-  return sealed && openTokens(services, sealed);
+  const stored = await sealed(services.database.db).where("l.id", "=", linkId).executeTakeFirst();
+  return stored && openTokens(services, stored);
 }
 
 export interface OpenedTokens extends Pick<TokenSet, "accessToken" | "refreshToken" | "extra"> {
@@ -126,46 +100,53 @@ export interface OpenedTokens extends Pick<TokenSet, "accessToken" | "refreshTok
 }
 
 /** Decrypts tokens. Throws UNAVAILABLE if that is not possible: they are never treated as absent. */
-export function openTokens({ vault }: Pick<Services, "vault">, sealed: SealedTokens): OpenedTokens {
-  const { id, ownerId, version, access, refresh, extra } = sealed;
-  const open = (column: EncryptedColumn, { keyId, nonce, ciphertext }: StoredSeal): string => {
-    const bytes = { keyId, nonce: Buffer.from(nonce, "hex"), ciphertext: Buffer.from(ciphertext, "hex") };
+export function openTokens({ vault }: Pick<Services, "vault">, stored: SealedTokens): OpenedTokens {
+  const open = (column: EncryptedColumn, keyId: string, nonce: Buffer, ciphertext: Buffer): string => {
     try {
-      return vault.open(column.place({ id, ownerId }), bytes);
+      return vault.open(column.place(stored), { keyId, nonce, ciphertext });
     } catch (error) {
       throw error instanceof SealBroken ? unavailable("A stored token cannot be decrypted.") : error;
     }
   };
+  const { accessTokenKeyId, refreshTokenKeyId, extraKeyId } = stored;
   return {
-    version,
-    accessToken: open(accessTokens, access),
-    ...(refresh && { refreshToken: open(refreshTokens, refresh) }),
-    ...(extra && { extra: open(tokenExtras, extra) }),
+    version: stored.version,
+    accessToken: open(accessTokens, accessTokenKeyId, stored.accessTokenNonce, stored.accessTokenCiphertext),
+    ...(refreshTokenKeyId !== null && {
+      refreshToken: open(refreshTokens, refreshTokenKeyId, stored.refreshTokenNonce!, stored.refreshTokenCiphertext!),
+    }),
+    ...(extraKeyId !== null && { extra: open(tokenExtras, extraKeyId, stored.extraNonce!, stored.extraCiphertext!) }),
   };
 }
 
-const nothing: Record<keyof Sealed, null> = { keyId: null, nonce: null, ciphertext: null };
+/** The columns of a link without a refresh token. */
+export const noRefreshToken = { refreshTokenKeyId: null, refreshTokenNonce: null, refreshTokenCiphertext: null };
+export const noExtra = { extraKeyId: null, extraNonce: null, extraCiphertext: null };
 
-/** Encrypts tokens for the columns of a link, in the order of `tokenColumns`. */
+/** The columns of a link whose token has not been validated. */
+export const notValidated = { validation: "unknown", validatedAt: null, validationPausedUntil: null } as const;
+
+/** Encrypts the given tokens for the columns of a link. */
 export function sealTokens(
   { vault }: Pick<Services, "vault">,
   place: { id: string; ownerId: string },
   { accessToken, refreshToken, extra }: TokenSet,
-): Array<Buffer | string | null> {
-  const seals = [
-    vault.seal(accessTokens.place(place), accessToken),
-    refreshToken === undefined ? nothing : vault.seal(refreshTokens.place(place), refreshToken),
-    extra === undefined ? nothing : vault.seal(tokenExtras.place(place), extra),
-  ];
-  return seals.flatMap(({ keyId, nonce, ciphertext }) => [keyId, nonce, ciphertext]);
+) {
+  const access = vault.seal(accessTokens.place(place), accessToken);
+  const refresh = refreshToken === undefined ? undefined : vault.seal(refreshTokens.place(place), refreshToken);
+  const more = extra === undefined ? undefined : vault.seal(tokenExtras.place(place), extra);
+  return {
+    accessTokenKeyId: access.keyId,
+    accessTokenNonce: access.nonce,
+    accessTokenCiphertext: access.ciphertext,
+    ...(refresh && {
+      refreshTokenKeyId: refresh.keyId,
+      refreshTokenNonce: refresh.nonce,
+      refreshTokenCiphertext: refresh.ciphertext,
+    }),
+    ...(more && { extraKeyId: more.keyId, extraNonce: more.nonce, extraCiphertext: more.ciphertext }),
+  };
 }
-
-const parts = ["key_id", "nonce", "ciphertext"];
-
-/** The columns that hold encrypted tokens. */
-export const tokenColumns = ["access_token", "refresh_token", "extra"].flatMap((name) =>
-  parts.map((part) => `${name}_${part}`),
-);
 
 /** The hint that a link of a user was created, replaced, deleted, or became unusable. */
 export const linkHint = (userId: string) => ({ topic: "external_auth", id: `e:${userId}` }) as const;

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { hasFeature, requireFeature } from "../entitlements/requirements.js";
 import type { Context, Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
 import { requireUser } from "../kernel/actor.js";
 import { authorize } from "../authorization/authorization.js";
@@ -51,16 +50,13 @@ export const connectUrlOf = ({ config }: Pick<Context, "config">, { id }: Extern
 /** Whether access tokens can be validated. */
 export const allowsValidation = ({ validateUrl }: ExternalAuthProvider): boolean => validateUrl !== "";
 
-const exchangeHash = statement<{ before: Buffer | null }>(`
-  with before as (select external_auth_hash from deployment)
-  update deployment set external_auth_hash = $1 returning (select external_auth_hash from before) as before`);
-
 /** Logs a warning if the last server that started had other providers: replicas must agree. */
 export async function compareConfiguration(ctx: Context): Promise<void> {
   const { config, log } = ctx;
   const agreed = config.externalAuth.map((each) => ({ ...each, clientSecret: undefined, regex: each.regex?.source }));
   const hash = createHash("sha256").update(JSON.stringify(agreed)).digest();
-  const { before } = (await ctx.row(exchangeHash, hash))!;
-  if (before && !before.equals(hash))
+  const former = await ctx.db.selectFrom("deployment").select("externalAuthHash").executeTakeFirstOrThrow();
+  await ctx.db.updateTable("deployment").set({ externalAuthHash: hash }).execute();
+  if (former.externalAuthHash && !former.externalAuthHash.equals(hash))
     log.warn("The providers of external authentication differ from those of the last start. All replicas must agree.");
 }

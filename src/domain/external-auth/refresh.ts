@@ -1,22 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { newId } from "../kernel/ids.js";
+import { after, now } from "../kernel/times.js";
 import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
 import type { TokenSet } from "../outside/external-providers/responses.js";
 import type { ExternalAuthProvider } from "./configuration.js";
 import {
   linkHint,
   type LinkRow,
+  noRefreshToken,
+  notValidated,
   openTokens,
   readLink,
   refreshAhead,
   type SealedTokens,
-  sealedColumns,
+  sealedFields,
   sealTokens,
-  tokenColumns,
+  storedId,
 } from "./links.js";
 
 /** Milliseconds for all attempts of a refresh, and between attempts: at first, and at most. */
@@ -26,8 +29,8 @@ const [firstPause, longestPause] = [250, 2_000];
 /** Milliseconds in which a new token is written, once there is one: the old refresh token may be spent. */
 const persistence = 30_000;
 
-/** Seconds for which a replica claims a refresh: longer than it can take. */
-const lease = (budget + persistence) / 1000 + 15;
+/** Milliseconds for which a replica claims a refresh: longer than it can take. */
+const lease = budget + persistence + 15_000;
 
 /** Milliseconds between looks at a refresh of another replica. */
 const lookEvery = 100;
@@ -58,18 +61,23 @@ export const refreshOnce = (
 ): Promise<Refreshed> =>
   services.externalAuth.flights.share(`refresh ${provider.id} ${userId}`, () => refresh(services, provider, userId));
 
-const claimRefresh = statement<SealedTokens>(`
-  update external_auth_links l set refreshing_until = now() + interval '${lease} s'
-  where l.provider_id = $1 and l.user_id = $2 and l.refresh_token_key_id is not null
-    and l.expires_at <= now() + interval '${refreshAhead} s'
-    and (l.refreshing_until is null or l.refreshing_until <= now())
-  returning ${sealedColumns}`);
+/** Claims the refresh of a token that is due, unless a replica has done so. */
+const claimRefresh = ({ database }: Services, { id: providerId }: ExternalAuthProvider, userId: string) =>
+  database.db
+    .updateTable("externalAuthLinks as l")
+    .set({ refreshingUntil: after(lease) })
+    .where("l.providerId", "=", storedId(providerId))
+    .where("l.userId", "=", userId)
+    .where("l.refreshTokenKeyId", "is not", null)
+    .where("l.expiresAt", "<=", after(refreshAhead))
+    .where((eb) => eb.or([eb("l.refreshingUntil", "is", null), eb("l.refreshingUntil", "<=", now)]))
+    .returning(sealedFields)
+    .executeTakeFirst();
 
 async function refresh(services: Services, provider: ExternalAuthProvider, userId: string): Promise<Refreshed> {
-  const { database } = services;
   const deadline = performance.now() + budget;
   for (;;) {
-    const [claimed] = await database.query(claimRefresh, [provider.id.toLowerCase(), userId]);
+    const claimed = await claimRefresh(services, provider, userId);
     if (claimed) return refreshClaimed(services, provider, claimed);
     const link = await readLink(services, provider.id, userId);
     if (!link || !isDue(provider, link)) return { link, isNew: link !== undefined };
@@ -80,7 +88,9 @@ async function refresh(services: Services, provider: ExternalAuthProvider, userI
 
 const busy = "Another server is refreshing the token.";
 
-const releaseClaim = statement(`update external_auth_links set refreshing_until = null where id = $1 and version = $2`);
+/** Updates a link, unless its tokens were replaced since they were read. */
+const updateVersion = (db: Db, { id, version }: SealedTokens) =>
+  db.updateTable("externalAuthLinks").where("id", "=", id).where("version", "=", version);
 
 /** Refreshes the token of a link that this process has claimed. */
 async function refreshClaimed(
@@ -113,7 +123,7 @@ async function refreshClaimed(
     if (error instanceof ProviderUnavailable) return outcome({ problem: error.message, isUnknown: true });
     throw error;
   } finally {
-    await services.database.query(releaseClaim, [id, version]);
+    await updateVersion(services.database.db, claimed).set({ refreshingUntil: null }).execute();
   }
 }
 
@@ -146,30 +156,30 @@ const concernsClient = ({ code }: ProviderRefusal): boolean => clientErrors.has(
 const isPermanent = (refusal: ProviderRefusal): boolean =>
   permanentErrors.has(refusal.code) || (refusal.status === 401 && !concernsClient(refusal));
 
-const storeRefreshed = statement<{ id: string }>(`
-  update external_auth_links set (${tokenColumns.join(", ")}) = ($3, $4, $5,
-      coalesce($6, refresh_token_key_id), coalesce($7, refresh_token_nonce), coalesce($8, refresh_token_ciphertext),
-      coalesce($9, extra_key_id), coalesce($10, extra_nonce), coalesce($11, extra_ciphertext)),
-    expires_at = now() + make_interval(secs => $12), scopes = coalesce($13, scopes), refresh_error = '',
-    version = version + 1, updated_at = now(), refreshing_until = null,
-    validation = 'unknown', validated_at = null, validation_paused_until = null
-  where id = $1 and version = $2
-  returning id`);
-
 /** Writes new tokens, before anything uses them. They are in no other place, so a failed write is retried. */
 async function persist(
   services: Services,
   provider: ExternalAuthProvider,
-  { id, ownerId, version }: SealedTokens,
+  claimed: SealedTokens,
   tokens: TokenSet,
 ): Promise<void> {
   const deadline = performance.now() + persistence;
-  const { expiresIn = null, scopes = null } = tokens;
+  const { expiresIn, scopes } = tokens;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     try {
-      const sealed = sealTokens(services, { id, ownerId }, tokens);
-      const [stored] = await services.database.query(storeRefreshed, [id, version, ...sealed, expiresIn, scopes]);
-      if (!stored) await dropUnlinked(services, provider, ownerId, tokens);
+      const { numUpdatedRows } = await updateVersion(services.database.db, claimed)
+        .set((eb) => ({
+          ...sealTokens(services, claimed, tokens),
+          ...notValidated,
+          ...(scopes && { scopes }),
+          expiresAt: expiresIn === undefined ? null : after(expiresIn * 1000),
+          refreshError: "",
+          version: eb("version", "+", 1),
+          updatedAt: now,
+          refreshingUntil: null,
+        }))
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) await dropUnlinked(services, provider, claimed.ownerId, tokens);
       return;
     } catch (error) {
       services.log.error({ err: error, providerId: provider.id }, "A refreshed token could not be stored.");
@@ -192,22 +202,20 @@ async function dropUnlinked(
   );
 }
 
-const forget = statement<{ id: string }>(`
-  update external_auth_links set refresh_token_key_id = null, refresh_token_nonce = null, refresh_token_ciphertext = null,
-    refresh_error = $3, updated_at = now(), refreshing_until = null
-  where id = $1 and version = $2
-  returning id`);
-
 /** Deletes a refresh token that the provider no longer accepts, unless it was replaced. Keeps the reason. */
 async function forgetRefreshToken(
   services: Services,
   { id: providerId }: ExternalAuthProvider,
-  { id, ownerId, version }: SealedTokens,
+  claimed: SealedTokens,
   reason: string,
 ): Promise<void> {
+  const { id, ownerId } = claimed;
   const ctx = new Context(services, systemActor, { id: newId() }, () => new AbortController());
   await ctx.transactional(async () => {
-    if (!(await ctx.row(forget, id, version, reason))) return;
+    const { numUpdatedRows } = await updateVersion(ctx.db, claimed)
+      .set({ ...noRefreshToken, refreshError: reason, updatedAt: now, refreshingUntil: null })
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return;
     const diff = {
       userId: { old: ownerId, new: ownerId },
       refreshToken: { old: "***" },

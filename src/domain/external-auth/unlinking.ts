@@ -1,12 +1,15 @@
+import { type InferResult, sql } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import type { Context, Services } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { notFound } from "../kernel/errors.js";
+import { anyOf } from "../kernel/lists.js";
 import { minute } from "../kernel/purge.js";
+import { now } from "../kernel/times.js";
 import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
 import type { Revocable } from "../outside/external-providers/external-providers.js";
 import type { ExternalAuthProvider } from "./configuration.js";
-import { linkHint, openTokens, type SealedTokens, sealedColumns, storedId } from "./links.js";
+import { linkHint, openTokens, sealedFields, storedId } from "./links.js";
 import { callerWho } from "./providers.js";
 
 /** The result of unlinking an account. */
@@ -17,12 +20,6 @@ export interface Unlinked {
   /** Why it has not; null if it has, or if the provider revokes none. */
   tokenRevocationError: string | null;
 }
-
-const deleteLink = statement<SealedTokens>(`
-  with redeemed as (
-    delete from external_auth_devices where provider_id = $1 and user_id = $2 and redeemed_at is not null
-  )
-  delete from external_auth_links l where l.provider_id = $1 and l.user_id = $2 returning ${sealedColumns}`);
 
 /** Milliseconds for the revocation. */
 const budget = 10_000;
@@ -37,7 +34,18 @@ export async function deleteExternalAuth(ctx: Context, id: string): Promise<Unli
   const revoking = provider && provider.revokeUrl !== "" ? provider : undefined;
   const own = ctx.afresh();
   const deleted = await own.transactional(async () => {
-    const link = await own.row(deleteLink, storedId(id), userId);
+    await own.db
+      .deleteFrom("externalAuthDevices")
+      .where("providerId", "=", storedId(id))
+      .where("userId", "=", userId)
+      .where("redeemedAt", "is not", null)
+      .execute();
+    const link = await own.db
+      .deleteFrom("externalAuthLinks as l")
+      .where("l.providerId", "=", storedId(id))
+      .where("l.userId", "=", userId)
+      .returning(sealedFields)
+      .executeTakeFirst();
     if (!link) throw notFound();
     const audited = auditedAs("external_auth_link", link.id, storedId(id));
     const diff = { userId: { old: userId }, accessToken: { old: "***" } };
@@ -85,33 +93,48 @@ async function recordRevocation(
 const mostAttempts = 5;
 const batchSize = 20;
 
-interface Due extends SealedTokens {
-  providerId: string;
-  attempts: number;
-}
+/**
+ * Claims links whose tokens are to be revoked. Sets the next attempt first: a server that stops in between delays it, and
+ * loses nothing.
+ */
+const claimDue = (db: Db) => {
+  const due = db
+    .selectFrom("externalAuthLinks")
+    .where("revokeAt", "<=", now)
+    .orderBy("revokeAt")
+    .limit(batchSize)
+    .select("id")
+    .forNoKeyUpdate()
+    .skipLocked();
+  return db
+    .updateTable("externalAuthLinks as l")
+    .where("l.id", "=", sql<string>`any(array(${due}))`)
+    .set((eb) => ({
+      revokeAttempts: eb("l.revokeAttempts", "+", 1),
+      revokeAt: sql<string>`now() + interval '1 minute' * 2 ^ l.revoke_attempts`,
+    }))
+    .returning(sealedFields)
+    .returning(["l.providerId", "l.revokeAttempts"]);
+};
 
-// The next attempt is set first: a server that stops in between delays it, and loses nothing.
-const claimDue = statement<Due>(`
-  update external_auth_links l set revoke_attempts = l.revoke_attempts + 1,
-    revoke_at = now() + interval '1 minute' * 2 ^ l.revoke_attempts
-  where l.id in (
-    select id from external_auth_links where revoke_at <= now() order by revoke_at limit ${batchSize}
-    for no key update skip locked
-  )
-  returning ${sealedColumns}, l.provider_id as "providerId", l.revoke_attempts as attempts`);
-
-const dropLinks = statement(`delete from external_auth_links where id = any($1::uuid[]) and revoke_at is not null`);
+type Due = InferResult<ReturnType<typeof claimDue>>[number];
 
 /** Revokes the tokens of deleted users, with five attempts each. */
 export const revocationJob = {
   name: "revoke tokens of deleted users",
   every: minute,
   async run(services: Services): Promise<void> {
+    const { db } = services.database;
     for (;;) {
-      const due = await services.database.query(claimDue, []);
+      const due = await claimDue(db).execute();
       if (due.length === 0) return;
       const isDone = await Promise.all(due.map((link) => revokeDue(services, link)));
-      await services.database.query(dropLinks, [due.filter((_, index) => isDone[index]).map(({ id }) => id)]);
+      const done = due.filter((_, index) => isDone[index]).map(({ id }) => id);
+      await db
+        .deleteFrom("externalAuthLinks")
+        .where("id", "=", anyOf(done))
+        .where("revokeAt", "is not", null)
+        .execute();
     }
   },
 };
@@ -125,5 +148,5 @@ async function revokeDue(services: Services, link: Due): Promise<boolean> {
   } catch (error) {
     services.log.warn({ err: error, providerId: provider.id }, "A token of a deleted user could not be revoked.");
   }
-  return link.attempts >= mostAttempts;
+  return link.revokeAttempts >= mostAttempts;
 }

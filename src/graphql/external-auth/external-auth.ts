@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from "graphql";
 import { Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
-import { type AccessToken, readAccessToken } from "../../domain/external-auth/delivery.js";
+import { type AccessToken, type LinkChange, readAccessToken, watchLink } from "../../domain/external-auth/delivery.js";
 import {
   type ExternalAuth,
   type ExternalAuthOverview,
@@ -20,7 +20,6 @@ import {
   listProviders,
   redirects,
 } from "../../domain/external-auth/providers.js";
-import { type LinkChange, watchLink } from "../../domain/external-auth/watch.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, OpenTo, watchedBy } from "../engine/access.js";

@@ -1,12 +1,11 @@
 import { Field, InputType, Int, ObjectType, registerEnumType } from "type-graphql";
 import type { Account, Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
-import type { AccessToken } from "../../domain/external-auth/delivery.js";
+import type { AccessToken, LinkChange } from "../../domain/external-auth/delivery.js";
 import type { CompleteDevice } from "../../domain/external-auth/device-flow.js";
 import type { ExternalAuth, ExternalAuthOverview } from "../../domain/external-auth/external-auth.js";
 import { type ExternalAuthProvider, ExternalAuthProviderType } from "../../domain/external-auth/providers.js";
 import type { Unlinked } from "../../domain/external-auth/unlinking.js";
-import type { LinkChange } from "../../domain/external-auth/watch.js";
 import type { DeviceAuthorization } from "../../domain/outside/external-providers/responses.js";
 import { CountsAs, ReadWith } from "../engine/access.js";
 import { BigInt, DateTime, JSONObject, Url } from "../engine/scalars.js";
