@@ -28,6 +28,11 @@ export function auditChangesOf<Entity extends object>({ name }: new () => Entity
   audited.set(name, how as unknown as Audited<object>);
 }
 
+const additions = new WeakMap<object, Diff>();
+
+/** Records what is no column of an entity, such as its members, with the change of it that the next flush writes. */
+export const auditWith = (entity: object, diff: Diff): void => void additions.set(entity, diff);
+
 type Recorder = (entry: AuditEntry) => void;
 
 const recorders = new WeakMap<EntityManager, Recorder>();
@@ -48,7 +53,8 @@ const subscriber: EventSubscriber = {
       const how = audited.get(change.meta.className);
       if (!how) continue;
       const action = actions[change.type];
-      const diff = diffOf(change, how, em.getPlatform());
+      const diff = { ...diffOf(change, how, em.getPlatform()), ...additions.get(change.entity) };
+      additions.delete(change.entity);
       if (action !== "update" || Object.keys(diff).length > 0)
         recorders.get(em)!({ action, ...how.resource(change.entity), diff });
     }

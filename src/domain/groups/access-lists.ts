@@ -7,6 +7,7 @@ import { isUuid } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { userFields, type UserRow } from "../users/users.js";
 import { type GroupRow, groups, membersAtOnce } from "./groups.js";
+import { lockMembers } from "./memberships.js";
 
 /** The role of an entry of an access list. */
 export type EntryRole = "use" | "admin";
@@ -135,14 +136,7 @@ export function accessLists(
 
 /** Returns the users and groups that can hold an entry, locked so that they remain until the entry is stored. */
 async function lockEligible(ctx: Context, organizationId: string, userIds: string[], groupIds: string[]) {
-  const members = await ctx.db
-    .selectFrom("organizationMembers")
-    .where("organizationId", "=", organizationId)
-    .where("userId", "=", anyOf(userIds))
-    .select("userId")
-    .orderBy("userId")
-    .forKeyShare()
-    .execute();
+  const users = await lockMembers(ctx, organizationId, userIds);
   const own = await ctx.db
     .selectFrom("groups")
     .where("organizationId", "=", organizationId)
@@ -151,7 +145,7 @@ async function lockEligible(ctx: Context, organizationId: string, userIds: strin
     .orderBy("id")
     .forKeyShare()
     .execute();
-  return { users: members.map(({ userId }) => userId), groups: own.map(({ id }) => id) };
+  return { users, groups: own.map(({ id }) => id) };
 }
 
 const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).filter(isUuid);

@@ -1,18 +1,17 @@
 import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
-import { authorize, type Reach, reach, sight } from "../authorization/authorization.js";
+import { authorize, reach, sight } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
+import { defineList, defineListOfEach, text } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
-import { allOf, raw, sql as sqlText, type Sql } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 import { findOrganization, type OrganizationRow, organizationsById } from "../organizations/organizations.js";
 import { findUser, type UserRow } from "../users/users.js";
-import { groupIdsOf } from "./memberships.js";
+import { groupIdsOf, lockMembers } from "./memberships.js";
 
 /** The origin of a group: created by a user, or by an identity provider. */
 export const GroupSource = { USER: "user", OIDC: "oidc" } as const;
@@ -58,7 +57,8 @@ function readableGroups(ctx: Context) {
 }
 
 /** The condition that the group `g` has a member, by the groups of that user. */
-const hasMember = (user: string | null | Expression<string>) => sql<SqlBool>`g.id = any(array(${groupIdsOf(user)}))`;
+export const hasMember = (user: string | null | Expression<string>) =>
+  sql<SqlBool>`g.id = any(array(${groupIdsOf(user)}))`;
 
 /** The condition that the caller may read the membership of a user in the group `g`. */
 function isReadableMembership({ actor }: Context, user: string | Expression<string>) {
@@ -121,6 +121,9 @@ export interface GroupsQuery extends PageArguments {
 export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 
 const listed = (ctx: Context) => readableGroups(ctx).select(sql.lit(membersAtOnce.listed).as("membersAtOnce"));
+
+const contains = (column: string, part: string) =>
+  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
 
 const byName = { organization: text<GroupRow>("g.organizationName"), name: text<GroupRow>("g.name") };
 const groupId = { column: "g.id", of: (group: GroupRow) => group.id };
@@ -191,63 +194,27 @@ async function idOf(
   }
 }
 
-/** The columns of a group `g` and its organization `o`, for statements that are text. */
-export const groupColumns = `g.id, g.created_at as "createdAt", g.updated_at as "updatedAt",
-  g.organization_id as "organizationId", g.organization_name as "organizationName",
-  o.display_name as "organizationDisplayName", g.name, g.display_name as "displayName", g.avatar_url as "avatarUrl",
-  g.quota_allowance as "quotaAllowance", g.source, g.member_count as "totalMemberCount"`;
-export const groupsWithOrganization = "groups g join organizations o on o.id = g.organization_id";
-
-/** A locked group, with the users to be added that are members of its organization, whose memberships are locked. */
+/** A locked group, with those of the users to be added that are members of its organization. */
 export interface LockedGroup extends GroupRow {
   eligible: string[];
 }
 
-// Locks memberships before the group, in the order of `lockMemberships`. Not `for update`, which would block inserts of
-// rows that refer to the group.
-const locking = (
-  {
-    id,
-    everywhere,
-    organizations,
-    joining,
-  }: { id: string; joining: readonly string[] } & Pick<Reach, "everywhere" | "organizations">,
-  more?: Sql,
-): Sql => {
-  const isLockable = allOf(
-    sqlText`g.id = ${id}`,
-    everywhere ? undefined : sqlText`g.organization_id = any(${organizations}::uuid[])`,
-  );
-  return sqlText`
-    with eligible as materialized (
-      select m.user_id from groups g join organization_members m on m.organization_id = g.organization_id
-      where ${isLockable} and m.user_id = any(${joining}::uuid[]) order by m.user_id for key share of m
-    ), locked as materialized (
-      select ${raw(groupColumns)}, array(select user_id from eligible) as eligible
-      from ${raw(groupsWithOrganization)}
-      where ${isLockable} and (select count(*) from eligible) >= 0 for no key update of g
-    )
-    select locked.*${more ? sqlText`, ${more}` : sqlText``} from locked`;
-};
-
 /**
  * Locks a group until the transaction ends: no other transaction changes the group or its members, or removes the users
- * `joining` from the organization. Throws for callers without `permission`, and locks nothing for them. `more` are further
- * columns, selected from `locked`.
+ * `joining` from the organization. Throws for callers without `permission`, and locks nothing for them.
  */
-export async function lockGroup<More = unknown>(
+export async function lockGroup(
   ctx: Context,
   ref: string,
   permission: `${"group" | "group_ai_budget"}:${"update" | "delete"}`,
   joining: readonly string[] = [],
-  more?: Sql,
-): Promise<LockedGroup & More> {
-  const id = isUuid(ref) ? ref : (await findGroup(ctx, ref)).id;
-  const { everywhere, organizations } = reach(ctx.actor, permission);
-  const mayHold = everywhere || organizations.length > 0;
-  const locked = mayHold ? locking({ id, everywhere, organizations, joining }, more) : undefined;
-  const [group] = locked ? await ctx.select<LockedGroup & More>(locked) : [];
-  if (group) return group;
-  authorize(ctx.actor, permission, await findGroup(ctx, id));
-  throw notFound();
+): Promise<LockedGroup> {
+  const found = await findGroup(ctx, ref);
+  authorize(ctx.actor, permission, found);
+  // Memberships before the group, in the order of `lockMemberships`.
+  const eligible = await lockMembers(ctx, found.organizationId, joining);
+  // Not `for update`, which would block inserts of rows that refer to the group.
+  const group = await groups(ctx.db).where("g.id", "=", found.id).forNoKeyUpdate("g").executeTakeFirst();
+  if (!group) throw notFound();
+  return { ...group, eligible };
 }

@@ -1,27 +1,41 @@
-import { type Expression, sql as fragment } from "kysely";
+import { type Expression, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
+import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { allOf, given, sql } from "../kernel/sql.js";
+import { anyOf } from "../kernel/lists.js";
 
 /**
- * The relation of all group members. Everyone has no rows of its own: its id is that of its organization, and its
- * members are those of the organization, with `added_at` null.
+ * The relation of all group members, for statements that are text. Everyone has no rows of its own: its id is that of its
+ * organization, and its members are those of the organization, with `added_at` null.
  */
 export const memberships = `(
   select group_id, organization_id, user_id, created_at as added_at from group_members
   union all select organization_id, organization_id, user_id, null from organization_members)`;
 
-/** Selects the ids of the groups of a user, Everyone included. */
-export const groupIdsOf = (user: string | null | Expression<string>) => fragment<string>`
+/** Selects the ids of the groups of a user, Everyone included. Everyone has no rows of its own. */
+export const groupIdsOf = (user: string | null | Expression<string>) => sql<string>`
   select group_id from group_members where user_id = ${user}
   union all select organization_id from organization_members where user_id = ${user}`;
 
-/** The ids of the members of the group `g`, as an array. Postgres might scan a small table that has none of them. */
-export const memberIds = `case when g.id = g.organization_id
-  then array(select user_id from organization_members where organization_id = g.id)
-  else array(select user_id from group_members where group_id = g.id) end`;
-
 /** The hint that a user left a group, and with it what is shared with the group. */
 export const groupsHint = (userId: string) => ({ topic: "groups", id: userId }) as const;
+
+/**
+ * Locks the memberships of users in an organization until the transaction ends, so that they can join groups of it.
+ * Returns those of the users who are members.
+ */
+export async function lockMembers(ctx: Context, organizationId: string, users: readonly string[]): Promise<string[]> {
+  if (users.length === 0) return [];
+  const members = await ctx.db
+    .selectFrom("organizationMembers")
+    .select("userId")
+    .where("organizationId", "=", organizationId)
+    .where("userId", "=", anyOf(users))
+    .orderBy("userId")
+    .forKeyShare()
+    .execute();
+  return members.map(({ userId }) => userId);
+}
 
 /**
  * Locks memberships before their deletion, by organization, user or both, then the groups that count them. All
@@ -32,17 +46,47 @@ export async function lockMemberships(
   ctx: Context,
   { organizationId, userId }: { organizationId?: string; userId?: string },
 ): Promise<void> {
-  const isTheirs = allOf(
-    given(organizationId, (id) => sql`organization_id = ${id}`),
-    given(userId, (id) => sql`user_id = ${id}`),
-  );
-  // One round trip. The second statement sees what was committed while the first waited for its locks.
-  await Promise.all([
-    ctx.select(sql`select from organization_members where ${isTheirs} order by organization_id, user_id for update`),
-    ctx.select(sql`
-      select from groups where id in (
-        select group_id from group_members where ${isTheirs}
-        union all select organization_id from organization_members where ${isTheirs}
-      ) order by id for no key update`),
-  ]);
+  const ofOrganizations = ctx.db
+    .selectFrom("organizationMembers")
+    .$if(organizationId !== undefined, (from) => from.where("organizationId", "=", organizationId!))
+    .$if(userId !== undefined, (from) => from.where("userId", "=", userId!));
+  const ofGroups = ctx.db
+    .selectFrom("groupMembers")
+    .$if(organizationId !== undefined, (from) => from.where("organizationId", "=", organizationId!))
+    .$if(userId !== undefined, (from) => from.where("userId", "=", userId!));
+  await ofOrganizations.select("userId").orderBy("organizationId").orderBy("userId").forUpdate().execute();
+  // A statement of its own: it sees what was committed while the first one waited for its locks.
+  await ctx.db
+    .selectFrom("groups")
+    .select("id")
+    .where("id", "in", ofGroups.select("groupId as id").unionAll(ofOrganizations.select("organizationId as id")))
+    .orderBy("id")
+    .forNoKeyUpdate()
+    .execute();
+}
+
+/** Removes a user from those of its groups `g` that meet a condition, and records it with each of them. */
+export async function leaveGroups(ctx: Context, userId: string, condition: Expression<SqlBool>): Promise<void> {
+  const groups = await ctx.db
+    .selectFrom("groups as g")
+    .select(["g.id", "g.name", "g.organizationId"])
+    .where("g.id", "in", ({ selectFrom }) => selectFrom("groupMembers").select("groupId").where("userId", "=", userId))
+    .where(condition)
+    .orderBy("g.id")
+    .forNoKeyUpdate()
+    .execute();
+  if (groups.length === 0) return;
+  const left = await ctx.db
+    .deleteFrom("groupMembers")
+    .where("userId", "=", userId)
+    .where("groupId", "=", anyOf(groups.map(({ id }) => id)))
+    .returning("groupId")
+    .execute();
+  const ids = left.map(({ groupId }) => groupId);
+  const updatedAt = new Date(databaseTime());
+  await ctx.db.updateTable("groups").set({ updatedAt }).where("id", "=", anyOf(ids)).execute();
+  const diff = { members: { old: [userId], new: [] } };
+  for (const { id, name, organizationId } of groups.filter((group) => ids.includes(group.id)))
+    ctx.audit({ action: "update", ...auditedAs("group", id, name, organizationId), diff });
+  ctx.publish(groupsHint(userId));
 }

@@ -1,10 +1,10 @@
+import { sql } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { DomainError, notFound } from "../kernel/errors.js";
 import { hasFeature } from "../entitlements/requirements.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { findUser, type FoundUser } from "../users/users.js";
-import { memberships } from "./memberships.js";
+import { hasMember } from "./groups.js";
 
 /** The workspace quota of a user in an organization, in credits. */
 export interface WorkspaceQuota {
@@ -12,18 +12,24 @@ export interface WorkspaceQuota {
   creditsConsumed: number;
 }
 
-/** SQL: the budget of the user `$1` in the organization `$2`, and what its workspaces consume but the one of id `$3`. */
-const quota = `
-  select (
-      select coalesce(sum(g.quota_allowance), 0)::bigint from ${memberships} m join groups g on g.id = m.group_id
-      where m.user_id = $1 and g.organization_id = $2
-    ) as budget, (
-      select coalesce(sum(b.daily_cost), 0)::bigint
-      from workspaces w join workspace_builds b on b.id = w.latest_build_id
-      where w.owner_id = $1 and w.organization_id = $2 and w.deleted_at is null and w.id is distinct from $3::uuid
-    ) as "creditsConsumed"`;
-
-const quotaOf = statement<WorkspaceQuota>(quota);
+/** Reads the quota of a user in an organization, without what the workspace of id `except` consumes. */
+async function quotaOf(ctx: Context, userId: string, organizationId: string, except?: string): Promise<WorkspaceQuota> {
+  const allowances = ctx.db
+    .selectFrom("groups as g")
+    .select(sql<number>`coalesce(sum(g.quota_allowance), 0)::bigint`.as("sum"))
+    .where("g.organizationId", "=", organizationId)
+    .where(hasMember(userId));
+  const costs = ctx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("workspaceBuilds as b", "b.id", "w.latestBuildId")
+    .select(sql<number>`coalesce(sum(b.daily_cost), 0)::bigint`.as("sum"))
+    .where("w.ownerId", "=", userId)
+    .where("w.organizationId", "=", organizationId)
+    .where("w.deletedAt", "is", null)
+    .$if(except !== undefined, (from) => from.where("w.id", "<>", except!));
+  const [budget, consumed] = await Promise.all([allowances.executeTakeFirstOrThrow(), costs.executeTakeFirstOrThrow()]);
+  return { budget: budget.sum, creditsConsumed: consumed.sum };
+}
 
 /**
  * Reads the quota of a user: the sum of the allowances of its groups in the organization, Everyone included, and the
@@ -35,13 +41,8 @@ export async function readWorkspaceQuota(
   organizationRef: string,
 ): Promise<WorkspaceQuota> {
   const { user, organization } = await findMembership(ctx, userRef, organizationRef);
-  return (await ctx.row(quotaOf, user.id, organization.id, null))!;
+  return quotaOf(ctx, user.id, organization.id);
 }
-
-// The quota of a user in an organization is decided by one transaction at a time.
-const lockMember = statement(
-  "select from organization_members where user_id = $1 and organization_id = $2 for no key update",
-);
 
 /** The cost of a build, in credits a day. */
 export interface BuildCost {
@@ -60,8 +61,15 @@ export interface BuildCost {
 export async function requireQuota(ctx: Context, build: BuildCost): Promise<void> {
   const { workspaceId, ownerId, organizationId, cost, previous } = build;
   if (cost === 0 || cost < previous || !hasFeature(ctx, "template_rbac")) return;
-  await ctx.row(lockMember, ownerId, organizationId);
-  const { budget, creditsConsumed } = (await ctx.row(quotaOf, ownerId, organizationId, workspaceId))!;
+  // The quota of a user in an organization is decided by one transaction at a time.
+  await ctx.db
+    .selectFrom("organizationMembers")
+    .select("userId")
+    .where("userId", "=", ownerId)
+    .where("organizationId", "=", organizationId)
+    .forNoKeyUpdate()
+    .execute();
+  const { budget, creditsConsumed } = await quotaOf(ctx, ownerId, organizationId, workspaceId);
   if (creditsConsumed + cost <= budget) return;
   throw new DomainError("CONFLICT", "The build exceeds the workspace quota of the owner.", {
     detail: `It costs ${cost} credits a day. The budget is ${budget}, of which other workspaces consume ${creditsConsumed}.`,

@@ -1,11 +1,12 @@
+import { sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
-import { statement } from "../kernel/database.js";
 import { badInput, Problems } from "../kernel/errors.js";
+import { anyOf } from "../kernel/lists.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { wholeNumber } from "../kernel/text.js";
-import { memberships } from "./memberships.js";
+import { hasMember } from "./groups.js";
 import { findMembership } from "./quota.js";
 
 /** The AI spending of a user in an organization in the current calendar month (UTC). */
@@ -18,23 +19,42 @@ export interface AiSpend {
   periodEnd: string;
 }
 
-/** The AI spending of a user `$1` in an organization `$2`. */
-export const spendOf = statement<AiSpend>(`
-  select
-    (select max(b.spend_limit_micros)
-      from ${memberships} m join groups g on g.id = m.group_id join group_ai_budgets b on b.group_id = g.id
-      where m.user_id = $1 and g.organization_id = $2) as "limitMicros",
-    (select least(coalesce(sum(amount_micros), 0), 9007199254740991)
-      from ai_usage where user_id = $1 and organization_id = $2 and at >= month.first and at < month.next) as "spentMicros",
-    month.first as "periodStart", month.next as "periodEnd"
-  from (select date_trunc('month', now()) as first, date_trunc('month', now()) + interval '1 month' as next) month`);
+const [thisMonth, nextMonth] = [
+  sql<string>`date_trunc('month', now())`,
+  sql<string>`date_trunc('month', now()) + interval '1 month'`,
+];
+
+/** The AI spending of a user in an organization. */
+export function aiSpendOf(ctx: Context, userId: string, organizationId: string): Promise<AiSpend> {
+  const limit = ctx.db
+    .selectFrom("groups as g")
+    .innerJoin("groupAiBudgets as b", "b.groupId", "g.id")
+    .select(({ fn }) => fn.max<number | null>("b.spendLimitMicros").as("limit"))
+    .where("g.organizationId", "=", organizationId)
+    .where(hasMember(userId));
+  const spent = ctx.db
+    .selectFrom("aiUsage")
+    .select(sql<number>`least(coalesce(sum(amount_micros), 0), ${sql.lit(Number.MAX_SAFE_INTEGER)})`.as("spent"))
+    .where("userId", "=", userId)
+    .where("organizationId", "=", organizationId)
+    .where("at", ">=", thisMonth)
+    .where("at", "<", nextMonth);
+  return ctx.db
+    .selectNoFrom([
+      limit.$asScalar().as("limitMicros"),
+      spent.$asScalar().as("spentMicros"),
+      thisMonth.as("periodStart"),
+      nextMonth.as("periodEnd"),
+    ])
+    .executeTakeFirstOrThrow();
+}
 
 /** Reads the AI spending of a user, for the user and for readers of AI budgets. */
 export async function readAiSpend(ctx: Context, userRef: string, organizationRef: string): Promise<AiSpend> {
   const { user, organization } = await findMembership(ctx, userRef, organizationRef);
   if (user.id !== userIdOf(ctx.actor))
     authorize(ctx.actor, "group_ai_budget:read", { organizationId: organization.id });
-  return (await ctx.row(spendOf, user.id, organization.id))!;
+  return aiSpendOf(ctx, user.id, organization.id);
 }
 
 /** An amount spent by a task of a user. */
@@ -54,20 +74,6 @@ export interface RecordAiUsage {
 
 const mostEntries = 1000;
 
-const insertUsage = statement<{ known: string[]; recorded: number }>(`
-  with reported as (
-    select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[]) as r (id, user_id, task_id, amount_micros)
-  ), known as (
-    select user_id as id from organization_members where organization_id = $1 and user_id = any($3)
-  ), recorded as (
-    insert into ai_usage (id, user_id, organization_id, task_id, amount_micros, at)
-    select distinct on (r.id) r.id, r.user_id, $1, r.task_id, r.amount_micros, now()
-    from reported r join known on known.id = r.user_id
-    on conflict do nothing
-    returning id
-  )
-  select array(select id from known) as known, (select count(*) from recorded) as recorded`);
-
 export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /**
@@ -81,19 +87,44 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
   if (entries.length > mostEntries)
     throw badInput([{ field: "entries", detail: `Must be at most ${mostEntries} entries.` }]);
 
-  const column = <Name extends keyof AiUsageEntry>(name: Name) => entries.map((entry) => entry[name] ?? null);
-  const values = [column("id"), column("userId"), column("taskId"), column("amountMicros")];
-  const { known, recorded } = (await ctx.row(insertUsage, organization.id, ...values))!;
-  const users = new Set(known);
+  const known = await ctx.db
+    .selectFrom("organizationMembers")
+    .select("userId")
+    .where("organizationId", "=", organization.id)
+    .where("userId", "=", anyOf(entries.map(({ userId }) => userId)))
+    .execute();
+  const members = new Set(known.map(({ userId }) => userId));
   const problems = new Problems();
   for (const [index, { userId, amountMicros }] of entries.entries()) {
-    problems.add(
-      `entries[${index}].userId`,
-      users.has(userId) ? undefined : "Must be the id of a member of the organization.",
-    );
+    const isMember = members.has(userId);
+    problems.add(`entries[${index}].userId`, isMember ? undefined : "Must be the id of a member of the organization.");
     problems.add(`entries[${index}].amountMicros`, amountMicros > 0 ? undefined : amountRule);
   }
-  // A fault rolls back the insert.
   problems.throwIfAny();
-  return recorded;
+  const recorded = await ctx.db
+    .insertInto("aiUsage")
+    .columns(["id", "userId", "organizationId", "taskId", "amountMicros", "at"])
+    .expression(({ selectFrom, val }) =>
+      selectFrom(reported(entries)).select([
+        "entry.id",
+        "entry.userId",
+        val(organization.id).as("organizationId"),
+        "entry.taskId",
+        "entry.amountMicros",
+        sql`now()`.as("at"),
+      ]),
+    )
+    .onConflict((on) => on.doNothing())
+    .returning("id")
+    .execute();
+  return recorded.length;
+}
+
+/** Entries as a table: the statement is the same for any number of them. */
+function reported(entries: readonly AiUsageEntry[]) {
+  const all = <Name extends keyof AiUsageEntry>(name: Name) => entries.map((entry) => entry[name] ?? null);
+  return sql<Required<AiUsageEntry>>`
+    unnest(${all("id")}::uuid[], ${all("userId")}::uuid[], ${all("taskId")}::uuid[], ${all("amountMicros")}::bigint[])`.as<"entry">(
+    sql`entry (id, user_id, task_id, amount_micros)`,
+  );
 }

@@ -8,7 +8,6 @@ import type { Context } from "../kernel/context.js";
 import { conflict, conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf } from "../kernel/any-of.js";
-import { type Sql, sql as sqlText } from "../kernel/sql.js";
 import { displayNameProblem, iconProblem, isUuid, nameProblem, proseProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { userHint } from "../tokens/credentials.js";
@@ -222,15 +221,3 @@ async function contentOf({ db }: Context, id: string): Promise<string | undefine
 }
 
 const identified = ({ id, name }: Pick<OrganizationRow, "id" | "name">) => auditedAs("organization", id, name, id);
-
-/** `lockOrganization` with further columns that are selected from `locked`, for statements that are text. */
-export async function lockOrganizationWith<More>(
-  ctx: Context,
-  ref: string,
-  permission: Parameters<typeof lockOrganization>[2],
-  more: Sql,
-): Promise<OrganizationRow & More> {
-  const organization = await lockOrganization(ctx, ref, permission);
-  const [row] = await ctx.select<More>(sqlText`select ${more} from (select ${organization.id}::uuid as id) locked`);
-  return { ...organization, ...row! };
-}

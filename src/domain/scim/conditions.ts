@@ -1,9 +1,13 @@
+import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { folded } from "../kernel/folding.js";
-import { allOf, anyOf, joined, raw, type Sql, sql } from "../kernel/sql.js";
 import { fault } from "./faults.js";
 import type { Comparison, Filter, Target } from "./filter.js";
 import { leafOf, type Place } from "./paths.js";
 import type { Attribute } from "./schema.js";
+
+/** A part of a statement. */
+type Sql = RawBuilder<unknown>;
+type Condition = RawBuilder<SqlBool>;
 
 /** Where statements find the attributes of the resources that a list selects. */
 export interface Columns {
@@ -13,11 +17,13 @@ export interface Columns {
    * The multi-valued attributes that are not in `json`: whether a value matches a condition on its sub-attributes, whose
    * columns are `values`. A value without sub-attributes is `self`.
    */
-  lists: Readonly<Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Sql) => Sql }>>;
+  lists: Readonly<
+    Record<string, { values: Readonly<Record<string, Sql>>; exists: (condition: Condition) => Condition }>
+  >;
   /** The other attributes, as JSON; absent for types that have none. */
   json?: Sql;
   /** A condition that makes a comparison true besides its own; absent for most. */
-  also?: (comparison: Comparison) => Sql | undefined;
+  also?: (comparison: Comparison) => Condition | undefined;
   /** Selects the ids of all resources that match a comparison by an index, and possibly more. */
   candidates: (comparison: Comparison) => Candidates | undefined;
 }
@@ -33,24 +39,22 @@ export interface Candidates {
 export const few = (ids: Sql): Candidates => ({ ids, areFew: true });
 
 /** A filter as SQL. Values are parameters; names come from the schema. */
-export interface Condition {
-  matches: Sql;
-  candidates?: Candidates;
-}
+export const conditionOf = (filter: Filter, columns: Columns) => ({
+  matches: compiled(filter, columns),
+  candidates: candidatesOf(filter, columns),
+});
 
-export const conditionOf = (filter: Filter, columns: Columns): Condition => {
-  const candidates = candidatesOf(filter, columns);
-  return { matches: compiled(filter, columns), ...(candidates && { candidates }) };
-};
+const all = (conditions: readonly Condition[]) => sql<SqlBool>`(${sql.join(conditions, sql` and `)})`;
+const any = (conditions: readonly Condition[]) => sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 
-function compiled(filter: Filter, columns: Columns): Sql {
+function compiled(filter: Filter, columns: Columns): Condition {
   switch (filter.kind) {
     case "and":
-      return sql`(${allOf(...filter.parts.map((part) => compiled(part, columns)))})`;
+      return all(filter.parts.map((part) => compiled(part, columns)));
     case "or":
-      return anyOf(...filter.parts.map((part) => compiled(part, columns)));
+      return any(filter.parts.map((part) => compiled(part, columns)));
     case "not":
-      return sql`(not ${compiled(filter.part, columns)})`;
+      return sql<SqlBool>`(not ${compiled(filter.part, columns)})`;
     case "present":
       return present(filter.target, columns);
     default:
@@ -59,30 +63,30 @@ function compiled(filter: Filter, columns: Columns): Sql {
 }
 
 /** A comparison without a value is false, `ne` true. */
-function compared(comparison: Comparison, columns: Columns): Sql {
+function compared(comparison: Comparison, columns: Columns): Condition {
   const { target, operator, value } = comparison;
   if (value === null) {
     const isPresent = present(target, columns);
-    return operator === "ne" ? isPresent : sql`(not ${isPresent})`;
+    return operator === "ne" ? isPresent : sql<SqlBool>`(not ${isPresent})`;
   }
   const positive = { ...comparison, operator: operator === "ne" ? "eq" : operator } as const;
   const also = columns.also?.(positive);
   const holds = some(target, columns, (column) => holdsFor(leafOf(target), positive.operator, value, column));
-  const either = also ? anyOf(holds, also) : holds;
-  return operator === "ne" ? sql`(not ${either})` : either;
+  const either = also ? any([holds, also]) : holds;
+  return operator === "ne" ? sql<SqlBool>`(not ${either})` : either;
 }
 
 /** Whether a value at the target satisfies a condition, never null. */
-function some(target: Target, columns: Columns, condition: (column: Sql) => Sql): Sql {
+function some(target: Target, columns: Columns, condition: (column: Sql) => Condition): Condition {
   const { attribute, sub, where, extension } = target;
   const list = extension ? undefined : columns.lists[attribute.name];
   if (list) return list.exists(ofEntry(target, list.values, condition));
   if (attribute.isMultiValued && attribute.subAttributes) {
     const entries = sql`jsonb_array_elements(${at(columns, [...(extension ? [extension] : []), attribute.name])}) e`;
     const values = Object.fromEntries(attribute.subAttributes.map((each) => [each.name, entryColumn(each)]));
-    return sql`exists(select from ${entries} where ${ofEntry({ attribute, sub, where }, values, condition)})`;
+    return sql<SqlBool>`exists(select from ${entries} where ${ofEntry({ attribute, sub, where }, values, condition)})`;
   }
-  return sql`(${condition(columnAt(columns, target))} is true)`;
+  return sql<SqlBool>`(${condition(columnAt(columns, target))} is true)`;
 }
 
 /** The column of a single-valued attribute. */
@@ -102,19 +106,26 @@ export function firstAt(columns: Columns, { attribute, sub, extension }: Require
 }
 
 /** The condition on a value `e` of a multi-valued attribute. */
-function ofEntry({ sub, where }: Target, values: Readonly<Record<string, Sql>>, condition: (column: Sql) => Sql): Sql {
+function ofEntry(
+  { sub, where }: Target,
+  values: Readonly<Record<string, Sql>>,
+  condition: (column: Sql) => Condition,
+): Condition {
   const columns: Columns = { values, lists: {}, candidates: () => undefined };
   const column = values[sub?.name ?? "self"];
-  return allOf(where && compiled(where, columns), column && sql`(${condition(column)} is true)`);
+  const conditions = [where && compiled(where, columns), column && sql<SqlBool>`(${condition(column)} is true)`];
+  const given = conditions.filter((each) => each !== undefined);
+  return given.length > 0 ? all(given) : sql<SqlBool>`true`;
 }
 
 const entryColumn = ({ name, type }: Attribute): Sql =>
-  type === "boolean" ? sql`(e->'${raw(name)}' = 'true'::jsonb)` : sql`(e->>'${raw(name)}')`;
+  type === "boolean" ? sql`(e->'${sql.raw(name)}' = 'true'::jsonb)` : sql`(e->>'${sql.raw(name)}')`;
 
-const at = ({ json }: Columns, path: readonly string[]): Sql => sql`${required(json)} #> '{${raw(path.join(","))}}'`;
+const at = ({ json }: Columns, path: readonly string[]): Sql =>
+  sql`${required(json)} #> '{${sql.raw(path.join(","))}}'`;
 
 const jsonColumn = ({ json }: Columns, path: readonly string[], { type }: Attribute): Sql => {
-  const text = raw(path.join(","));
+  const text = sql.raw(path.join(","));
   if (type === "boolean" || type === "complex") return sql`${required(json)} #> '{${text}}'`;
   return sql`(${required(json)} #>> '{${text}}')`;
 };
@@ -124,43 +135,43 @@ function required(json: Sql | undefined): Sql {
   return json;
 }
 
-function present(target: Target, columns: Columns): Sql {
+function present(target: Target, columns: Columns): Condition {
   return some(target, columns, (column) =>
-    leafOf(target).type === "string" ? sql`(${column}) <> ''` : sql`(${column}) is not null`,
+    leafOf(target).type === "string" ? sql<SqlBool>`(${column}) <> ''` : sql<SqlBool>`(${column}) is not null`,
   );
 }
 
-function holdsFor(leaf: Attribute, operator: Comparison["operator"], value: string | boolean, column: Sql): Sql {
-  if (typeof value === "boolean") return sql`(${column}) = ${value}`;
-  if (leaf.type === "dateTime") return sql`(${column}) ${symbols[operator]} ${value}::timestamptz`;
+function holdsFor(leaf: Attribute, operator: Comparison["operator"], value: string | boolean, column: Sql): Condition {
+  if (typeof value === "boolean") return sql<SqlBool>`(${column}) = ${value}`;
+  if (leaf.type === "dateTime") return sql<SqlBool>`(${column}) ${symbols[operator]} ${value}::timestamptz`;
   const [one, other] = leaf.isCaseExact
     ? [sql`(${column})`, value]
     : [sql`lower((${column}) collate "C")`, folded(value)];
   switch (operator) {
     case "co":
-      return sql`position(${other}::text in ${one}) > 0`;
+      return sql<SqlBool>`position(${other}::text in ${one}) > 0`;
     case "sw":
-      return sql`starts_with(${one}, ${other}::text)`;
+      return sql<SqlBool>`starts_with(${one}, ${other}::text)`;
     case "ew":
-      return sql`right(${one}, length(${other}::text)) = ${other}::text`;
+      return sql<SqlBool>`right(${one}, length(${other}::text)) = ${other}::text`;
     case "eq":
     case "ne":
-      return sql`${one} = ${other}::text`;
+      return sql<SqlBool>`${one} = ${other}::text`;
     default:
-      return sql`${one} collate "C" ${symbols[operator]} ${other}::text`;
+      return sql<SqlBool>`${one} collate "C" ${symbols[operator]} ${other}::text`;
   }
 }
 
 const symbols: Record<Comparison["operator"], Sql> = {
-  eq: raw("="),
-  ne: raw("<>"),
-  gt: raw(">"),
-  ge: raw(">="),
-  lt: raw("<"),
-  le: raw("<="),
-  co: raw("="),
-  sw: raw("="),
-  ew: raw("="),
+  eq: sql.raw("="),
+  ne: sql.raw("<>"),
+  gt: sql.raw(">"),
+  ge: sql.raw(">="),
+  lt: sql.raw("<"),
+  le: sql.raw("<="),
+  co: sql.raw("="),
+  sw: sql.raw("="),
+  ew: sql.raw("="),
 };
 
 /** The ids of all matching resources and possibly more: of `and`, those of any part; of `or`, those of all parts. */
@@ -168,15 +179,13 @@ function candidatesOf(filter: Filter, columns: Columns): Candidates | undefined 
   if (filter.kind === "compare")
     return filter.value === null || filter.operator === "ne" ? undefined : columns.candidates(filter);
   if (filter.kind !== "and" && filter.kind !== "or") return undefined;
-  const all = filter.parts.map((part) => candidatesOf(part, columns));
-  const known = all.filter((each) => each !== undefined);
+  const each = filter.parts.map((part) => candidatesOf(part, columns));
+  const known = each.filter((found) => found !== undefined);
   if (filter.kind === "and") return known.find(({ areFew }) => areFew) ?? known[0];
-  if (known.length < all.length) return undefined;
-  return {
-    ids: sql`${joined(
-      known.map(({ ids }) => sql`(${ids})`),
-      " union all ",
-    )}`,
-    areFew: known.every(({ areFew }) => areFew),
-  };
+  if (known.length < each.length) return undefined;
+  const ids = sql.join(
+    known.map((found) => sql`(${found.ids})`),
+    sql` union all `,
+  );
+  return { ids, areFew: known.every(({ areFew }) => areFew) };
 }

@@ -1,9 +1,15 @@
+import { sql, type SqlBool } from "kysely";
 import type { Diff } from "../audit/audit.js";
-import type { GroupLink } from "../groups/changes.js";
+import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
-import { sql } from "../kernel/sql.js";
-import { notUnique } from "./faults.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
+import { groupNameProblem } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
+import { fault, notUnique } from "./faults.js";
+import { displayed } from "./group-rows.js";
+import { groupDisplay } from "./user-rows.js";
 import type { Provisioner } from "./provisioner.js";
+import { numbered, slug } from "./user-mapping.js";
 
 /** What an identity provider calls a group. */
 interface Called {
@@ -20,33 +26,71 @@ export function linkDiff({ externalId, displayName }: Called, wanted: Called): D
 }
 
 /**
- * The link of the source to a group. `displayName` is null if the link of another source has it, else it is taken over
- * from that link. Triggers end the displayName of other links only when the group is renamed, since the setting names the source of this one.
+ * Writes the link of a source to a locked group. `displayName` is null if the link of another source has it, else it is
+ * taken over from that link.
  */
-export const linking = (
+export async function writeLink(
+  ctx: Context,
   { source }: Provisioner,
-  { externalId }: Called,
-  displayName: string | null,
-  diff: Diff,
-): GroupLink => ({
-  externalId,
-  diff,
-  tables: sql`
-    yielded as (
-      update scim_group_links l set display_name = null from written
-      where l.group_id = written.id and l.source <> ${source} and ${displayName}::text is not null
-      returning l.source
-    ), linked as (
-      insert into scim_group_links (source, group_id, organization_id, external_id, display_name)
-      select ${source}, written.id, written.organization_id, ${externalId}::text, ${displayName}::text
-      from written, set_config('steward.scim_source', ${source}, true), (select count(*) from yielded) as y
-      on conflict (source, group_id) do update set external_id = excluded.external_id,
-        display_name = excluded.display_name
-    )`,
-});
+  { id: groupId, organizationId }: { id: string; organizationId: string },
+  { externalId, displayName }: { externalId: string | null; displayName: string | null },
+): Promise<void> {
+  // With the setting, triggers end the displayName of the links of other sources only when the group is renamed.
+  await sql`select set_config('steward.scim_source', ${source}, true)`.execute(ctx.db);
+  if (displayName !== null)
+    await ctx.db
+      .updateTable("scimGroupLinks")
+      .set({ displayName: null })
+      .where("groupId", "=", groupId)
+      .where("source", "<>", source)
+      .execute();
+  await ctx.db
+    .insertInto("scimGroupLinks")
+    .values({ source, groupId, organizationId, externalId, displayName })
+    .onConflict((on) => on.columns(["source", "groupId"]).doUpdateSet({ externalId, displayName }))
+    .execute()
+    .catch(throwNotUnique);
+  await ctx.db
+    .updateTable("groups")
+    .set(({ eb }) => ({ externalId, scimVersion: eb("scimVersion", "+", 1), updatedAt: now }))
+    .where("id", "=", groupId)
+    .execute();
+}
 
 /** Names conflicts over links by their SCIM attributes. */
-export const asUniqueness = onViolation({
+const throwNotUnique = onViolation({
   scim_group_links_external_id_unique: () => notUnique("externalId"),
   scim_group_links_display_name_unique: () => notUnique("displayName"),
 });
+
+/** Of the display name and the name of a group, which are made of a displayName. */
+const longest = { shown: 64, name: 36 } as const;
+
+/**
+ * The names that a group `id`, null for a new one, gets for a displayName in a locked organization or as a locked group.
+ * Throws CONFLICT if another visible group has the displayName.
+ */
+export async function namesFor(ctx: Context, organizationId: string, displayName: string, id: string | null) {
+  const named = await ctx.db
+    .selectFrom("groups as g")
+    .select("g.id")
+    .where("g.organizationId", "=", organizationId)
+    .where("g.id", "is distinct from", id)
+    .where(sql<SqlBool>`g.id = any(array(${displayed(displayName)}))`)
+    .where(sql<SqlBool>`lower(${groupDisplay} collate "C") = ${folded(displayName)}`)
+    .executeTakeFirst();
+  if (named) throw notUnique("displayName");
+  const base = slug(displayName, longest.name);
+  const names = numbered(groupNameProblem(base) === undefined ? base : "group", longest.name);
+  const name = foldedColumn("name");
+  const taken = await ctx.db
+    .selectFrom("groups")
+    .select(name.as("name"))
+    .where("organizationId", "=", organizationId)
+    .where("id", "is distinct from", id)
+    .where(name, "=", sql<string>`any(${names.map(folded)}::text[])`)
+    .execute();
+  const free = names.find((each) => !taken.some((group) => group.name === folded(each)));
+  if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");
+  return { name: free, displayName: Array.from(displayName.trim()).slice(0, longest.shown).join("").trim() };
+}

@@ -1,6 +1,8 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { folded } from "../kernel/folding.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { notFound } from "../kernel/errors.js";
 import { isUuid } from "../kernel/text.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
@@ -10,29 +12,36 @@ import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { groupType, groupUrn } from "./schema.js";
 import { groupDisplay, locationOf, metaColumns, metaOf, urnColumns } from "./user-rows.js";
 
+/** The groups `g` that the caller sees, with the link `l` of its source. */
+export const visibleGroups = (ctx: Context, db: Db, { source }: Provisioner) =>
+  db
+    .selectFrom("groups as g")
+    .leftJoin("scimGroupLinks as l", (join) => join.onRef("l.groupId", "=", "g.id").on("l.source", "=", source))
+    .where(isVisibleGroup(ctx))
+    .select([
+      "g.id",
+      "g.createdAt",
+      "g.updatedAt",
+      "g.scimVersion as version",
+      "g.organizationId",
+      "l.externalId",
+      groupDisplay.as("displayName"),
+      // The source whose link has the displayName; null if the group itself has it.
+      sql<string | null>`(
+        select gl.source from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null
+      )`.as("nameSource"),
+    ]);
+
 /** A group as SCIM clients of a source see it. */
-export interface ScimGroupRow {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  version: number;
-  organizationId: string;
-  externalId: string | null;
-  displayName: string;
-  /** The source whose link has the displayName; null if the group itself has it. */
-  nameSource: string | null;
+export type ScimGroupRow = InferResult<ReturnType<typeof visibleGroups>>[number];
+
+/** Reads a group. Throws NOT_FOUND for groups that the caller does not see: those of other organizations, and Everyone. */
+export async function readGroupRow(ctx: Context, provisioner: Provisioner, id: string): Promise<ScimGroupRow> {
+  const groups = visibleGroups(ctx, ctx.db, provisioner);
+  const row = isUuid(id) ? await groups.where("g.id", "=", id).executeTakeFirst() : undefined;
+  if (!row) throw notFound();
+  return row;
 }
-
-/** The groups `g` that a caller sees, with the link `l` of its source. `from … where …`. */
-export const visibleGroups = (ctx: Context, { source }: Provisioner, condition: Sql): Sql => sql`
-  from groups g left join scim_group_links l on l.group_id = g.id and l.source = ${source}
-  where ${isVisibleGroup(ctx)} and ${condition}`;
-
-/** The columns of a `ScimGroupRow`. */
-export const groupColumns: Sql = sql`
-  g.id, g.created_at as "createdAt", g.updated_at as "updatedAt", g.scim_version as version,
-  g.organization_id as "organizationId", l.external_id as "externalId", ${groupDisplay} as "displayName",
-  (select gl.source from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null) as "nameSource"`;
 
 /** Renders a group as a resource, with its members where they were read. */
 export function groupResource(ctx: Context, row: ScimGroupRow, members?: readonly MemberRow[]): Values {
@@ -63,9 +72,9 @@ export const groupFilterColumns = (ctx: Context, provisioner: Provisioner): Colu
         display: sql`(select coalesce(nullif(u.name, ''), u.username) from users u where u.id = m.user_id)`,
         type: sql`'User'`,
       },
-      exists: (condition) => sql`exists(
+      exists: (condition) => sql<SqlBool>`exists(
         select from group_members m
-        where m.group_id = g.id and ${isSeen(provisioner, raw("m.user_id"))} and ${condition})`,
+        where m.group_id = g.id and ${isSeen(provisioner, "m.userId")} and ${condition})`,
     },
   },
   candidates: (comparison) => candidatesOf(provisioner, comparison),
@@ -91,9 +100,7 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
 }
 
 /** The ids of all groups that may have a displayName, in any letter case: that of a link, or their own. */
-const displayed = (displayName: string): Sql => sql`
+export const displayed = (displayName: string) => sql`
   select group_id from scim_group_links where lower(display_name collate "C") = ${folded(displayName)}
   union all
   select id from groups where lower(coalesce(nullif(display_name, ''), name) collate "C") = ${folded(displayName)}`;
-
-export const groupId = raw("g.id");

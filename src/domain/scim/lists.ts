@@ -1,9 +1,11 @@
-import { run } from "../../infrastructure/database/database.js";
+import { type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from "kysely";
+import type { Schema } from "../../entities/schema.js";
+import type { Db } from "../../infrastructure/database/database.js";
+import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import type { Context } from "../kernel/context.js";
-import { countAllMatches, matchesIn, type Order, rowsIn, type Search } from "../kernel/list.js";
-import type { Place as Position, Range } from "../kernel/paging.js";
-import { allOf, type Sql, sql } from "../kernel/sql.js";
+import type { Place as Position } from "../kernel/paging.js";
 import { quote } from "../kernel/errors.js";
+import { anyOf } from "../kernel/lists.js";
 import { columnAt, type Columns, conditionOf, firstAt } from "./conditions.js";
 import { openCursor, sealCursor } from "./cursors.js";
 import { fault } from "./faults.js";
@@ -32,115 +34,155 @@ export interface Listed<Row> {
   nextCursor?: string;
 }
 
-/** A list of resources of a type in SQL. */
-export interface Source {
+type Query<DB, TB extends keyof DB, Row> = SelectQueryBuilder<DB, TB, Row>;
+
+/** The resources of a type that a source sees. */
+export interface Source<DB, TB extends keyof DB, Row> {
   type: ResourceType;
   /** Label of the identity provider, to which cursors are bound. */
   source: string;
+  /** Where filters and orders find attributes. */
   columns: Columns;
-  selected: Sql;
-  /** `from … where …` with a further condition. */
-  from: (condition: Sql) => Sql;
-  id: Sql;
-  /**
-   * `from … where …` of the whole list by an index on the id alone, with a further condition, if that is faster: the rows
-   * of a page are then looked up by their ids.
-   */
-  ids?: (condition?: Sql) => Sql;
-  /** Counts the whole list by indexes, if there is a faster way than by its rows. */
-  total?: Sql;
+  id: RawBuilder<string>;
+  rows: (db: Db) => Query<DB, TB, Row>;
+  /** Selects the ids of all resources by an index on them, if that is faster: the rows of a page are then read by their ids. */
+  ids?: (db: Db) => Query<Schema & { u: Schema["users"] }, "u", { id: string }>;
+  /** Counts all resources by indexes, if there is a faster way than by their rows. */
+  count?: (db: Db) => Promise<number>;
 }
 
 /** Lists resources by the sorted attribute, then by id: new resources come last. */
-export async function listResources<Row extends { id: string }>(
+export async function listResources<DB, TB extends keyof DB, Row extends { id: string }>(
   ctx: Context,
-  source: Source,
+  source: Source<DB, TB, Row>,
   query: ListQuery,
 ): Promise<Listed<Row>> {
   const { type } = source;
-  const list = selectionOf<Row>(source, query);
+  const filter = query.filter ? parseFilter(type, query.filter) : undefined;
+  const condition = filter && conditionOf(filter, source.columns);
+  const order = orderOf(source, query);
   const limit = Math.min(Math.max(query.count ?? ctx.config.scimDefaultCount, 0), ctx.config.scimMaxCount);
   const binding = JSON.stringify([source.source, type.name, query.filter, query.sortBy, query.sortOrder, limit]);
   const opened = query.cursor == null ? undefined : await openCursor(ctx, query.cursor, binding);
   if (opened && query.startIndex != null)
     throw fault("invalidCursor", "A cursor cannot be combined with startIndex.", "cursor");
   const startIndex = Math.max(query.startIndex ?? 1, 1);
-  const offset = opened ? 0 : startIndex - 1;
-  const range: Range = { limit, offset, backward: false, ...(opened?.place && { place: opened.place }) };
+  const [offset, start] = [opened ? 0 : startIndex - 1, opened?.place];
 
-  const rows = limit > 0 ? await list.rows(ctx, range) : [];
-  const isEnd = limit > 0 && rows.length <= limit && (rows.length > 0 || offset === 0) && !opened?.place;
-  // Pages by cursor repeat the total of the first one.
-  const totalResults = opened?.total ?? (isEnd ? offset + rows.length : await list.count(ctx));
-  const page = rows.slice(0, limit);
-  if (!opened) return { totalResults, rows: page, startIndex };
-  const last = page.at(-1);
-  if (!last || rows.length <= limit) return { totalResults, rows: page };
-  const place: Position = { id: last.id, keys: last.sortKey === undefined ? [] : [last.sortKey] };
-  return { totalResults, rows: page, nextCursor: await sealCursor(ctx, binding, { place, total: totalResults }) };
-}
-
-type Keyed<Row> = Row & { sortKey?: string };
-
-/** The statements of a list. */
-function selectionOf<Row>(source: Source, query: ListQuery) {
-  const { type, columns, selected, from, id } = source;
-  const filter = query.filter ? parseFilter(type, query.filter) : undefined;
-  const { matches, candidates } = filter ? conditionOf(filter, columns) : {};
-  const { order, sortKey } = orderOf(source, query);
-  const all = sortKey ? sql`${selected}, ${sortKey} as "sortKey"` : selected;
-  const only = candidates?.areFew ? sql`${id} = any(array(${candidates.ids}))` : undefined;
-  const list = (more?: Sql) => from(allOf(only, matches, more));
-  const select = (beyond?: Sql) => sql`select ${all} ${list(beyond)}`;
-  const counted = (filter ? undefined : source.total) ?? sql`select count(*) ${list()}`;
-  const search: Search | undefined =
-    matches && candidates && !candidates.areFew
-      ? { columns: all, from: (more) => from(more ?? sql`true`), matches, candidates: candidates.ids }
-      : undefined;
-  // Statements of other forms have many shapes, and some read the whole list.
-  const whole = filter || sortKey ? undefined : source.ids;
-  const isUsual = order.keys.length === 0 && (!filter || (filter.kind === "compare" && candidates !== undefined));
-  return {
-    rows: (ctx: Context, range: Range): Promise<Array<Keyed<Row>>> =>
-      read(
-        ctx,
-        isUsual,
-        whole
-          ? looked(
-              source,
-              order,
-              rowsIn(range, order, (beyond) => sql`select ${id} as id ${whole(beyond)}`, whole),
-            )
-          : search
-            ? matchesIn(range, order, search)
-            : rowsIn(range, order, select),
-      ),
-    count: async (ctx: Context): Promise<number> => {
-      const count = search ? countAllMatches(order, search, counted) : counted;
-      const [row] = await read<{ count: number }>(ctx, isUsual, count);
-      return row!.count;
-    },
+  const read = async (db: Db, isPlanned: boolean) => {
+    const list = { db, source, condition, order, isPlanned, matching: await matchingIn(db, source, condition) };
+    const found = limit > 0 ? await rowsIn(list, { limit, offset, start }) : [];
+    const isEnd = limit > 0 && found.length <= limit && (found.length > 0 || offset === 0) && !start;
+    // Pages by cursor repeat the total of the first one.
+    return { found, totalResults: opened?.total ?? (isEnd ? offset + found.length : await countOf(list)) };
   };
+  // Statements of other forms have many shapes, and some read the whole list.
+  const isUsual = !order.sortKey && (!filter || (filter.kind === "compare" && condition?.candidates?.areFew));
+  const { found, totalResults } = await (isUsual ? read(ctx.db, false) : inTime(ctx, (db) => read(db, true)));
+  const rows = found.slice(0, limit);
+  if (!opened) return { totalResults, rows, startIndex };
+  const last = rows.at(-1);
+  if (!last || found.length <= limit) return { totalResults, rows };
+  const place = { id: last.id, keys: last.sortKey === undefined ? [] : [last.sortKey] };
+  return { totalResults, rows, nextCursor: await sealCursor(ctx, binding, { place, total: totalResults }) };
 }
 
-/** Looks up the rows of a page of ids one by one: Postgres would join all rows of the tables up to the page. */
-const looked = ({ selected, from, id }: Source, { isDescending = false }: Order, page: Sql): Sql => sql`
-  select r.* from (${page}) page cross join lateral (select ${selected} ${from(sql`${id} = page.id`)} offset 0) r
-  order by page.id${isDescending ? sql` desc` : sql``}`;
+type Condition = ReturnType<typeof conditionOf> | undefined;
+
+interface List<DB, TB extends keyof DB, Row> {
+  db: Db;
+  source: Source<DB, TB, Row>;
+  condition: Condition;
+  order: Order;
+  /** The resources that match the filter. */
+  matching: Query<DB, TB, Row>;
+  /** Whether its statements are planned for their values. */
+  isPlanned: boolean;
+}
+
+/** Maximum number of candidates of a filter that are looked up by their ids. Among more, a page is found in order. */
+const mostCandidates = 1000;
+
+async function matchingIn<DB, TB extends keyof DB, Row>(
+  db: Db,
+  { id, rows }: Source<DB, TB, Row>,
+  condition: Condition,
+): Promise<Query<DB, TB, Row>> {
+  if (!condition) return rows(db);
+  const { matches, candidates } = condition;
+  const matching = rows(db).where(matches);
+  if (!candidates) return matching;
+  if (candidates.areFew) return matching.where(sql<SqlBool>`${id} = any(array(${candidates.ids}))`);
+  const found = await sql<{ id: string }>`
+    select id from (${candidates.ids}) candidates (id) limit ${mostCandidates + 1} ${forValues}`.execute(db);
+  if (found.rows.length > mostCandidates) return matching;
+  return matching.where(sql<SqlBool>`${id} = ${anyOf(found.rows.map((row) => row.id))}`);
+}
+
+const forValues = sql.raw(plannedForValues);
+
+/** The rows after the first `offset` ones from a position on. */
+interface Range {
+  limit: number;
+  offset: number;
+  start: Position | undefined;
+}
+
+/** The limits for which Postgres plans: sizes of pages, plus the row that shows whether more follow. */
+const plannedSizes = [101, 1001];
+
+/** Reads the rows of a range, plus one if more follow. */
+async function rowsIn<DB, TB extends keyof DB, Row>(
+  { db, source, condition, order, matching, isPlanned }: List<DB, TB, Row>,
+  { limit, offset, start }: Range,
+): Promise<Array<Row & { sortKey?: string }>> {
+  const { id } = source;
+  const { sortKey, isDescending } = order;
+  const direction = isDescending ? "desc" : "asc";
+  const keys = sortKey ? sql`${sortKey}, ${id}` : id;
+  const place = sql.join([...(start?.keys ?? []), start?.id]);
+  const isBeyond = sql<SqlBool>`(${keys}) ${sql.raw(isDescending ? "<" : ">")} (${place})`;
+  if (source.ids && !condition && !sortKey) {
+    // For a limit that is a parameter, Postgres expects a tenth of the table.
+    const planned = sql.lit(plannedSizes.find((size) => size > limit) ?? limit + 1);
+    const all = source.ids(db).orderBy(id, direction).limit(planned).offset(offset);
+    const page = await all.$if(start !== undefined, (ids) => ids.where(isBeyond)).execute();
+    const ids = page.slice(0, limit + 1).map((row) => row.id);
+    const rows = matching.where(sql<SqlBool>`${id} = ${anyOf(ids)}`).orderBy(id, direction);
+    return rows.execute() as Promise<Array<Row & { sortKey?: string }>>;
+  }
+  const rows = matching
+    .$if(sortKey !== undefined, (all) => all.select(sortKey!.as("sortKey")).orderBy(sortKey!, direction))
+    .$if(start !== undefined, (all) => all.where(isBeyond))
+    .orderBy(id, direction)
+    .limit(limit + 1)
+    .offset(offset)
+    .$if(isPlanned, (all) => all.modifyEnd(forValues));
+  return rows.execute() as Promise<Array<Row & { sortKey?: string }>>;
+}
+
+async function countOf<DB, TB extends keyof DB, Row>({
+  db,
+  source,
+  condition,
+  matching,
+  isPlanned,
+}: List<DB, TB, Row>) {
+  if (source.count && !condition) return source.count(db);
+  const count = matching.clearSelect().select(({ fn }) => fn.countAll<number>().as("count"));
+  const [row] = await (isPlanned ? count.modifyEnd(forValues) : count).execute();
+  return (row as { count: number }).count;
+}
 
 /** Maximum time of an unusual statement, in milliseconds. */
 const mostTime = 5_000;
 
-const shortTime = { text: `set local statement_timeout = ${mostTime}` };
-
-/** Reads rows. Unusual statements are planned for each use, and end after five seconds with `tooMany`. */
-async function read<Row>(ctx: Context, isUsual: boolean, statement: Sql): Promise<Row[]> {
-  if (isUsual) return ctx.select<Row>(statement);
-  const { text, values } = statement;
+/** Runs statements that may take long. Throws `tooMany` if one does. */
+async function inTime<Result>({ services }: Context, read: (db: Db) => Promise<Result>): Promise<Result> {
   try {
-    return await ctx.services.database.db.transaction().execute(async (transaction) => {
-      await run(transaction, shortTime, []);
-      return run<Row>(transaction, { text, isPlannedForValues: true }, values);
+    return await services.database.db.transaction().execute(async (db) => {
+      await sql`set local statement_timeout = ${sql.lit(mostTime)}`.execute(db);
+      return read(db);
     });
   } catch (error) {
     if ((error as { code?: string }).code !== "57014") throw error;
@@ -151,24 +193,31 @@ async function read<Row>(ctx: Context, isUsual: boolean, statement: Sql): Promis
 /** The greatest text, which sorts resources without a value last (RFC 7644 §3.4.2.3). */
 const lastOfAll = "\u{10FFFF}";
 
-function orderOf({ type, columns, id }: Source, { sortBy, sortOrder }: ListQuery): { order: Order; sortKey?: Sql } {
+interface Order {
+  /** Text. Absent for the order by id. */
+  sortKey?: RawBuilder<string>;
+  isDescending: boolean;
+}
+
+function orderOf(
+  { type, columns }: Pick<Source<never, never, never>, "type" | "columns">,
+  { sortBy, sortOrder }: ListQuery,
+): Order {
   const isDescending = (sortOrder ?? "").toLowerCase() === "descending";
-  if (!sortBy) return { order: { keys: [], id, isDescending } };
+  if (!sortBy) return { isDescending };
   const place = placeNamed(type, sortBy.trim());
-  if (place?.attribute.name === "id") return { order: { keys: [], id, isDescending } };
+  if (place?.attribute.name === "id") return { isDescending };
   if (!place) throw fault("invalidPath", `There is no attribute ${quote(sortBy)}.`, "sortBy");
   const column = sortedAt(columns, place);
   if (!column) throw fault("invalidPath", `Resources cannot be sorted by ${quote(sortBy)}.`, "sortBy");
-  const sortKey = sql`coalesce(${column}, ${lastOfAll}) collate "C"`;
-  // Cursors carry the key, so that no row is read by its id.
-  return { order: { keys: [{ column: sortKey, ofPlace: () => sql`null` }], id, isDescending }, sortKey };
+  return { sortKey: sql<string>`coalesce(${column}, ${lastOfAll}) collate "C"`, isDescending };
 }
 
 /**
  * The text by which resources are sorted; `undefined` for attributes without an order. A multi-valued attribute is sorted
  * by its primary value, else by its first one (RFC 7644 §3.4.2.3).
  */
-function sortedAt(columns: Columns, place: Place): Sql | undefined {
+function sortedAt(columns: Columns, place: Place): RawBuilder<unknown> | undefined {
   const { attribute } = place;
   if (attribute.isMultiValued) {
     const sub = place.sub ?? attributeNamed(attribute.subAttributes, "value");
@@ -180,7 +229,7 @@ function sortedAt(columns: Columns, place: Place): Sql | undefined {
 }
 
 /** A value as text in the order of the attribute. */
-function textOf(column: Sql, type: string, isCaseExact: boolean): Sql {
+function textOf(column: RawBuilder<unknown>, type: string, isCaseExact: boolean) {
   if (type === "dateTime") return sql`to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS')`;
   return type === "boolean" || isCaseExact ? sql`(${column})::text` : sql`lower((${column}) collate "C")`;
 }

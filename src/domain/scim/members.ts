@@ -1,13 +1,14 @@
+import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
+import { anyOf, readEach } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
 import { throwFaults } from "./documents.js";
 import { matches, type Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import type { Comparison, Filter } from "./filter.js";
 import type { Operation } from "./operations.js";
-import type { Provisioner } from "./provisioner.js";
+import { type Provisioner, provisionerOf } from "./provisioner.js";
 import { locationOf } from "./user-rows.js";
 
 /** A member as a client sends it. */
@@ -16,39 +17,59 @@ interface Entry {
   type?: string;
 }
 
-/** A member of a group as SCIM clients see it. */
-export interface MemberRow {
-  value: string;
-  display: string;
+/** Maximum number of members of a group that a response has. */
+const mostMembers = 50_000;
+
+/** The condition that a source sees the user whose id is in a column: it has no groups with users that it deleted. */
+export const isSeen = ({ source }: Provisioner, column: string) => sql<SqlBool>`not exists(
+  select from scim_user_links gone
+  where gone.source = ${source} and gone.deprovisioned_at is not null and gone.user_id = ${sql.ref(column)})`;
+
+/** Returns those of some users that a source has deleted. */
+export async function goneOf(ctx: Context, { source }: Provisioner, users: readonly string[]): Promise<string[]> {
+  if (users.length === 0) return [];
+  const gone = await ctx.db
+    .selectFrom("scimUserLinks")
+    .select("userId")
+    .where("source", "=", source)
+    .where("deprovisionedAt", "is not", null)
+    .where("userId", "=", anyOf(users))
+    .execute();
+  return gone.map(({ userId }) => userId);
 }
 
-/** Maximum number of members of a group that a response has. */
-export const mostMembers = 50_000;
+/** Users as members of groups. */
+const asMembers = (ctx: Context) =>
+  ctx.db
+    .selectFrom("users as u")
+    .select(["u.id as value", sql<string>`coalesce(nullif(u.name, ''), u.username)`.as("display")])
+    .orderBy("u.id");
 
-/** The users that a source has deleted, which has no groups with them. */
-const goneUsers = ({ source }: Provisioner): Sql => sql`
-  select user_id from scim_user_links where source = ${source} and deprovisioned_at is not null`;
+/** A member of a group as SCIM clients see it. */
+export type MemberRow = InferResult<ReturnType<typeof asMembers>>[number];
 
-/** The condition that a source sees the user with an id. */
-export const isSeen = (provisioner: Provisioner, userId: Sql): Sql =>
-  sql`not exists(${goneUsers(provisioner)} and user_id = ${userId})`;
+/** Batch read of the members of groups that a source sees, for `ctx.load`: one more than a response may have. */
+export async function membersByGroup(ctx: Context, ids: readonly string[]): Promise<MemberRow[][]> {
+  const provisioner = provisionerOf(ctx);
+  const members = await readEach(ctx, ids, (group) =>
+    asMembers(ctx)
+      .innerJoin("groupMembers as m", "m.userId", "u.id")
+      .where("m.groupId", "=", group)
+      .where(isSeen(provisioner, "u.id"))
+      .limit(sql.lit(mostMembers + 1)),
+  );
+  return ids.map((id) => members.get(id) ?? []);
+}
 
-/** Those of some users that a source has deleted, as an array. */
-export const goneOf = (provisioner: Provisioner, ids: readonly string[]): Sql =>
-  sql`array(${goneUsers(provisioner)} and user_id = any(${ids}::uuid[]))`;
-
-/** The members of a group `g` that a source sees, as JSON: one more than a response may have. */
-export const membersColumn = (provisioner: Provisioner): Sql => sql`(
-  select coalesce(json_agg(m), '[]') from (
-    select u.id as value, coalesce(nullif(u.name, ''), u.username) as display
-    from group_members gm join users u on u.id = gm.user_id
-    where gm.group_id = g.id and ${isSeen(provisioner, raw("u.id"))} order by u.id limit ${mostMembers + 1}) m)`;
-
-/** Users as JSON, as members of a group. */
-export const asMembers = (ids: readonly string[]): Sql => sql`(
-  select coalesce(json_agg(m), '[]') from (
-    select id as value, coalesce(nullif(name, ''), username) as display from users
-    where id = any(${ids}::uuid[]) order by id limit ${mostMembers + 1}) m)`;
+/** Reads the members of a group, and users who are to join it. */
+export async function loadMembers(ctx: Context, group: string, joining: readonly string[]): ReturnType<LoadMembers> {
+  const [stored] = await membersByGroup(ctx, [group]);
+  const added = await asMembers(ctx)
+    .where("u.id", "=", anyOf(joining))
+    .limit(sql.lit(mostMembers + 1))
+    .execute();
+  return { stored: memberValues(ctx, stored!), added: memberValues(ctx, added) };
+}
 
 /** Renders the members of a group. Throws `tooMany` for a group with more than a response may have. */
 export function memberValues(ctx: Context, members: readonly MemberRow[]): Values[] {

@@ -1,10 +1,10 @@
+import { sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { authorize, authorizeMachine, may, reach } from "../authorization/authorization.js";
 import type { ScimKeyActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { type Sql, sql } from "../kernel/sql.js";
+import { after, now } from "../kernel/times.js";
 import { type FoundUser, userTarget } from "../users/users.js";
 import { defaultSource } from "./keys.js";
 
@@ -42,18 +42,14 @@ export const isBeyond = ({ actor }: Context, user: FoundUser): boolean =>
   actor.kind === "scim_key" && !may(actor, "user:update", userTarget(user));
 
 /** The condition that the group `g` is visible: it is in an organization of the caller, and it is not Everyone. */
-export function isVisibleGroup({ actor }: Context): Sql {
+export function isVisibleGroup({ actor }: Context) {
   const { everywhere, organizations } = reach(actor, "group:read");
-  if (everywhere) return sql`g.id <> g.organization_id`;
-  return sql`(g.organization_id = any(${organizations}::uuid[]) and g.id <> g.organization_id)`;
+  if (everywhere) return sql<SqlBool>`g.id <> g.organization_id`;
+  return sql<SqlBool>`(g.organization_id = any(${organizations}::uuid[]) and g.id <> g.organization_id)`;
 }
 
 /** Milliseconds between recorded uses of a key. */
 const tolerated = 4 * 60_000;
-
-const recordUse = statement(`
-  update scim_keys set last_used_at = now(), last_used_ip = $2
-  where id = $1 and (last_used_at is null or last_used_at < now() - make_interval(secs => ${tolerated / 1000}))`);
 
 /** Keys, as cached for a second, whose use was recorded. */
 const noted = new WeakSet<ScimKeyActor>();
@@ -65,6 +61,11 @@ function noteUse({ services, request }: Context, key: ScimKeyActor): void {
   noted.add(key);
   if (lastUsedAt !== null && databaseTime() - Date.parse(lastUsedAt) < tolerated) return;
   services.errands.run("record the use of a SCIM key", async () => {
-    await services.database.query(recordUse, [id, request.ip ?? null]);
+    await services.database.db
+      .updateTable("scimKeys")
+      .set({ lastUsedAt: now, lastUsedIp: request.ip ?? null })
+      .where("id", "=", id)
+      .where((eb) => eb.or([eb("lastUsedAt", "is", null), eb("lastUsedAt", "<", after(-tolerated))]))
+      .execute();
   });
 }

@@ -4,14 +4,14 @@ import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";
 import { parseFilter } from "./filter.js";
 import { groupResource } from "./group-rows.js";
-import { listScimGroups, membersByGroup, type ScimGroup } from "./groups.js";
+import { listScimGroups, type ScimGroup } from "./groups.js";
+import { membersByGroup } from "./members.js";
 import type { Listed, ListQuery } from "./lists.js";
 import { listResponse } from "./messages.js";
 import { isSelective, names, projected, type Projection } from "./projection.js";
 import { groupType, type ResourceType, userType } from "./schema.js";
 import { locationOf, userResource } from "./user-rows.js";
-import type { ScimUser } from "./user-state.js";
-import { listScimUsers } from "./users.js";
+import { listScimUsers, type ScimUser } from "./users.js";
 import { hasVersion, versionTag } from "./versions.js";
 
 /** A user or a group as SCIM clients see it. `isListed` leaves out what is only sent for a single resource. */
@@ -27,7 +27,7 @@ export async function documentOf(ctx: Context, resource: ScimResource, projectio
   const isLeftOut = isSelective(projection)
     ? !isNamed
     : resource.isListed || names(type, { attributes: projection.excludedAttributes }, "members");
-  const members = isLeftOut ? undefined : (resource.members ?? (await ctx.load(membersByGroup, resource.row.id)));
+  const members = isLeftOut ? undefined : await ctx.load(membersByGroup, resource.row.id);
   return projected(type, groupResource(ctx, resource.row, members), projection);
 }
 
@@ -46,7 +46,7 @@ export const urlOf = (ctx: Context, resource: ScimResource): string =>
 
 /** The account of a user; null for groups. */
 export const accountOf = async (ctx: Context, resource: ScimResource): Promise<UserRow | null> =>
-  resource.kind === "User" ? (resource.account ?? (await ctx.load(usersById, resource.row.id)) ?? null) : null;
+  resource.kind === "User" ? ((await ctx.load(usersById, resource.row.id)) ?? null) : null;
 
 /** Whether a client that has one of the versions needs the resource: tags or `*`, separated by commas. */
 export const isNewer = ({ row }: ScimResource, ifNoneMatch: string | null | undefined): boolean =>

@@ -1,94 +1,129 @@
+import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
+import { jsonArrayFrom } from "kysely/helpers/postgres";
+import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
+import { notFound } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { allOf, containing, raw, type Sql, sql } from "../kernel/sql.js";
+import { containing } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
+import { numberOfUsers } from "../users/counts.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";
 import type { Comparison } from "./filter.js";
-import { numberOfUsers } from "../users/counts.js";
 import { isVisibleGroup, type Provisioner } from "./provisioner.js";
 import { enterpriseUrn, type ResourceType, userType, userUrn } from "./schema.js";
 import { type Versioned, versionColumn, versionTag } from "./versions.js";
 
-/** A user as SCIM clients of a source see it. */
-export interface ScimUserRow {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  version: number;
-  username: string;
-  email: string;
-  name: string;
-  status: "active" | "suspended";
-  externalId: string | null;
-  userName: string;
-  /** The source whose link has the userName; null if it is the username. */
-  nameSource: string | null;
-  attributes: Values;
-  groups: Array<{ value: string; display: string }>;
-}
+/** Users `u`, with the link `l` of a source and the link `n` that has the userName. */
+export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
+  db
+    .selectFrom("users as u")
+    .leftJoin("scimUserLinks as l", (join) => join.onRef("l.userId", "=", "u.id").on("l.source", "=", source))
+    .leftJoin("scimUserLinks as n", (join) =>
+      join.onRef("n.userId", "=", "u.id").on("n.userName", "is not", null).on("n.deprovisionedAt", "is", null),
+    )
+    .where(isListed);
 
-/** The URL of a resource. */
-export const locationOf = ({ config }: Pick<Context, "config">, endpoint: string, id: string): string =>
-  `${config.accessUrl}/scim/v2${endpoint}/${id}`;
+/** As in the partial indexes of users. */
+const isListed = sql<SqlBool>`deleted_at is null and not is_system`;
 
-/**
- * The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. `from … where …`.
- */
-export const visibleUsers = ({ source }: Provisioner, condition: Sql): Sql => sql`
-  from users u
-  left join scim_user_links l on l.user_id = u.id and l.source = ${source}
-  left join scim_user_links n on n.user_id = u.id and n.user_name is not null and n.deprovisioned_at is null
-  where u.deleted_at is null and not u.is_system and l.deprovisioned_at is null and ${condition}`;
+/** The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. */
+export const visibleUsers = (db: Db, provisioner: Provisioner) =>
+  linkedUsers(db, provisioner).where("l.deprovisionedAt", "is", null);
 
-/** Reads a user that a source sees. */
-export async function readUserRow(
-  ctx: Context,
-  provisioner: Provisioner,
-  id: string,
-): Promise<ScimUserRow | undefined> {
-  if (!isUuid(id)) return undefined;
-  const isIt = sql`u.id = ${id}`;
-  const [row] = await ctx.select<ScimUserRow>(sql`select ${userColumns(ctx)} ${visibleUsers(provisioner, isIt)}`);
-  return row;
-}
+export const userName = sql<string>`coalesce(n.user_name, l.user_name, u.username)`;
 
-/** The users `u` that a source sees, by the index on their ids. `from … where …`. */
-export const visibleIds = ({ source }: Provisioner, condition?: Sql): Sql => sql`
-  from users u
-  where ${allOf(
-    sql`u.deleted_at is null and not u.is_system`,
-    sql`not exists(
-      select from scim_user_links l
-      where l.user_id = u.id and l.source = ${source} and l.deprovisioned_at is not null)`,
-    condition,
-  )}`;
-
-/** Counts the users that a source sees. Deleted users have no links. */
-export const countVisibleUsers = ({ source }: Provisioner): Sql => sql`
-  select ${numberOfUsers}
-    - (select count(*) from scim_user_links where source = ${source} and deprovisioned_at is not null) as count`;
-
-const attributes = sql`coalesce(l.attributes, scim_attributes(u.email, u.name, u.username, u.avatar_url))`;
+const attributes = sql<Values>`coalesce(l.attributes, scim_attributes(u.email, u.name, u.username, u.avatar_url))`;
 
 /** The name that SCIM clients see of a group `g`: that of a link, else its own. */
-export const groupDisplay = sql`coalesce(
+export const groupDisplay = sql<string>`coalesce(
   (select gl.display_name from scim_group_links gl where gl.group_id = g.id and gl.display_name is not null),
   nullif(g.display_name, ''), g.name)`;
 
 const mostGroups = 1000;
 
-/** The columns of a `ScimUserRow`. */
-export const userColumns = (ctx: Context): Sql => sql`
-  u.id, u.created_at as "createdAt", u.updated_at as "updatedAt", u.scim_version as version, u.username, u.email, u.name,
-  u.status, l.external_id as "externalId", coalesce(n.user_name, u.username) as "userName", n.source as "nameSource",
-  ${attributes} as attributes, ${groupsOf(ctx, raw("u.id"))} as groups`;
+/** The groups of the user `u` that the caller sees. */
+const groupsOf = (ctx: Context) =>
+  jsonArrayFrom(
+    ctx.db
+      .selectFrom("groupMembers as m")
+      .innerJoin("groups as g", "g.id", "m.groupId")
+      .select(["g.id as value", groupDisplay.as("display")])
+      .where("m.userId", "=", sql.ref<string>("u.id"))
+      .where(isVisibleGroup(ctx))
+      .orderBy("g.id")
+      .limit(sql.lit(mostGroups)),
+  );
 
-/** The groups of a user that the caller sees, as JSON. */
-export const groupsOf = (ctx: Context, id: Sql): Sql => sql`(
-  select coalesce(json_agg(d), '[]') from (
-    select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = m.group_id
-    where m.user_id = ${id} and ${isVisibleGroup(ctx)} order by g.id limit ${raw(String(mostGroups))}) d)`;
+type Users = ReturnType<typeof linkedUsers>;
+
+/** Selects what SCIM clients of a source see of users. */
+export const selectUsers = (ctx: Context, users: Users) =>
+  users.select([
+    "u.id",
+    "u.createdAt",
+    "u.updatedAt",
+    "u.scimVersion as version",
+    "u.username",
+    "u.email",
+    "u.name",
+    "u.status",
+    "l.externalId",
+    userName.as("userName"),
+    // The source whose link has the userName; null if it is the username.
+    sql<string | null>`coalesce(n.source, case when l.user_name is not null then l.source end)`.as("nameSource"),
+    attributes.as("attributes"),
+    groupsOf(ctx).as("groups"),
+  ]);
+
+/** A user as SCIM clients of a source see it. */
+export type ScimUserRow = InferResult<ReturnType<typeof selectUsers>>[number];
+
+/** Reads a user that a source sees, or with `isGone` one that it has deleted. Throws NOT_FOUND for others. */
+export async function readUserRow(
+  ctx: Context,
+  provisioner: Provisioner,
+  id: string,
+  { isGone = false } = {},
+): Promise<ScimUserRow> {
+  const users = linkedUsers(ctx.db, provisioner).where("l.deprovisionedAt", isGone ? "is not" : "is", null);
+  const row = isUuid(id) ? await selectUsers(ctx, users.where("u.id", "=", id)).executeTakeFirst() : undefined;
+  if (!row) throw notFound();
+  return row;
+}
+
+/** The ids of the users that a source sees, by the index on them alone. */
+export const visibleIds = (db: Db, { source }: Provisioner) =>
+  db
+    .selectFrom("users as u")
+    .select("u.id")
+    .where(isListed)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("scimUserLinks as l")
+            .select("l.source")
+            .whereRef("l.userId", "=", "u.id")
+            .where("l.source", "=", source)
+            .where("l.deprovisionedAt", "is not", null),
+        ),
+      ),
+    );
+
+/** Counts the users that a source sees. Deleted users have no links. */
+export async function countVisibleUsers(db: Db, { source }: Provisioner): Promise<number> {
+  const { count } = await db
+    .selectFrom("scimUserLinks")
+    .select(sql<number>`${numberOfUsers} - count(*)`.as("count"))
+    .where("source", "=", source)
+    .where("deprovisionedAt", "is not", null)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** The URL of a resource. */
+export const locationOf = ({ config }: Pick<Context, "config">, endpoint: string, id: string): string =>
+  `${config.accessUrl}/scim/v2${endpoint}/${id}`;
 
 /** Renders a user as a resource. */
 export function userResource(ctx: Context, row: ScimUserRow): Values {
@@ -130,29 +165,29 @@ export const metaColumns = (
   ctx: Context,
   table: string,
   { name, endpoint }: ResourceType,
-  groups: Sql = sql`'[]'::json`,
-): Record<string, Sql> => ({
-  id: raw(`${table}.id::text`),
+  groups: RawBuilder<unknown> = sql`'[]'::json`,
+): Record<string, RawBuilder<unknown>> => ({
+  id: sql.raw(`${table}.id::text`),
   meta: sql`true`,
-  "meta.resourceType": raw(`'${name}'`),
-  "meta.created": raw(`${table}.created_at`),
-  "meta.lastModified": raw(`${table}.updated_at`),
-  "meta.location": sql`${locationOf(ctx, endpoint, "")}::text || ${raw(table)}.id`,
-  "meta.version": versionColumn(raw(`${table}.scim_version`), groups),
+  "meta.resourceType": sql.raw(`'${name}'`),
+  "meta.created": sql.raw(`${table}.created_at`),
+  "meta.lastModified": sql.raw(`${table}.updated_at`),
+  "meta.location": sql`${locationOf(ctx, endpoint, "")}::text || ${sql.raw(table)}.id`,
+  "meta.version": versionColumn(sql.raw(`${table}.scim_version`), groups),
 });
 
 /** The attribute `schemas`, from an array of URNs. */
-export const urnColumns = (urns: Sql): Columns["lists"][string] => ({
-  values: { self: raw("urn") },
-  exists: (condition) => sql`exists(select from unnest(${urns}) urn where ${condition})`,
+export const urnColumns = (urns: RawBuilder<unknown>): Columns["lists"][string] => ({
+  values: { self: sql.raw("urn") },
+  exists: (condition) => sql<SqlBool>`exists(select from unnest(${urns}) urn where ${condition})`,
 });
 
 /** Where statements on `visibleUsers` find attributes. */
 export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Columns => ({
   values: {
-    ...metaColumns(ctx, "u", userType, groupsOf(ctx, raw("u.id"))),
+    ...metaColumns(ctx, "u", userType, groupsOf(ctx)),
     externalId: sql`l.external_id`,
-    userName: sql`coalesce(n.user_name, u.username)`,
+    userName,
     active: sql`u.status = 'active'`,
   },
   lists: {
@@ -165,7 +200,7 @@ export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Colum
         display: groupDisplay,
         type: sql`'direct'`,
       },
-      exists: (condition) => sql`exists(
+      exists: (condition) => sql<SqlBool>`exists(
         select from group_members m join groups g on g.id = m.group_id
         where m.user_id = u.id and ${isVisibleGroup(ctx)} and ${condition})`,
     },
@@ -176,17 +211,15 @@ export const userFilterColumns = (ctx: Context, provisioner: Provisioner): Colum
 });
 
 /** A userName also finds the user without a link who has it as email: identity providers adopt accounts by it. */
-const alsoByEmail = ({ target, operator, value }: Comparison): Sql | undefined =>
+const alsoByEmail = ({ target, operator, value }: Comparison) =>
   target.attribute.name === "userName" && operator === "eq"
-    ? sql`(l.user_id is null and ${isText("u.email", String(value))})`
+    ? sql<SqlBool>`(l.user_id is null and ${isText("u.email", String(value))})`
     : undefined;
 
 /** The condition that a column is a text, in any letter case. */
-export const isText = (column: string, value: string): Sql => sql`${raw(foldedSql(column))} = ${folded(value)}`;
+export const isText = (column: string, value: string) => sql<SqlBool>`${sql.raw(foldedSql(column))} = ${folded(value)}`;
 
-const isLike = (column: string, pattern: string): Sql => sql`${raw(foldedSql(column))} like ${folded(pattern)}`;
-
-const isListed = raw("deleted_at is null and not is_system");
+const isLike = (column: string, pattern: string) => sql<SqlBool>`${sql.raw(foldedSql(column))} like ${folded(pattern)}`;
 
 /** The ids of all users whose attribute can match a comparison. */
 function candidatesOf({ source }: Provisioner, { target, operator, value }: Comparison): Candidates | undefined {
@@ -201,16 +234,17 @@ function candidatesOf({ source }: Provisioner, { target, operator, value }: Comp
       : undefined;
   if (name === "userName") return isEqual ? few(named(value)) : { ids: namedLike(value), areFew: false };
   if (name === "emails.value" && isEqual) return few(addressed(value));
-  if (name.startsWith("meta.") || name.startsWith("groups.") || name.startsWith("photos.")) return undefined;
+  if (name === "schemas" || /^(meta|groups|photos)\./.test(name)) return undefined;
   return { ids: keeping(value, isAccount(name)), areFew: false };
 }
 
-const named = (value: string): Sql => sql`
+/** Selects the ids of the users who have a userName, or the email that may stand for it. */
+const named = (value: string) => sql`
   select user_id from scim_user_links where ${isText("user_name", value)} and deprovisioned_at is null
   union all select id from users where deleted_at is null and ${isText("username", value)}
   union all select id from users where deleted_at is null and ${isText("email", value)}`;
 
-const namedLike = (value: string): Sql => sql`
+const namedLike = (value: string) => sql`
   select user_id from scim_user_links where ${isLike("user_name", containing(value))}
   union all select id from users where ${isListed} and ${isLike("username", containing(value))}`;
 
@@ -220,15 +254,15 @@ const keptText = (value: string): string => containing(JSON.stringify(value).sli
 /** The email addresses in kept attributes, as an array of JSON. */
 const keptEmails = "jsonb_path_query_array(attributes, '$.emails[*].value')::text";
 
-const addressed = (value: string): Sql => sql`
+const addressed = (value: string) => sql`
   select id from users where deleted_at is null and ${isText("email", value)}
   union all select user_id from scim_user_links
-    where ${raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
+    where ${sql.raw(foldedSql(keptEmails))}::jsonb @> ${JSON.stringify([folded(value)])}::jsonb`;
 
 /** Whether accounts without a link have the attribute. */
 const isAccount = (name: string): boolean => /^(name\.|displayName$|emails\.)/.test(name);
 
-function keeping(value: string, inAccounts: boolean): Sql {
+function keeping(value: string, inAccounts: boolean) {
   const linked = sql`select user_id from scim_user_links where ${isLike("attributes::text", keptText(value))}`;
   if (!inAccounts) return linked;
   const pattern = containing(value);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Sql, sql } from "../kernel/sql.js";
+import { type Expression, sql } from "kysely";
 import { versionMismatch } from "./faults.js";
 
 /** What the ETag of a resource depends on. */
@@ -19,7 +19,7 @@ export function versionTag({ version, groups = [] }: Versioned): string {
 }
 
 /** `versionTag` in SQL, for filters. `groups` is JSON. */
-export const versionColumn = (version: Sql, groups: Sql): Sql => sql`
+export const versionColumn = (version: Expression<unknown>, groups: Expression<unknown>) => sql<string>`
   'W/"' || ${version} || coalesce('-' || (
     select left(encode(sha256(convert_to(
       string_agg((d->>'value') || ' ' || (d->>'display'), E'\n' order by n), 'UTF8')), 'hex'), ${digestLength})

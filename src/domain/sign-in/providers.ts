@@ -13,7 +13,7 @@ import { sql } from "../kernel/sql.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { randomText } from "../tokens/text.js";
-import { announcement, type Recipients } from "../users/account-events.js";
+import { announce } from "../users/account-events.js";
 
 /** A completed sign-in at a provider. */
 export interface ProviderSignIn {
@@ -166,9 +166,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
       ...identified(account),
       diff: { ...diff, ...linkDiff(identity) },
     });
-    const telling = announcement(ctx, "created", account);
-    const [told] = await ctx.select<{ recipients: Recipients }>(sql`select ${telling.recipients} as recipients`);
-    telling.send(told!.recipients);
+      await announce(ctx, "created", account);
     return account;
   }
   throw conflict("Another request has created an account for you. Sign in again.");

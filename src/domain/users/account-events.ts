@@ -1,6 +1,5 @@
 import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
-import { type Sql, sql as sqlText } from "../kernel/sql.js";
 import { type Notification, notify } from "../notifications/notify.js";
 import { accountNotifications } from "../notifications/templates/accounts.js";
 import type { UserRow } from "./users.js";
@@ -17,23 +16,6 @@ export const announce = (ctx: Context, event: AccountEvent, account: Affected): 
     toAdministrators(event, account),
     ...(event === "suspended" || event === "activated" ? [toItsUser(event, account)] : []),
   );
-
-/** `announce` at the end of the mutation, for statements that are text: they select `recipients` without need. */
-export const announcement = (ctx: Context, event: AccountEvent, account: Affected): Announcement => ({
-  recipients: sqlText`'[]'::json`,
-  send: () => ctx.beforeCommit(announceAll, [event, account] as const),
-});
-
-const announceAll = async (ctx: Context, accounts: ReadonlyArray<readonly [AccountEvent, Affected]>) => {
-  for (const [event, account] of accounts) await announce(ctx, event, account);
-};
-
-export interface Announcement {
-  recipients: Sql;
-  send: (recipients: Recipients) => void;
-}
-
-export type Recipients = unknown[];
 
 function toAdministrators(event: AccountEvent, { id, username, name }: Affected): Notification {
   return {

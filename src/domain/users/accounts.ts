@@ -1,18 +1,19 @@
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
-import { type Diff, diffOf } from "../audit/audit.js";
+import { diffOf } from "../audit/audit.js";
 import { statement } from "../kernel/database.js";
 import { badInput, conflict, Problems } from "../kernel/errors.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { type Sql, sql } from "../kernel/sql.js";
+import { now } from "../kernel/times.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
-import { announcement, type Recipients } from "./account-events.js";
+import { announce } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./roles.js";
-import { type AccountChange, writeUser } from "./writes.js";
+import { type AccountChange, requireFree, throwTaken } from "./writes.js";
 
 /** The fault of a password of a user who signs in otherwise. */
 export const hasNoPassword = "Only users who sign in with a password have one.";
@@ -34,32 +35,40 @@ export async function updateUser(
 ): Promise<string> {
   const user = await lockUser(ctx, ref, "user:update");
   authorizeOn(ctx, "user:update", user);
-  return changeAccount(ctx, user, change);
+  await changeAccount(ctx, user, change);
+  return user.id;
 }
 
 /** Changes the caller's own account, except the email. Returns its id. */
 export async function updateProfile(ctx: Context, change: Omit<AccountChange, "email">): Promise<string> {
   const user = await lockUser(ctx, "me", "user:update_personal");
   authorizeOn(ctx, "user:update_personal", user);
-  return changeAccount(ctx, user, change);
-}
-
-/** Changes the account of a user that the caller has locked and was authorized on. Returns its id. */
-async function changeAccount(ctx: Context, user: FoundUser, change: AccountChange): Promise<string> {
-  const diff = accountDiff(user, change);
-  if (Object.keys(diff).length === 0) return user.id;
-  await writeUser(ctx, user, change);
-  ctx.audit({ action: "update", ...identified(user), diff });
+  await changeAccount(ctx, user, change);
   return user.id;
 }
 
-/** Returns what a change alters in an account. Throws BAD_USER_INPUT for values that are not allowed. */
-export function accountDiff(user: UserRow, change: AccountChange): Diff {
+/**
+ * Changes the account of a user that the caller has locked and was authorized on. Throws BAD_USER_INPUT for values that are
+ * not allowed, and CONFLICT for those of other users. Returns whether anything was changed.
+ */
+export async function changeAccount(ctx: Context, user: UserRow, change: AccountChange): Promise<boolean> {
   accountProblems(change).throwIfAny();
-  return diffOf<UserRow>(user, change);
+  const diff = diffOf<UserRow>(user, change);
+  const fields = Object.keys(diff) as Array<keyof AccountChange>;
+  if (fields.length === 0) return false;
+  const values = Object.fromEntries(fields.map((field) => [field, change[field]!]));
+  await requireFree(ctx, values, user.id);
+  await ctx.db
+    .updateTable("users")
+    .set({ ...values, updatedAt: now })
+    .where("id", "=", user.id)
+    .execute()
+    .catch(throwTaken);
+  ctx.audit({ action: "update", ...identified(user), diff });
+  return true;
 }
 
-const markDeleted = (id: string, recipients: Sql): Sql => sql`
+const markDeleted = (id: string): Sql => sql`
   with ended as (delete from api_keys where user_id = ${id}),
     memberships as (delete from organization_members where user_id = ${id}),
     links as (delete from user_links where user_id = ${id}),
@@ -73,8 +82,7 @@ const markDeleted = (id: string, recipients: Sql): Sql => sql`
     devices as (delete from external_auth_devices where user_id = ${id}),
     accounts as (update external_auth_links set revoke_at = now() where user_id = ${id}),
     written as (update users set deleted_at = now(), updated_at = now(), password_hash = null where id = ${id})
-  select ${recipients} as recipients,
-    exists (select from workspaces where owner_id = ${id} and deleted_at is null) as "ownsWorkspaces"`;
+  select exists (select from workspaces where owner_id = ${id} and deleted_at is null) as "ownsWorkspaces"`;
 
 /**
  * Deletes a user permanently, with its keys, memberships, entries of access lists, identity links, secrets and linked
@@ -88,15 +96,12 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await requireAnotherOwner(ctx, user);
 
   await lockMemberships(ctx, { userId: user.id });
-  const telling = announcement(ctx, "deleted", user);
-  const [row] = await ctx.select<{ recipients: Recipients; ownsWorkspaces: boolean }>(
-    markDeleted(user.id, telling.recipients),
-  );
+  const [row] = await ctx.select<{ ownsWorkspaces: boolean }>(markDeleted(user.id));
   if (row!.ownsWorkspaces) throw conflict("The user owns workspaces. Delete them first.");
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
-  telling.send(row!.recipients);
+  await announce(ctx, "deleted", user);
   return user;
 }
 

@@ -1,10 +1,9 @@
-import { sql as sqlOf } from "kysely";
+import { sql } from "kysely";
 import type { Database } from "../../infrastructure/database/database.js";
 import { minute } from "../kernel/purge.js";
-import { type Sql, sql } from "../kernel/sql.js";
 
 /** The number of users that lists show. Triggers keep it as the sum of its changes. */
-export const numberOfUsers: Sql = sql`(select coalesce(sum(change), 0) from user_counts)`;
+export const numberOfUsers = sql<number>`(select coalesce(sum(change), 0) from user_counts)`;
 
 /** Replaces the changes with their sum. Replicas may do so concurrently: each skips the rows of the other. */
 export const userCountJob = {
@@ -16,7 +15,7 @@ export const userCountJob = {
       .with("summed", (cte) =>
         cte
           .deleteFrom("userCounts")
-          .where("id", "=", sqlOf<string>`any(array(${free}))`)
+          .where("id", "=", sql<string>`any(array(${free}))`)
           .returning("change"),
       )
       .insertInto("userCounts")

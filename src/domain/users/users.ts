@@ -17,7 +17,6 @@ import { columnName } from "../kernel/columns.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { anyOf } from "../kernel/any-of.js";
-import { raw, type Sql, sql as sqlText } from "../kernel/sql.js";
 import { isUuid } from "../kernel/text.js";
 
 export const UserStatus = { ACTIVE: "active", SUSPENDED: "suspended" } as const;
@@ -230,19 +229,3 @@ export const foundColumns = `${userColumns}, to_json(array(
   select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
   from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
 )) as memberships`;
-
-/** `lockUser` by id, with further columns that are selected from `locked`, for statements that are text. */
-export async function lockUserWith<More>(
-  ctx: Context,
-  id: string,
-  permission: OnAccount | undefined,
-  more: Sql,
-): Promise<FoundUser & More> {
-  if (permission) await requireOn(ctx, permission, id);
-  const [user] = await ctx.select<FoundUser & More>(sqlText`
-    with locked as materialized (
-      select ${raw(userColumns)} from users u where u.deleted_at is null and u.id = ${id} for no key update of u
-    )
-    select locked.*, memberships_now(locked.id) as memberships, ${more} from locked`);
-  return visible(ctx, user);
-}

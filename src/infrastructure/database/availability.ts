@@ -12,20 +12,22 @@ export function isConnectionFault(error: unknown): boolean {
 }
 
 /** SQLSTATEs of a transaction that lost against a concurrent one and can be retried: serialization failure, deadlock. */
-const lostRace = new Set(["40001", "40P01"]);
+const retried = new Set(["40001", "40P01"]);
 
 /** Whether a transaction failed because of a concurrent one, and can be retried. */
 export const isLostRace = (error: unknown): boolean =>
-  lostRace.has((error as { code?: string } | undefined)?.code ?? "");
+  retried.has((error as { code?: string } | undefined)?.code ?? "");
 
 /** SQLSTATEs of values that another transaction took, and of rows that it removed. */
 const taken = new Set(["23502", "23503", "23505"]);
 
+/** The error of a transaction that lost against a concurrent one, and has to be retried. */
+export const lostRace = (cause: unknown): Error =>
+  Object.assign(new Error("A concurrent transaction was first.", { cause }), { code: "40001" });
+
 /** Throws the violation of a constraint as a lost race, for a transaction that had checked the constraint. */
 export function throwLostRace(error: unknown): never {
-  if (taken.has((error as { code?: string }).code ?? ""))
-    throw Object.assign(new Error("A concurrent transaction took a value.", { cause: error }), { code: "40001" });
-  throw error;
+  throw taken.has((error as { code?: string }).code ?? "") ? lostRace(error) : error;
 }
 
 /** The reason for an error, in one line: its code if it has no message, as some socket errors. */
