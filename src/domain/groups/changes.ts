@@ -133,9 +133,10 @@ async function addMembers(ctx: Context, { id, organizationId }: Members, users: 
   const added = await ctx.db
     .insertInto("groupMembers")
     .columns(["groupId", "organizationId", "userId"])
-    .expression(({ selectFrom, val }) =>
-      selectFrom("organizationMembers")
-        .select([val(id).as("groupId"), "organizationId", "userId"])
+    .expression((eb) =>
+      eb
+        .selectFrom("organizationMembers")
+        .select([eb.val(id).as("groupId"), "organizationId", "userId"])
         .where("organizationId", "=", organizationId)
         .where("userId", "=", anyOf(users)),
     )
@@ -158,7 +159,7 @@ async function removeMembers(ctx: Context, group: Members, users: readonly strin
 /** Removes all members but some, and returns them. */
 async function removeOthers(ctx: Context, group: Members, kept: readonly string[]): Promise<string[]> {
   const removed = await removing(ctx, group)
-    .where(({ not, eb }) => not(eb("userId", "=", anyOf(kept))))
+    .where((eb) => eb.not(eb("userId", "=", anyOf(kept))))
     .execute();
   return removed.map(({ userId }) => userId);
 }

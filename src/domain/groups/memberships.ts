@@ -70,7 +70,7 @@ export async function leaveGroups(ctx: Context, userId: string, condition: Expre
   const groups = await ctx.db
     .selectFrom("groups as g")
     .select(["g.id", "g.name", "g.organizationId"])
-    .where("g.id", "in", ({ selectFrom }) => selectFrom("groupMembers").select("groupId").where("userId", "=", userId))
+    .where("g.id", "in", (eb) => eb.selectFrom("groupMembers").select("groupId").where("userId", "=", userId))
     .where(condition)
     .orderBy("g.id")
     .forNoKeyUpdate()

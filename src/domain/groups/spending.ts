@@ -104,15 +104,17 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
   const recorded = await ctx.db
     .insertInto("aiUsage")
     .columns(["id", "userId", "organizationId", "taskId", "amountMicros", "at"])
-    .expression(({ selectFrom, val }) =>
-      selectFrom(reported(entries)).select([
-        "entry.id",
-        "entry.userId",
-        val(organization.id).as("organizationId"),
-        "entry.taskId",
-        "entry.amountMicros",
-        sql`now()`.as("at"),
-      ]),
+    .expression((eb) =>
+      eb
+        .selectFrom(reported(entries))
+        .select([
+          "entry.id",
+          "entry.userId",
+          eb.val(organization.id).as("organizationId"),
+          "entry.taskId",
+          "entry.amountMicros",
+          sql`now()`.as("at"),
+        ]),
     )
     .onConflict((on) => on.doNothing())
     .returning("id")

@@ -10,13 +10,13 @@ import { throwLostRace } from "../../infrastructure/database/availability.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
 import { type Database, shaped, type Statement } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
-import { type Ending, endingOf, tablesOf } from "./endings.js";
+import { type Ending, endingOf } from "./endings.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import { empty, type Sql, sql } from "./sql.js";
+import type { Sql } from "./sql.js";
 import type { Tally } from "./tally.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
@@ -179,17 +179,6 @@ export class Context {
   atCommit<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
     if (!this.transaction) throw new Error("This requires a transaction.");
     collect(this.endings, ending, rows);
-  }
-
-  /**
-   * The common table expressions that write what was collected for the commit, each with a comma before it: for the last
-   * statement of a mutation, which then needs none for them.
-   */
-  lastTables(): Sql {
-    if (this.endings.size === 0) return empty;
-    const tables = sql`, ${tablesOf(this.endings)}`;
-    this.endings.clear();
-    return tables;
   }
 
   /**

@@ -7,15 +7,9 @@ import { joined, type Sql, sql } from "./sql.js";
  */
 export type Ending<Row> = (rows: string) => Sql & { readonly row?: Row };
 
-/** The collected rows of each part. */
-export type Endings = ReadonlyMap<Ending<unknown>, readonly unknown[]>;
-
-/** The common table expressions that write collected rows. */
-export const tablesOf = (endings: Endings): Sql =>
-  joined([...endings].map(([ending, rows]) => ending(JSON.stringify(rows))));
-
-/** Returns the last statement of a transaction, with its values. */
-export function endingOf(endings: Endings): [Statement<never>, unknown[]] {
-  const { text, values } = sql`with ${tablesOf(endings)} select`;
+/** Returns the last statement of a transaction with the collected rows of each part, and its values. */
+export function endingOf(endings: ReadonlyMap<Ending<unknown>, readonly unknown[]>): [Statement<never>, unknown[]] {
+  const tables = joined([...endings].map(([ending, rows]) => ending(JSON.stringify(rows))));
+  const { text, values } = sql`with ${tables} select`;
   return [shaped(text), values];
 }

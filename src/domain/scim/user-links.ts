@@ -152,10 +152,11 @@ export async function hideUser(ctx: Context, { source }: Provisioner, userId: st
   await ctx.db
     .insertInto("scimUserLinks")
     .columns(["source", "userId", "attributes", "deprovisionedAt"])
-    .expression(({ selectFrom, val }) =>
-      selectFrom("users")
+    .expression((eb) =>
+      eb
+        .selectFrom("users")
         .select([
-          val(source).as("source"),
+          eb.val(source).as("source"),
           "id",
           sql`scim_attributes(email, name, username, avatar_url)`.as("attributes"),
           now.as("deprovisionedAt"),

@@ -98,10 +98,11 @@ export const visibleIds = (db: Db, { source }: Provisioner) =>
     .selectFrom("users as u")
     .select("u.id")
     .where(isListed)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("scimUserLinks as l")
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("scimUserLinks as l")
             .select("l.source")
             .whereRef("l.userId", "=", "u.id")
             .where("l.source", "=", source)

@@ -97,9 +97,10 @@ async function joinAsNew(ctx: Context, userId: string, wanted: readonly string[]
   const joined = await ctx.db
     .insertInto("organizationMembers")
     .columns(["organizationId", "userId", "createdAt"])
-    .expression(({ selectFrom, val }) =>
-      selectFrom("organizations as o")
-        .select(["o.id", val(userId).as("userId"), now.as("createdAt")])
+    .expression((eb) =>
+      eb
+        .selectFrom("organizations as o")
+        .select(["o.id", eb.val(userId).as("userId"), now.as("createdAt")])
         .where("o.deletedAt", "is", null)
         .where((eb) => (wanted === null ? eb("o.isDefault", "=", true) : eb("o.id", "=", anyOf(wanted))))
         .orderBy("o.id")
