@@ -13,8 +13,11 @@ import type { AuditEntry, Diff } from "./audit.js";
 
 /** How changes of an entity appear in the audit log. */
 interface Audited<Entity> {
-  /** The type, the id, the label, and the organization of the resource. */
-  resource: (entity: Entity) => Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel" | "organizationId">;
+  /** The type, the id, the label before the change, and the organization of the resource. */
+  resource: (
+    entity: Entity,
+    before: <Field extends keyof Entity & string>(field: Field) => Entity[Field],
+  ) => Pick<AuditEntry, "resourceType" | "resourceId" | "resourceLabel" | "organizationId">;
   /** The properties whose old and new values are recorded. */
   fields: ReadonlyArray<keyof Entity & string>;
   /** Those whose values are recorded as `"***"`. */
@@ -53,10 +56,15 @@ const subscriber: EventSubscriber = {
       const how = audited.get(change.meta.className);
       if (!how) continue;
       const action = actions[change.type];
-      const diff = { ...diffOf(change, how, em.getPlatform()), ...additions.get(change.entity) };
+      const before = valuesBefore(change, em.getPlatform());
+      const diff = { ...diffOf(change, how, before), ...additions.get(change.entity) };
       additions.delete(change.entity);
       if (action !== "update" || Object.keys(diff).length > 0)
-        recorders.get(em)!({ action, ...how.resource(change.entity), diff });
+        recorders.get(em)!({
+          action,
+          ...how.resource(change.entity, (field) => before(field) ?? change.entity[field]),
+          diff,
+        });
     }
   },
 };
@@ -69,17 +77,26 @@ const actions = {
   [ChangeSetType.DELETE_EARLY]: "delete",
 } as const;
 
-function diffOf(change: ChangeSet<object>, { fields, secrets = [] }: Audited<object>, platform: Platform): Diff {
-  const isDeleted = actions[change.type] === "delete";
-  const now = change.entity as Record<string, unknown>;
-  /** The value before the change, which is kept as the database has it: 64-bit integers as text. */
-  const before = (field: string): unknown => {
+/** Reads the values before a change, which are kept as the database has them: 64-bit integers as text. */
+function valuesBefore(change: ChangeSet<object>, platform: Platform) {
+  return (field: string): unknown => {
     // The row before a deletion is that of the entity, which has to be loaded.
-    if (isDeleted) return now[field];
-    const old = (change.originalEntity as Record<string, unknown> | undefined)?.[field];
+    if (actions[change.type] === "delete") return (change.entity as Values)[field];
+    const old = (change.originalEntity as Values | undefined)?.[field];
     const type = change.meta.properties[field as never] as EntityProperty;
     return old == null || !type.customType ? old : type.customType.convertToJSValue(old, platform);
   };
+}
+
+type Values = Record<string, unknown>;
+
+function diffOf(
+  change: ChangeSet<object>,
+  { fields, secrets = [] }: Audited<object>,
+  before: (field: string) => unknown,
+): Diff {
+  const isDeleted = actions[change.type] === "delete";
+  const now = change.entity as Values;
   const diff: Diff = {};
   for (const field of fields as readonly string[]) {
     const old = before(field);

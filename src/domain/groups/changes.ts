@@ -180,7 +180,7 @@ export async function deleteLockedGroup(ctx: Context, group: Pick<GroupRow, "id"
 }
 
 auditChangesOf(Group, {
-  resource: ({ id, name, organization }) => auditedAs("group", id, name, organization.id),
+  resource: ({ id, organization }, before) => auditedAs("group", id, before("name"), organization.id),
   fields: ["name", "displayName", "avatarUrl", "quotaAllowance", "source"],
 });
 
