@@ -3,6 +3,7 @@ import type { Diff } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { onViolation } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/folding.js";
+import { anyOf } from "../kernel/any-of.js";
 import { groupNameProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { fault, notUnique } from "./faults.js";
@@ -88,7 +89,7 @@ export async function namesFor(ctx: Context, organizationId: string, displayName
     .select(name.as("name"))
     .where("organizationId", "=", organizationId)
     .where("id", "is distinct from", id)
-    .where(name, "=", sql<string>`any(${names.map(folded)}::text[])`)
+    .where(name, "=", anyOf(names.map(folded), "text"))
     .execute();
   const free = names.find((each) => !taken.some((group) => group.name === folded(each)));
   if (free === undefined) throw fault("invalidValue", "Too many groups have a similar displayName.", "displayName");

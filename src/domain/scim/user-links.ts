@@ -2,6 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { DomainError, onViolation } from "../kernel/errors.js";
 import { folded, foldedColumn } from "../kernel/folding.js";
+import { anyOf } from "../kernel/any-of.js";
 import { now } from "../kernel/times.js";
 import type { UserStatus } from "../users/users.js";
 import { notUnique } from "./faults.js";
@@ -88,7 +89,7 @@ export async function freeUsername(ctx: Context, wanted: WantedUser, id: string 
     .select(username.as("username"))
     .where("deletedAt", "is", null)
     .where("id", "is distinct from", id)
-    .where(username, "=", sql<string>`any(${names.map(folded)}::text[])`)
+    .where(username, "=", anyOf(names.map(folded), "text"))
     .execute();
   const isTaken = new Set(taken.map((user) => user.username));
   return names.find((name) => !isTaken.has(folded(name))) ?? tooManyNames();
