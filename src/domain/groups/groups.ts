@@ -4,7 +4,7 @@ import { authorize, reach, sight } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
-import { defineList, defineListOfEach, text } from "../kernel/lists.js";
+import { contains, defineList, defineListOfEach, text } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { idNamed } from "../kernel/references.js";
@@ -121,9 +121,6 @@ export interface GroupsQuery extends PageArguments {
 export const membersAtOnce = { alone: 10_000, listed: 1000 } as const;
 
 const listed = (ctx: Context) => readableGroups(ctx).select(sql.lit(membersAtOnce.listed).as("membersAtOnce"));
-
-const contains = (column: string, part: string) =>
-  sql<SqlBool>`lower(${sql.ref(column)}) collate "C" like lower(${containing(part)}::text)`;
 
 const byName = { organization: text<GroupRow>("g.organizationName"), name: text<GroupRow>("g.name") };
 const groupId = { column: "g.id", of: (group: GroupRow) => group.id };
