@@ -92,11 +92,11 @@ export async function reportAgentStartup(ctx: Context, startup: AgentStartup): P
 }
 
 /** Those with which a start ends. */
-const started: readonly AgentLifecycle[] = [
+const started: ReadonlySet<AgentLifecycle> = new Set([
   AgentLifecycle.READY,
   AgentLifecycle.START_TIMEOUT,
   AgentLifecycle.START_ERROR,
-];
+]);
 
 const order = Object.values(AgentLifecycle);
 
@@ -107,7 +107,7 @@ export async function reportAgentLifecycle(ctx: Context, state: AgentLifecycle):
   if (lifecycle === state) return agent.id;
   if (state !== AgentLifecycle.STARTING && order.indexOf(state) < order.indexOf(lifecycle))
     throw conflict(`The agent is ${lifecycle} already. It can only go back to starting.`);
-  const readyAt = started.includes(state) ? now : state === AgentLifecycle.STARTING ? null : undefined;
+  const readyAt = started.has(state) ? now : state === AgentLifecycle.STARTING ? null : undefined;
   await updateCaller(ctx, agent).set({ lifecycle: state, updatedAt: now, readyAt }).execute();
   await updateTaskStatus(ctx, taskId);
   publishChange(ctx, agent, taskId);

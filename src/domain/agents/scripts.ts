@@ -63,10 +63,10 @@ export interface LogSource {
 /** Returns the sources of the log of an agent, the agent itself first. */
 export async function logSourcesOf(ctx: Context, agent: AgentRow): Promise<LogSource[]> {
   const { id, createdAt, logSourceId } = agent;
-  const scripts = await ctx.load(scriptsByAgent, id);
+  const own = await ctx.load(scriptsByAgent, id);
   return [
     { id: logSourceId, createdAt, agentId: id, displayName: "Agent", icon: "" },
-    ...scripts.map((script) => ({ ...script, id: script.logSourceId, icon: "" })),
+    ...own.map((script) => ({ ...script, id: script.logSourceId, icon: "" })),
   ];
 }
 

@@ -82,8 +82,8 @@ async function isRepeat({ db }: Context, userId: string, key: string, texts: str
   const isNew = await db
     .insertInto("idempotencyKeys")
     .values({ userId, key, requestHash, createdAt: now })
-    .onConflict((conflict) =>
-      conflict
+    .onConflict((known) =>
+      known
         .columns(["userId", "key"])
         .doUpdateSet((eb) => ({ requestHash: eb.ref("excluded.requestHash"), createdAt: eb.ref("excluded.createdAt") }))
         .where(sql<SqlBool>`idempotency_keys.created_at <= now() - interval '24 hours'`),
@@ -112,8 +112,8 @@ async function countCustom({ db }: Context, userId: string): Promise<void> {
   const counted = await db
     .insertInto("inboxCursors")
     .values({ userId, lastSeq: 0, unreadCount: 0, customSentAt: sql`array[clock_timestamp()]` })
-    .onConflict((conflict) =>
-      conflict
+    .onConflict((known) =>
+      known
         .column("userId")
         .doUpdateSet({ customSentAt: sql`(clock_timestamp() || inbox_cursors.custom_sent_at)[1:20]` })
         .where(sql<SqlBool>`(inbox_cursors.custom_sent_at[20] > clock_timestamp() - interval '1 minute') is not true`),

@@ -68,8 +68,8 @@ const messageList = defineList(messages, {
     template: (eb, template: string) => eb("m.templateId", "=", template),
     user: (eb, user: string) => eb("m.userId", "=", user),
     method: (eb, method: DeliveryMethod) => eb("m.method", "=", method),
-    after: (eb, time: string) => eb("m.createdAt", ">=", time),
-    before: (eb, time: string) => eb("m.createdAt", "<=", time),
+    after: (eb, start: string) => eb("m.createdAt", ">=", start),
+    before: (eb, end: string) => eb("m.createdAt", "<=", end),
   },
 });
 

@@ -194,21 +194,21 @@ function messagesTo(ctx: Context, recipient: Recipient, notification: Notificati
   const methods: DeliveryMethod[] = [...(isSecret ? [] : (["inbox"] as const)), ...(transport ? [transport] : [])];
   if (methods.length === 0) return [];
   const payload = renderedFor(ctx, recipient, notification);
-  const { id: userId, now } = recipient;
-  const expiresAt = new Date(Date.parse(now) + lifetime);
+  const { id: userId, now: createdAt } = recipient;
+  const expiresAt = new Date(Date.parse(createdAt) + lifetime);
   return methods.map((method) => {
-    const about = { id: newId(), userId, templateId: template.id, createdAt: now };
+    const about = { id: newId(), userId, templateId: template.id, createdAt };
     const row = {
       ...about,
       ...contentOf(ctx, recipient, notification, { id: about.id, method, payload }),
       eventId,
       method,
       attemptsLeft: ctx.config.maxAttempts,
-      nextAttemptAt: now,
+      nextAttemptAt: createdAt,
       dedupeKey,
       expiresAt,
     };
-    const finished = { ...row, finishedAt: row.state === "pending" ? null : now };
+    const finished = { ...row, finishedAt: row.state === "pending" ? null : createdAt };
     if (method !== "inbox" || row.state !== "sent") return { row: finished };
     const { title, body: content, actions, targets } = payload!;
     return {

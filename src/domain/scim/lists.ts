@@ -149,7 +149,7 @@ async function rowsIn<DB, TB extends keyof DB, Row>(
     const page = await all.$if(start !== undefined, (ids) => ids.where(isBeyond)).execute();
     const ids = page.slice(0, limit + 1).map((row) => row.id);
     const rows = matching.where(sql<SqlBool>`${id} = ${anyOf(ids)}`).orderBy(id, direction);
-    return rows.execute() as Promise<Array<Row & { sortKey?: string }>>;
+    return rows.execute();
   }
   const rows = matching
     .$if(sortKey !== undefined, (all) => all.select(sortKey!.as("sortKey")).orderBy(sortKey!, direction))
@@ -158,7 +158,7 @@ async function rowsIn<DB, TB extends keyof DB, Row>(
     .limit(limit + 1)
     .offset(offset)
     .$if(isPlanned, (all) => all.modifyEnd(forValues));
-  return rows.execute() as Promise<Array<Row & { sortKey?: string }>>;
+  return rows.execute();
 }
 
 async function countOf<DB, TB extends keyof DB, Row>({

@@ -19,6 +19,8 @@ export interface Existing {
   isGone: boolean;
 }
 
+const is = (column: string, value: string) => sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
+
 /**
  * Finds the user to revive, or with `upsert` to update: by externalId, then email, and among deleted ones by userName.
  * Throws CONFLICT if the source sees another user with one of them. What others commit afterwards is left to the unique
@@ -36,7 +38,6 @@ export async function matchUser(
     account: { email },
   } = wanted;
   const username = baseOf(wanted);
-  const is = (column: string, value: string) => sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
   const found = await linkedUsers(ctx.db, { source })
     .select([
       "u.id",

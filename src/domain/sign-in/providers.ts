@@ -9,7 +9,6 @@ import { type Account, accountFields, accounts, accountsWithEmail, identified, r
 import { useConversion } from "./conversions.js";
 import { counted } from "./counts.js";
 import type { Identity, ProviderName } from "../outside/identity-providers.js";
-import { sql } from "../kernel/sql.js";
 import { emailProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 import { randomText } from "../tokens/text.js";
@@ -166,7 +165,7 @@ async function createAccount(ctx: Context, identity: Identity): Promise<Account>
       ...identified(account),
       diff: { ...diff, ...linkDiff(identity) },
     });
-      await announce(ctx, "created", account);
+    await announce(ctx, "created", account);
     return account;
   }
   throw conflict("Another request has created an account for you. Sign in again.");

@@ -102,7 +102,7 @@ async function joinAsNew(ctx: Context, userId: string, wanted: readonly string[]
         .selectFrom("organizations as o")
         .select(["o.id", eb.val(userId).as("userId"), now.as("createdAt")])
         .where("o.deletedAt", "is", null)
-        .where((eb) => (wanted === null ? eb("o.isDefault", "=", true) : eb("o.id", "=", anyOf(wanted))))
+        .where((is) => (wanted === null ? is("o.isDefault", "=", true) : is("o.id", "=", anyOf(wanted))))
         .orderBy("o.id")
         .forShare(),
     )

@@ -146,7 +146,7 @@ async function storeReplica(
   await ctx.db
     .insertInto("workspaceProxyReplicas")
     .values({ proxyId, id, createdAt: now, ...seen })
-    .onConflict((conflict) => conflict.columns(["proxyId", "id"]).doUpdateSet(seen))
+    .onConflict((known) => known.columns(["proxyId", "id"]).doUpdateSet(seen))
     .execute();
 }
 
