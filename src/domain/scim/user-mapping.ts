@@ -1,7 +1,7 @@
 import { Problems } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { emailProblem, iconProblem, nameProblem } from "../kernel/text.js";
-import type { AccountChange } from "../users/writes.js";
+import type { AccountChange } from "../users/accounts.js";
 import { checkSize, throwFaults } from "./documents.js";
 import type { Values } from "./evaluate.js";
 import { fault } from "./faults.js";

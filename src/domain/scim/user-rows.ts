@@ -4,8 +4,8 @@ import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-import { containing } from "../kernel/sql.js";
-import { isUuid } from "../kernel/text.js";
+
+import { containing, isUuid } from "../kernel/text.js";
 import { numberOfUsers } from "../users/counts.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
 import type { Values } from "./evaluate.js";

@@ -14,7 +14,7 @@ import { changeAccount } from "../users/accounts.js";
 import { addUser } from "../users/creation.js";
 import { setStatus } from "../users/status.js";
 import { type FoundUser, identified, lockUser, type UserStatus, userTarget } from "../users/users.js";
-import type { AccountChange } from "../users/writes.js";
+import type { AccountChange } from "../users/accounts.js";
 import { changed } from "./changes.js";
 import { type Json, readResource } from "./documents.js";
 import type { Values } from "./evaluate.js";

@@ -1,19 +1,24 @@
+import { sql, type SqlBool } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { diffOf } from "../audit/audit.js";
-import { statement } from "../kernel/database.js";
-import { badInput, conflict, Problems } from "../kernel/errors.js";
+import { badInput, conflict, onViolation, Problems, type Validation } from "../kernel/errors.js";
+import { folded, foldedColumn } from "../kernel/folding.js";
 import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { lockMemberships } from "../groups/memberships.js";
+import { hasUserName, isUserNameOfAnother } from "../scim/user-names.js";
 import { passwordProblem } from "../sign-in/passwords.js";
-import { type Sql, sql } from "../kernel/sql.js";
 import { now } from "../kernel/times.js";
 import { emailProblem, iconProblem, nameProblem, realNameProblem } from "../kernel/text.js";
 import { userHint } from "../tokens/credentials.js";
 import { announce } from "./account-events.js";
 import { authorizeOn, findUser, type FoundUser, identified, lockUser, type UserRow } from "./users.js";
 import { requireAnotherOwner } from "./roles.js";
-import { type AccountChange, requireFree, throwTaken } from "./writes.js";
+
+/** New values of an account. Null and absent fields stay unchanged. */
+export type AccountChange = {
+  [Field in keyof Pick<UserRow, "email" | "username" | "name" | "avatarUrl">]?: string | null;
+};
 
 /** The fault of a password of a user who signs in otherwise. */
 export const hasNoPassword = "Only users who sign in with a password have one.";
@@ -68,21 +73,20 @@ export async function changeAccount(ctx: Context, user: UserRow, change: Account
   return true;
 }
 
-const markDeleted = (id: string): Sql => sql`
-  with ended as (delete from api_keys where user_id = ${id}),
-    memberships as (delete from organization_members where user_id = ${id}),
-    links as (delete from user_links where user_id = ${id}),
-    scim_links as (delete from scim_user_links where user_id = ${id}),
-    passcodes as (delete from one_time_passcodes where user_id = ${id}),
-    conversions as (delete from login_conversions where user_id = ${id}),
-    secrets as (delete from user_secrets where user_id = ${id}),
-    template_entries as (delete from template_acl_entries where user_id = ${id}),
-    workspace_entries as (delete from workspace_acl_entries where user_id = ${id}),
-    states as (delete from external_auth_states where user_id = ${id}),
-    devices as (delete from external_auth_devices where user_id = ${id}),
-    accounts as (update external_auth_links set revoke_at = now() where user_id = ${id}),
-    written as (update users set deleted_at = now(), updated_at = now(), password_hash = null where id = ${id})
-  select exists (select from workspaces where owner_id = ${id} and deleted_at is null) as "ownsWorkspaces"`;
+/** The tables of what belongs to a user. */
+const ownTables = [
+  "apiKeys",
+  "organizationMembers",
+  "userLinks",
+  "scimUserLinks",
+  "oneTimePasscodes",
+  "loginConversions",
+  "userSecrets",
+  "templateAclEntries",
+  "workspaceAclEntries",
+  "externalAuthStates",
+  "externalAuthDevices",
+] as const;
 
 /**
  * Deletes a user permanently, with its keys, memberships, entries of access lists, identity links, secrets and linked
@@ -96,18 +100,19 @@ export async function deleteUser(ctx: Context, ref: string): Promise<FoundUser> 
   await requireAnotherOwner(ctx, user);
 
   await lockMemberships(ctx, { userId: user.id });
-  const [row] = await ctx.select<{ ownsWorkspaces: boolean }>(markDeleted(user.id));
-  if (row!.ownsWorkspaces) throw conflict("The user owns workspaces. Delete them first.");
+  const workspaces = ctx.db.selectFrom("workspaces").select("id").where("ownerId", "=", user.id);
+  if (await workspaces.where("deletedAt", "is", null).executeTakeFirst())
+    throw conflict("The user owns workspaces. Delete them first.");
+  for (const table of ownTables) await ctx.db.deleteFrom(table).where("userId", "=", user.id).execute();
+  await ctx.db.updateTable("externalAuthLinks").set({ revokeAt: now }).where("userId", "=", user.id).execute();
+  const deleted = { deletedAt: now, updatedAt: now, passwordHash: null };
+  await ctx.db.updateTable("users").set(deleted).where("id", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "user_deleted");
   ctx.audit({ action: "delete", ...identified(user) });
   ctx.publish(userHint(user.id));
   await announce(ctx, "deleted", user);
   return user;
 }
-
-const replacePassword = statement(`
-  with ended as (delete from api_keys where user_id = $1)
-  update users set password_hash = $2, updated_at = now() where id = $1`);
 
 /** Replaces the password of a user and ends all of its sessions and tokens. Returns the id. */
 export async function resetUserPassword(
@@ -119,7 +124,8 @@ export async function resetUserPassword(
   authorizeOn(ctx, "user:update", user);
   if (user.loginType !== "password") throw badInput([{ field: "password", detail: hasNoPassword }]);
 
-  await ctx.row(replacePassword, user.id, hash);
+  await ctx.db.updateTable("users").set({ passwordHash: hash, updatedAt: now }).where("id", "=", user.id).execute();
+  await ctx.db.deleteFrom("apiKeys").where("userId", "=", user.id).execute();
   await revokeGrantsOfUser(ctx, user.id, "password_reset");
   ctx.audit({ action: "update", ...identified(user), diff: { password: { old: "***", new: "***" } } });
   ctx.publish(userHint(user.id));
@@ -138,3 +144,55 @@ async function newPasswordHash(ctx: Context, ref: string, password: string): Pro
   problems.throwIfAny();
   return ctx.services.passwords.hash(password);
 }
+
+/** The faults of values that another user has. */
+const takenFields = {
+  email: { field: "email", detail: "This email is in use." },
+  username: { field: "username", detail: "This username is in use." },
+} satisfies Record<string, Validation>;
+
+const conflictOver = (field: keyof typeof takenFields) => conflict(takenFields[field].detail, [takenFields[field]]);
+
+/**
+ * Throws CONFLICT if another user than `id` has the email or the username, or is known by it to identity providers, with
+ * one fault for each. Conflicts with concurrent transactions are left to the unique indexes.
+ */
+export async function requireFree(
+  ctx: Context,
+  { email, username }: Pick<AccountChange, "email" | "username">,
+  id: string | null = null,
+): Promise<void> {
+  if (email == null && username == null) return;
+  const has = (column: string, value: string | null | undefined) =>
+    value == null ? sql<SqlBool>`false` : sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
+  const hasEmail = has("u.email", email);
+  const hasUsername = has("u.username", username);
+  const others = await ctx.db
+    .selectFrom("users as u")
+    .select([hasEmail.as("hasEmail"), hasUsername.as("hasUsername")])
+    .where("u.deletedAt", "is", null)
+    .where((eb) => eb.or([hasEmail, hasUsername]))
+    .where("u.id", "is distinct from", id)
+    .execute();
+  const isEmailTaken = others.some((other) => other.hasEmail);
+  const isUsernameTaken =
+    others.some((other) => other.hasUsername) || (username != null && (await isKnownAs(ctx, username, id)));
+  if (isEmailTaken && isUsernameTaken)
+    throw conflict("This email and this username are in use.", [takenFields.email, takenFields.username]);
+  if (isEmailTaken || isUsernameTaken) throw conflictOver(isEmailTaken ? "email" : "username");
+}
+
+/** Whether identity providers know another user by the name by which they would know the user `id`. */
+async function isKnownAs(ctx: Context, username: string, id: string | null): Promise<boolean> {
+  const isNamed = sql<SqlBool>`exists(select from users u where u.id = ${id}::uuid and ${hasUserName})`;
+  const { isKnown } = await ctx.db
+    .selectNoFrom(sql<boolean>`${isUserNameOfAnother(username, id)} and not ${isNamed}`.as("isKnown"))
+    .executeTakeFirstOrThrow();
+  return isKnown;
+}
+
+/** Translates violations of the unique indexes, which concurrent transactions cause. */
+export const throwTaken = onViolation({
+  users_email_unique: () => conflictOver("email"),
+  users_username_unique: () => conflictOver("username"),
+});

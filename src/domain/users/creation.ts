@@ -10,9 +10,8 @@ import { now } from "../kernel/times.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
 import { announce } from "./account-events.js";
-import { accountProblems, hasNoPassword } from "./accounts.js";
+import { accountProblems, hasNoPassword, requireFree, throwTaken } from "./accounts.js";
 import type { LoginType, UserRow, UserStatus } from "./users.js";
-import { requireFree, throwTaken } from "./writes.js";
 
 export interface CreateUser {
   email?: string | null;

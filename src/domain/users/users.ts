@@ -13,7 +13,6 @@ import {
   sees,
   type SiteRole,
 } from "../authorization/authorization.js";
-import { columnName } from "../kernel/columns.js";
 import { forbidden, notFound } from "../kernel/errors.js";
 import { folded } from "../kernel/folding.js";
 import { anyOf } from "../kernel/any-of.js";
@@ -220,12 +219,3 @@ export function isReadableUser({ actor }: Context) {
       : sql`m.organization_id = any(${organizations}::uuid[])`;
   return sql<SqlBool>`exists(select from organization_members m where m.user_id = u.id and ${isTheirs})`;
 }
-
-/** The columns of a `UserRow`, from `users u`, for statements that are text. */
-export const userColumns = userFields.map((field) => `${columnName(field)} as "${field.slice(2)}"`).join(", ");
-
-/** The columns of a user `u` with its memberships, for statements that are text. */
-export const foundColumns = `${userColumns}, to_json(array(
-  select json_build_object('organizationId', m.organization_id, 'roles', m.roles)
-  from organization_members m where m.user_id = u.id order by m.created_at, m.organization_id
-)) as memberships`;

@@ -2,10 +2,15 @@ import { Ctx, Field, InputType, Mutation, ObjectType, Resolver, Root } from "typ
 import type { Context } from "../../domain/kernel/context.js";
 import type { Role } from "../../domain/authorization/roles.js";
 import { LoginType, type UserRow, usersById } from "../../domain/users/users.js";
-import { deleteUser, resetUserPassword, updateProfile, updateUser } from "../../domain/users/accounts.js";
+import {
+  type AccountChange,
+  deleteUser,
+  resetUserPassword,
+  updateProfile,
+  updateUser,
+} from "../../domain/users/accounts.js";
 import { type CreateUser, createUser } from "../../domain/users/creation.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
-import type { AccountChange } from "../../domain/users/writes.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
 import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
