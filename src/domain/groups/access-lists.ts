@@ -1,4 +1,5 @@
 import type { Diff } from "../audit/audit.js";
+import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
@@ -50,37 +51,37 @@ export function accessLists(
   // The tables differ only in this reference.
   const [table, object] = [name as "templateAclEntries", reference as "templateId"];
 
+  async function readAll(ctx: Context, ids: readonly string[]): Promise<AccessList[]> {
+    const users = await ctx.db
+      .selectFrom(`${table} as e`)
+      .innerJoin("users as u", "u.id", "e.userId")
+      .where(`e.${object}`, "=", anyOf(ids))
+      .where("u.deletedAt", "is", null)
+      .select([...userFields, "e.role", `e.${object} as objectId`])
+      .orderBy(({ fn }) => fn("lower", ["u.username"]))
+      .orderBy("u.id")
+      .$castTo<UserRow & { role: EntryRole; objectId: string }>()
+      .execute();
+    const ofGroups = await groups(ctx.db)
+      .innerJoin(`${table} as e`, "e.groupId", "g.id")
+      .where(`e.${object}`, "=", anyOf(ids))
+      .select(["e.role", `e.${object} as objectId`])
+      .orderBy("g.name")
+      .orderBy("g.id")
+      .execute();
+    const [userRows, groupRows] = [rowsByKey(users, ids, objectOf), rowsByKey(ofGroups, ids, objectOf)];
+    return ids.map((_, nr) => ({
+      users: userRows[nr]!.map(({ role, objectId: _id, ...user }) => ({ user, role })),
+      groups: groupRows[nr]!.map(({ role, objectId: _id, ...group }) => ({
+        group: { ...group, membersAtOnce: membersAtOnce.listed },
+        role,
+      })),
+    }));
+  }
+
   return {
-    /** Reads an access list without a check. */
-    async read(ctx: Context, id: string): Promise<AccessList> {
-      const [users, ofGroups] = await Promise.all([
-        ctx.db
-          .selectFrom(`${table} as e`)
-          .innerJoin("users as u", "u.id", "e.userId")
-          .where(`e.${object}`, "=", id)
-          .where("u.deletedAt", "is", null)
-          .select(userFields)
-          .select("e.role")
-          .orderBy(({ fn }) => fn("lower", ["u.username"]))
-          .orderBy("u.id")
-          .$castTo<UserRow & { role: EntryRole }>()
-          .execute(),
-        groups(ctx.db)
-          .innerJoin(`${table} as e`, "e.groupId", "g.id")
-          .where(`e.${object}`, "=", id)
-          .select("e.role")
-          .orderBy("g.name")
-          .orderBy("g.id")
-          .execute(),
-      ]);
-      return {
-        users: users.map(({ role, ...user }) => ({ user, role })),
-        groups: ofGroups.map(({ role, ...group }) => ({
-          group: { ...group, membersAtOnce: membersAtOnce.listed },
-          role,
-        })),
-      };
-    },
+    /** Reads an access list without a check, together with those of other objects of the request. */
+    read: (ctx: Context, id: string): Promise<AccessList> => ctx.load(readAll, id),
 
     /** Sets and removes entries of a locked object. Returns what changed, by the kind and id of the entries. */
     async change(ctx: Context, { id, organizationId }: { id: string; organizationId: string }, input: AclChanges) {
@@ -147,6 +148,8 @@ async function lockEligible(ctx: Context, organizationId: string, userIds: strin
     .execute();
   return { users, groups: own.map(({ id }) => id) };
 }
+
+const objectOf = ({ objectId }: { objectId: string }) => objectId;
 
 const idsOf = (changes: readonly AclChange[]) => changes.map(({ id }) => id).filter(isUuid);
 
