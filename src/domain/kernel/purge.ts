@@ -1,5 +1,6 @@
+import { sql } from "kysely";
 import type { Config } from "../../config/config.js";
-import { type Database, statement } from "./database.js";
+import type { Database } from "../../infrastructure/database/database.js";
 
 export const minute = 60_000;
 export const hour = 60 * minute;
@@ -24,7 +25,7 @@ export interface PurgeOptions {
 export interface Purge {
   name: string;
   every: number;
-  run(services: { config: Config; database: Database }): Promise<void>;
+  run(services: { config: Config; database: Pick<Database, "db"> }): Promise<void>;
 }
 
 /**
@@ -35,19 +36,18 @@ export function purge(
   table: string,
   { by, join = "", where = "true", name = `purge ${table}`, keptFor = 0, every = hour }: PurgeOptions,
 ): Purge {
-  const deleteOldest = statement<{ isDeleted: true }>(`
-    delete from ${table} where ctid = any(array(
-      select t.ctid from ${table} t ${join} where ${by} <= now() - make_interval(secs => $1) and ${where}
-      order by ${by} limit 1000 for update of t skip locked
-    ))
-    returning true as "isDeleted"`);
+  const deleteOldest = (age: number) => sql`
+    delete from ${sql.raw(table)} where ctid = any(array(
+      select t.ctid from ${sql.raw(`${table} t ${join}`)}
+      where ${sql.raw(by)} <= now() - make_interval(secs => ${age / 1000}) and ${sql.raw(where)}
+      order by ${sql.raw(by)} limit 1000 for update of t skip locked))`;
   return {
     name,
     every,
     async run({ config, database }) {
       const age = typeof keptFor === "number" ? keptFor : keptFor(config);
       if (age === Infinity) return;
-      while ((await database.query(deleteOldest, [age / 1000])).length > 0);
+      while ((await deleteOldest(age).execute(database.db)).numAffectedRows! > 0n);
     },
   };
 }

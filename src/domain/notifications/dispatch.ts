@@ -156,38 +156,37 @@ class MessageQueue implements Queue<Item, AttemptResult> {
   }
 
   /** Logs attempts whose process has ended, and ends messages that have expired or have no attempt left. */
-  async reap(): Promise<void> {
+  reap(): Promise<void> {
     const due = dueMessages(this.db, this.method);
-    await this.db
-      .with("lost", (db) =>
-        db
-          .updateTable("notificationMessages as m")
-          .where("m.id", "=", claimed(due.where(isLeased), mostReaped))
-          .set({ state: "pending", leaseToken: null })
-          .returning(["m.id", "m.attempts"]),
-      )
-      .insertInto("notificationAttempts")
-      .columns(["messageId", "number", "outcome", "detail", "duration", "time", "replica"])
-      .expression((eb) =>
-        eb
-          .selectFrom("lost")
-          .select(["lost.id", "lost.attempts", sql.lit("lost").as("outcome")])
-          .select(sql.lit("The process ended before the attempt.").as("detail"))
-          .select([sql.lit(0).as("duration"), now.as("time"), sql`${this.#replica}::uuid`.as("replica")]),
-      )
-      .execute();
-    await this.db
-      .updateTable("notificationMessages as m")
-      .where("m.id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
-      .set({
-        state: "permanent_failure",
-        reason: sql<string>`case when m.expires_at <= now() then 'expired' else 'lost' end`,
-        finishedAt: now,
-        keyId: null,
-        secretNonce: null,
-        secretCiphertext: null,
-      })
-      .execute();
+    return this.db.transaction().execute(async (db) => {
+      const lost = await db
+        .updateTable("notificationMessages")
+        .where("id", "=", claimed(due.where(isLeased), mostReaped))
+        .set({ state: "pending", leaseToken: null })
+        .returning(["id as messageId", "attempts as number"])
+        .execute();
+      const attempt = {
+        outcome: "lost",
+        detail: "The process ended before the attempt.",
+        duration: 0,
+        time: now,
+        replica: this.#replica,
+      } as const;
+      const attempts = lost.map((each) => ({ ...each, ...attempt }));
+      if (attempts.length > 0) await db.insertInto("notificationAttempts").values(attempts).execute();
+      await db
+        .updateTable("notificationMessages")
+        .where("id", "=", claimed(due.where(isOver).where(sql<SqlBool>`not ${isLeased}`), mostReaped))
+        .set({
+          state: "permanent_failure",
+          reason: sql<string>`case when expires_at <= now() then 'expired' else 'lost' end`,
+          finishedAt: now,
+          keyId: null,
+          secretNonce: null,
+          secretCiphertext: null,
+        })
+        .execute();
+    });
   }
 
   /** The jitter spreads messages that failed together. */

@@ -13,7 +13,7 @@ import { requireBudget } from "./budget.js";
 import { deliver, newestOf } from "./delivery.js";
 import { inputsHint, queueHint } from "./hints.js";
 import { isUnfinished, messageById } from "./messages.js";
-import { finishInput, holdSeconds } from "./queue.js";
+import { finishInput, holdTime } from "./queue.js";
 import { statusSentence } from "./status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
@@ -120,7 +120,7 @@ function store(ctx: Context, task: TaskRow, input: string, newest: number | unde
         content: input,
         state: isDue ? "delivering" : "queued",
         newestBefore: isDue ? newest : null,
-        nextAttemptAt: isDue ? after(1000 * holdSeconds(ctx.config)) : now,
+        nextAttemptAt: isDue ? after(holdTime(ctx.config)) : now,
         createdAt: now,
       })
       .execute();

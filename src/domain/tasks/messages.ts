@@ -36,11 +36,8 @@ const inputs = (db: Db) =>
 /** An input that a user sent to a task. */
 export type TaskMessageRow = InferResult<ReturnType<typeof inputs>>[number];
 
-/** The states of inputs that are not finished, in SQL. */
-export const openStates = "('queued', 'delivering')";
-
 /** The condition that an input is not finished, as in `task_messages_open_index`. */
-export const isUnfinished = sql.raw<SqlBool>(`state in ${openStates}`);
+export const isUnfinished = sql<SqlBool>`state in ('queued', 'delivering')`;
 
 /** Batch read of inputs by id, for `ctx.load`. Checks no permission. */
 export async function messageById(ctx: Context, ids: readonly string[]): Promise<Array<TaskMessageRow | undefined>> {

@@ -10,17 +10,17 @@ import { AgentUnreachable } from "../outside/agent-api.js";
 import { appBase } from "./app.js";
 import { confirm, confirmation, deliver, newestOf } from "./delivery.js";
 import { inputsHint, queueHint } from "./hints.js";
-import { openStates, type TaskInputState } from "./messages.js";
+import { isUnfinished, type TaskInputState } from "./messages.js";
 
 /** Milliseconds for which a process delivers the inputs of a task, unless it renews the lease. */
 const lease = 60_000;
 
 /**
- * Seconds for which an input in delivery belongs to the process that began it: longer than it takes to send an input and
- * to look for it in the conversation. After that, the process has ended.
+ * Milliseconds for which an input in delivery belongs to the process that began it: longer than it takes to send an input
+ * and to look for it in the conversation. After that, the process has ended.
  */
-export const holdSeconds = ({ taskAppSendTimeout, taskAppTimeout }: Config): number =>
-  Math.max(lease, taskAppSendTimeout + taskAppTimeout + 2 * confirmation.within) / 1000;
+export const holdTime = ({ taskAppSendTimeout, taskAppTimeout }: Config): number =>
+  Math.max(lease, taskAppSendTimeout + taskAppTimeout + 2 * confirmation.within);
 
 /** Milliseconds that one input may take: to read the state and the conversation, to send it, and to confirm it. */
 const longest = 55_000;
@@ -36,8 +36,6 @@ const pauses = {
 const concurrency = 50;
 const interval = 2_000;
 
-const isOpen = sql<SqlBool>`m.state in ${sql.raw(openStates)}`; // task_messages_open_index
-
 /** The tasks with inputs that are due. The first open input of a task decides: inputs are delivered in their order. */
 const dueTasks = (db: Db) =>
   db
@@ -48,7 +46,7 @@ const dueTasks = (db: Db) =>
           .selectFrom("taskMessages as m")
           .distinctOn("m.taskId")
           .select(["m.taskId", "m.nextAttemptAt"])
-          .where(isOpen)
+          .where(isUnfinished)
           .orderBy("m.taskId")
           .orderBy("m.seq")
           .as("head"),
@@ -85,7 +83,7 @@ const headOf = (db: Db, taskId: string, lifetime: number) =>
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
     .where("t.id", "=", taskId)
     .where("t.deletedAt", "is", null)
-    .where(isOpen)
+    .where(isUnfinished)
     .orderBy("m.seq")
     .limit(1)
     .select(["m.id", "m.content", "m.state", "m.attempts", "m.newestBefore", "t.status"])
@@ -181,7 +179,7 @@ export class InputQueue {
         .updateTable("taskMessages")
         .where("id", "=", head.id)
         .where("state", "=", "queued")
-        .set({ state: "delivering", newestBefore: newest, nextAttemptAt: after(1000 * holdSeconds(config)) })
+        .set({ state: "delivering", newestBefore: newest, nextAttemptAt: after(holdTime(config)) })
         .executeTakeFirst();
       return numUpdatedRows > 0n ? await this.#send({ ...head, state: "delivering" }, base, newest) : true;
     } catch (error) {
