@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type Koa from "koa";
-import { statement } from "./domain/kernel/database.js";
+import { sql } from "kysely";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./domain/kernel/context.js";
 import { localNames } from "./domain/outside/http.js";
@@ -9,7 +9,6 @@ import { send, type Http, type State } from "./http/exchange.js";
 import { isWithin, loopback } from "./http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
-const ping = statement("select 1");
 const probeTimeout = 2_000;
 
 /** Lifecycle stage of the server. Requests other than probes are accepted only while it is serving. */
@@ -33,7 +32,7 @@ export function readiness(services: Services, stage: () => Stage): Readiness {
   };
   return async () => {
     const isServing = stage() === "serving";
-    const work = isServing ? hasAllKeys(services) : services.database.query(ping, []).then(() => true);
+    const work = isServing ? hasAllKeys(services) : sql`select 1`.execute(services.database.db).then(() => true);
     const hasKeys = await withTimeout(work);
     const failed = [...(hasKeys === undefined ? ["database"] : []), ...(hasKeys === false ? ["encryption_keys"] : [])];
     if (isServing) note(failed);

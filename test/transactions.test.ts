@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { sql } from "kysely";
 import { Client } from "pg";
 import { Context } from "../src/domain/kernel/context.js";
-import { statement } from "../src/domain/kernel/database.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { countWaiting } from "./support/locks.js";
 import { logged } from "./support/app.js";
@@ -153,10 +153,13 @@ describe("transactions", () => {
   });
 
   describe("in the domain", () => {
-    const failing = statement("select 1 / $1::int");
-    const insertKey = statement<{ key: string }>(
-      "insert into idempotency_keys (user_id, key, request_hash, created_at) values ($1, $2, '', now()) returning key",
-    );
+    const divide = ({ db }: Context, divisor: number) => sql`select 1 / ${divisor}::int`.execute(db);
+    const insertKey = ({ db }: Context, userId: string, key: string) =>
+      db
+        .insertInto("idempotencyKeys")
+        .values({ userId, key, requestHash: Buffer.alloc(0), createdAt: sql<string>`now()` })
+        .returning("key")
+        .executeTakeFirst();
     const keys = async (key: string) =>
       (await other.query("select from idempotency_keys where key = $1", [key])).rowCount;
     const make = () => {
@@ -172,8 +175,8 @@ describe("transactions", () => {
     it("undo the statements before the one that failed", async () => {
       const ctx = make();
       const failed = ctx.transactional(async () => {
-        await ctx.rows(insertKey, the().owner.id, "undone");
-        await ctx.rows(failing, 0);
+        await insertKey(ctx, the().owner.id, "undone");
+        await divide(ctx, 0);
       });
       expect(await fault(failed)).to.equal("division by zero");
       await whole();
@@ -184,10 +187,10 @@ describe("transactions", () => {
       const ctx = make();
       let late: Promise<unknown> | undefined;
       const slow = async () => {
-        await ctx.rows(statement("select pg_sleep(0.1)")).catch(() => {});
-        await ctx.rows(insertKey, the().owner.id, "late");
+        await sql`select pg_sleep(0.1)`.execute(ctx.db).catch(() => {});
+        await insertKey(ctx, the().owner.id, "late");
       };
-      const failed = ctx.transactional(() => Promise.all([ctx.rows(failing, 0), (late = slow())]));
+      const failed = ctx.transactional(() => Promise.all([divide(ctx, 0), (late = slow())]));
       expect(await fault(failed)).to.equal("division by zero");
       expect(await fault(late!)).to.not.equal("none");
       await whole();
@@ -200,10 +203,10 @@ describe("transactions", () => {
       const attempt = (name: string, divisor: number) =>
         ctx.transactional(async () => {
           ctx.afterCommit(async () => {
-            await ctx.rows(statement("select"));
+            await sql`select`.execute(ctx.db);
             done.push(name);
           });
-          await ctx.rows(failing, divisor);
+          await divide(ctx, divisor);
         });
       expect(await fault(attempt("first", 0))).to.equal("division by zero");
       expect(await fault(attempt("second", 1))).to.equal("none");
@@ -219,7 +222,7 @@ describe("transactions", () => {
         await fault(
           ctx.transactional(async () => {
             read = await ctx.load(counted, "key");
-            await ctx.rows(failing, divisor);
+            await divide(ctx, divisor);
           }),
         );
         return read;
@@ -242,7 +245,7 @@ describe("transactions", () => {
       ] as const) {
         const ctx = make();
         await other.query("select pg_advisory_lock(5)");
-        const work = fault(ctx.transactional(() => ctx.rows(insertKey, the().owner.id, key)));
+        const work = fault(ctx.transactional(() => insertKey(ctx, the().owner.id, key)));
         try {
           await eventually(waiting(1), "the commit waits");
           expect(ctx.request.fate).to.equal("commits");
@@ -258,7 +261,7 @@ describe("transactions", () => {
     it("commit nothing for a request that was given up", async () => {
       const ctx = make();
       const failed = ctx.transactional(async () => {
-        await ctx.rows(insertKey, the().owner.id, "too late");
+        await insertKey(ctx, the().owner.id, "too late");
         ctx.request.fate = "given up";
       });
       expect(await fault(failed)).to.equal("The service is temporarily unavailable.");
@@ -270,7 +273,7 @@ describe("transactions", () => {
       const ctx = make();
       const work = ctx.transactional(async () => {
         ctx.afterCommit(() => Promise.reject(new Error("lost")));
-        await ctx.rows(insertKey, the().owner.id, "kept");
+        await insertKey(ctx, the().owner.id, "kept");
       });
       expect(await fault(work)).to.equal("none");
       expect(await keys("kept")).to.equal(1);
@@ -283,7 +286,7 @@ describe("transactions", () => {
       const done: string[] = [];
       const result = await ctx.transactional(async () => {
         ctx.afterCommit(() => void done.push("after the commit"));
-        const row = await ctx.row(insertKey, the().owner.id, "done");
+        const row = await insertKey(ctx, the().owner.id, "done");
         done.push("row");
         return row;
       });

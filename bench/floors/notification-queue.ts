@@ -6,7 +6,7 @@ import { openServices } from "../../src/app.js";
 import { readConfig } from "../../src/config/config.js";
 import { systemActor } from "../../src/domain/kernel/actor.js";
 import { Context } from "../../src/domain/kernel/context.js";
-import { statement } from "../../src/domain/kernel/database.js";
+import { sql } from "kysely";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { Dispatcher } from "../../src/domain/notifications/dispatch.js";
 import { dispatchHint, notify } from "../../src/domain/notifications/notify.js";
@@ -48,17 +48,18 @@ const transactional = (work: (ctx: Context) => Promise<unknown>) => {
   return ctx.transactional(() => work(ctx));
 };
 
-const insertMessage = statement(`
+const insertMessage = (id: string, userId: string, content: unknown) => sql`
   insert into notification_messages (id, event_id, template_id, user_id, method, state, payload, attempts_left,
     next_attempt_at, expires_at, created_at)
-  values ($1, $1, '${customTemplate.id}', $2, 'webhook', 'pending', $3, 10, now(), now() + interval '7 days', now())`);
+  values (${id}, ${id}, ${customTemplate.id}, ${userId}, 'webhook', 'pending', ${content}, 10, now(),
+    now() + interval '7 days', now())`;
 
 const userOf = (nr: number) => ids.user(1 + (nr % members));
 
 const enqueueOnly = (nr: number) =>
   transactional(async (ctx) => {
     ctx.publish(dispatchHint);
-    await ctx.rows(insertMessage, newId(), userOf(nr), payload);
+    await insertMessage(newId(), userOf(nr), payload).execute(ctx.db);
   });
 
 const { labels, data, targets } = payload;

@@ -18,7 +18,7 @@ import {
   type AuditEventRow,
   listAuditEvents,
 } from "../domain/audit/log.js";
-import { mostCounted } from "../domain/kernel/list.js";
+import { mostCounted } from "../domain/kernel/lists.js";
 import type { Page } from "../domain/kernel/page.js";
 import type { OrderBy } from "../domain/kernel/paging.js";
 import { type UserRow, usersById } from "../domain/users/users.js";

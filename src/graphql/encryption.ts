@@ -7,7 +7,7 @@ import {
   type EncryptionStatus,
   readEncryptionStatus,
 } from "../domain/encryption/status.js";
-import { mostCounted } from "../domain/kernel/list.js";
+import { mostCounted } from "../domain/kernel/lists.js";
 import { Arg } from "./engine/arguments.js";
 import { CountsAs, Needs, ReadWith } from "./engine/access.js";
 

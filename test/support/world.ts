@@ -1,5 +1,6 @@
 // A world to tell stories in: a server, its users, and flat verbs over real HTTP.
 import type { App } from "../../src/app.js";
+import { sql } from "kysely";
 import { newId } from "../../src/domain/kernel/ids.js";
 import { hashSecret, randomText } from "../../src/domain/tokens/text.js";
 import { issueSession } from "../../src/domain/tokens/sessions.js";
@@ -221,7 +222,11 @@ export class World {
 function sessionOf(app: App, userId: string): Promise<string> {
   const ctx = systemContext(app, { ip: "127.0.0.1", userAgent: "node" });
   return ctx.transactional(async () => {
-    await ctx.rows({ text: "update users set last_seen_at = now() where id = $1" }, userId);
+    await ctx.db
+      .updateTable("users")
+      .set({ lastSeenAt: sql`now()` })
+      .where("id", "=", userId)
+      .execute();
     return issueSession(ctx, userId);
   });
 }

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type Actor, idOf } from "../kernel/actor.js";
 import type { RequestDetails } from "../kernel/request.js";
 import { newId } from "../kernel/ids.js";
-import { sql as fragment } from "kysely";
+import { sql } from "kysely";
 import type { Database, Db } from "../../infrastructure/database/database.js";
-import { raw, type Sql, sql } from "../kernel/sql.js";
 
 /** The recorded actions on resources. */
 export const AuditAction = {
@@ -65,29 +64,14 @@ export function diffOf<Row extends object>(
 const columns = `id, time, actor_id, actor_kind, api_key_id, action, resource_type, resource_id, resource_label,
   organization_id, diff, request_id, ip, user_agent`;
 
-/**
- * Common table expression that inserts an audit event to whose diff the statement adds fields. `more` is JSON with them:
- * null for none. Without any field, nothing is inserted.
- */
-export function auditingMore(ctx: Parameters<typeof auditRow>[0], entry: AuditEntry, more: Sql): Sql {
-  const isChanged = Object.keys(entry.diff ?? {}).length > 0;
-  const selected = columns.replace("time", "now()").replace("diff", "diff || coalesce(more, '{}')");
-  return sql`
-    audited_more as (
-      insert into audit_events (${raw(columns)})
-      select ${raw(selected)}
-      from json_populate_record(null::audit_events, ${JSON.stringify(auditRow(ctx, entry))}), (select ${more} as more) m
-      where ${isChanged} or more is not null)`;
-}
-
 /** An event by the columns of `audit_events`, except the time. */
 type AuditRow = Readonly<Record<string, unknown>>;
 
 /** Inserts audit events, in one statement for any number of them. */
 export const insertAuditEvents = ({ db }: { db: Db }, events: readonly AuditRow[]): Promise<unknown> =>
-  fragment`
-    insert into audit_events (${fragment.raw(columns)})
-    select ${fragment.raw(columns.replace("time", "now()"))}
+  sql`
+    insert into audit_events (${sql.raw(columns)})
+    select ${sql.raw(columns.replace("time", "now()"))}
     from json_populate_recordset(null::audit_events, ${JSON.stringify(events)})`.execute(db);
 
 /** Returns the row of an audit event, for the transaction of the action. */

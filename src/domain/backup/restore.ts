@@ -8,7 +8,7 @@ import { migrateWithin, progressOf } from "../../infrastructure/database/migrato
 import { waitForDatabase } from "../deployment/boot.js";
 import { configuredKeys, readRegisteredKeys } from "../encryption/keys.js";
 import type { Services } from "../kernel/context.js";
-import type { Database } from "../kernel/database.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import { numberOf } from "../kernel/locks.js";
 import { BackupFile, type BackupHeader, BackupRefused } from "../outside/backup-file.js";
 import { makeKeyFile } from "../outside/key-file.js";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.js";
-import type { Database } from "../kernel/database.js";
+import type { Database } from "../../infrastructure/database/database.js";
 import type { Events, Subscription } from "../kernel/events.js";
 import { StoredLicenses } from "../licenses/stored.js";
 import type { Feature, FeatureName } from "./features.js";

@@ -1,4 +1,5 @@
-import { type Database, statement } from "../kernel/database.js";
+import { type RawBuilder, sql, type SqlBool } from "kysely";
+import type { Database } from "../../infrastructure/database/database.js";
 import type { Feature } from "./features.js";
 
 /** A time span, in milliseconds since the epoch. */
@@ -16,27 +17,36 @@ export interface Usage {
   inUse: Feature[];
 }
 
-/** SQL conditions that detect stored configuration of a feature. */
-const traces: Partial<Record<Feature, string>> = {
-  template_rbac: "exists (select from groups where id <> organization_id)",
-  aibridge: "exists (select from group_ai_budgets)",
-  multiple_organizations: "exists (select from organizations where deleted_at is null and not is_default)",
-  appearance: "exists (select from site_settings where key = 'appearance')",
-  advanced_template_scheduling: "exists (select from user_quiet_hours)",
-  workspace_proxy: "exists (select from workspace_proxies where deleted_at is null)",
+/** Conditions that detect stored configuration of a feature. */
+const traces: Partial<Record<Feature, RawBuilder<SqlBool>>> = {
+  template_rbac: sql`exists (select from groups where id <> organization_id)`,
+  aibridge: sql`exists (select from group_ai_budgets)`,
+  multiple_organizations: sql`exists (select from organizations where deleted_at is null and not is_default)`,
+  appearance: sql`exists (select from site_settings where key = 'appearance')`,
+  advanced_template_scheduling: sql`exists (select from user_quiet_hours)`,
+  workspace_proxy: sql`exists (select from workspace_proxies where deleted_at is null)`,
 };
 
-const found = Object.entries(traces).map(([feature, condition]) => `case when ${condition} then '${feature}' end`);
+const found = sql.join(
+  Object.entries(traces).map(([feature, condition]) => sql`case when ${condition} then ${sql.lit(feature)} end`),
+);
 
-const usage = statement<Usage>(`
-  select id as "deploymentId",
-    (select count(*) from users
-     where status = 'active' and deleted_at is null and not is_system and not is_service_account) as "activeUsers",
-    array_remove(array[${found.join(", ")}], null) as "inUse"
-  from deployment`);
-
-export async function readUsage(database: Database): Promise<Usage> {
-  const [row] = await database.query(usage, []);
+export async function readUsage({ db }: Pick<Database, "db">): Promise<Usage> {
+  const activeUsers = db
+    .selectFrom("users")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("status", "=", "active")
+    .where("deletedAt", "is", null)
+    .where("isSystem", "=", false)
+    .where("isServiceAccount", "=", false);
+  const row = await db
+    .selectFrom("deployment")
+    .select((eb) => [
+      "id as deploymentId",
+      eb.fn.coalesce(activeUsers, sql<number>`0`).as("activeUsers"),
+      sql<Feature[]>`array_remove(array[${found}], null)`.as("inUse"),
+    ])
+    .executeTakeFirst();
   if (!row) throw new Error("The deployment has no id: the database was never initialized.");
   return row;
 }

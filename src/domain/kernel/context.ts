@@ -5,18 +5,14 @@ import { type AuditEntry, auditRow, insertAuditEvents } from "../audit/audit.js"
 import { recordFlushes } from "../audit/changes.js";
 import { type Actor, idOf } from "./actor.js";
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { type Db, kyselyOf, run } from "../../infrastructure/database/database.js";
-import { throwLostRace } from "../../infrastructure/database/availability.js";
+import { type Database, type Db, kyselyOf } from "../../infrastructure/database/database.js";
 import { UnknownOutcome } from "../../infrastructure/database/unknown-outcome.js";
-import { type Database, shaped, type Statement } from "./database.js";
 import type { ExternalAuthRegistry } from "../external-auth/registry.js";
-import { type Ending, endingOf } from "./endings.js";
 import type { Entitlements } from "../entitlements/entitlements.js";
 import type { Errands } from "./errands.js";
 import { unavailable } from "./errors.js";
 import type { Events, Hint } from "./events.js";
 import type { RequestDetails } from "./request.js";
-import type { Sql } from "./sql.js";
 import type { Tally } from "./tally.js";
 import type { DocumentFetches } from "../oauth2/document-fetches.js";
 import type { AgentApi } from "../outside/agent-api.js";
@@ -77,15 +73,6 @@ type DeferredWrite<Item> = (ctx: Context, items: readonly Item[]) => Promise<unk
 
 type BatchRead<Key, Value> = (ctx: Context, keys: readonly Key[]) => Promise<ArrayLike<Value | Error>>;
 
-const first = <Row>(rows: Row[]): Row | undefined => rows[0];
-
-function collect<Row>(endings: Map<Ending<unknown>, unknown[]>, ending: Ending<Row>, rows: readonly Row[]): void {
-  if (rows.length === 0) return;
-  const collected = endings.get(ending);
-  if (collected) collected.push(...rows);
-  else endings.set(ending, [...rows]);
-}
-
 /**
  * A request: its caller, the services, and the transaction while a mutation runs. Apollo copies a context field by
  * field onto the same prototype: getters work, `#private` fields would be lost.
@@ -95,8 +82,6 @@ export class Context {
   private readonly committed: Array<() => void | Promise<void>> = [];
   private readonly failed: Array<() => Promise<void>> = [];
   private readonly deferred = new Map<DeferredWrite<unknown>, unknown[]>();
-  private readonly endings = new Map<Ending<unknown>, unknown[]>();
-  private readonly unwritten = new Map<Ending<unknown>, unknown[]>();
   private loaders: Map<unknown, DataLoader<unknown, unknown>> | undefined;
 
   constructor(
@@ -137,28 +122,6 @@ export class Context {
     return this.transaction?.db ?? this.services.database.db;
   }
 
-  /** Returns the rows of a statement that is text. Inside a mutation, runs it in the transaction. */
-  async rows<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row[]> {
-    if (this.unwritten.size > 0) await this.writeNow();
-    if (!this.transaction) return this.services.database.query(prepared, values);
-    return run(this.transaction.em.getKysely(), prepared, values);
-  }
-
-  /** Returns the first row of a prepared statement. */
-  row<Row>(prepared: Statement<Row>, ...values: unknown[]): Promise<Row | undefined> {
-    return this.rows(prepared, ...values).then(first);
-  }
-
-  /** Returns the rows of SQL composed of the conditions in use. Prepares each combination once. */
-  select<Row>({ text, values }: Sql): Promise<Row[]> {
-    return this.rows(shaped<Row>(text), ...values);
-  }
-
-  /** Returns the count that SQL of the form `select count(*) from …` selects. */
-  count(counting: Sql): Promise<number> {
-    return this.select<{ count: number }>(counting).then(([row]) => row!.count);
-  }
-
   /** Writes an audit event with the commit of the mutation. If that fails, so does the mutation. */
   audit(entry: AuditEntry): void {
     this.beforeCommit(insertAuditEvents, auditRow(this, entry));
@@ -173,27 +136,6 @@ export class Context {
     const collected = this.deferred.get(write as DeferredWrite<unknown>);
     if (collected) collected.push(...items);
     else this.deferred.set(write as DeferredWrite<unknown>, [...items]);
-  }
-
-  /** Writes rows with the commit of the mutation: all that was collected, in one statement. If it fails, so does the mutation. */
-  atCommit<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
-    if (!this.transaction) throw new Error("This requires a transaction.");
-    collect(this.endings, ending, rows);
-  }
-
-  /**
-   * Writes rows with the commit of the mutation, or before what it reads until then, which sees them. The mutation must
-   * have checked what constraints require: a violation means that it lost a race, and it is retried.
-   */
-  write<Row>(ending: Ending<Row>, ...rows: readonly Row[]): void {
-    if (!this.transaction) throw new Error("This requires a transaction.");
-    collect(this.unwritten, ending, rows);
-  }
-
-  private async writeNow(): Promise<void> {
-    const written = endingOf(this.unwritten);
-    this.unwritten.clear();
-    await this.rows(written[0], ...written[1]).catch(throwLostRace);
   }
 
   /**
@@ -253,8 +195,6 @@ export class Context {
     await em.begin();
     this.transaction = { em, db: kyselyOf(em) };
     this.deferred.clear();
-    this.endings.clear();
-    this.unwritten.clear();
     const result = await this.committing(em, work);
     this.transaction = undefined;
     this.forgetLoaded();
@@ -275,10 +215,8 @@ export class Context {
     try {
       const result = await work();
       this.beginCommit();
-      if (this.unwritten.size > 0) await this.writeNow();
       await em.flush();
       await this.writeDeferred();
-      if (this.endings.size > 0) await run(em.getKysely(), ...endingOf(this.endings));
       await em.commit();
       return result;
     } catch (error) {

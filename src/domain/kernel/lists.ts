@@ -76,8 +76,8 @@ type Filters<DB, TB extends keyof DB, Values> = {
 };
 
 interface Definition<DB, TB extends keyof DB, Row, Values, Order extends string> {
-  /** The column of the id, which ends each order, and its value in a row. */
-  id: { column: string; of: (row: Row) => string };
+  /** The column of the id, which ends each order, its value in a row, and the form of ids in cursors. Default: UUIDs. */
+  id: { column: string; of: (row: Row) => string; isId?: (text: string) => boolean };
   /** The first one is the default. Each needs an index of its columns and the id. */
   orders: Record<Order, Record<string, Key<Row>>>;
   filters: Filters<DB, TB, Values>;
@@ -139,7 +139,9 @@ class List<DB, TB extends keyof DB, Row, Values, Order extends string> {
     const names = Object.keys(this.definition.orders) as Order[];
     const keys = this.definition.orders[orderBy?.field ?? names[0]!];
     const types = Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type]));
-    const range = most === undefined ? readRange(page, types, problems) : { limit: most, offset: 0, backward: false };
+    const { isId } = this.definition.id;
+    const range =
+      most === undefined ? readRange(page, types, problems, isId) : { limit: most, offset: 0, backward: false };
     problems.throwIfAny(invalidQuery);
     const isDescending = (orderBy?.direction === OrderDirection.DESC) !== range.backward;
     const given = Object.entries(filter ?? {}).filter(([, value]) => value != null && value !== "");

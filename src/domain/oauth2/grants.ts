@@ -11,7 +11,6 @@ import { defineList } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import { OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { day, purge } from "../kernel/purge.js";
-import { type Sql, sql as sqlText } from "../kernel/sql.js";
 import { userHint } from "../tokens/credentials.js";
 import { findUser } from "../users/users.js";
 import { clientWithId } from "./clients.js";
@@ -145,16 +144,6 @@ async function revoke(
   await afterEnding(ctx, revoked, reason, by);
   return revoked;
 }
-
-/** Common table expression of a statement that ends all grants of a user. */
-export const endingGrants = (userId: string, reason: RevokeReason): Sql => sqlText`
-  revoked as (
-    update oauth2_grants set revoked_at = now(), expires_at = now(), revoke_reason = ${reason}
-    where user_id = ${userId} and revoked_at is null and expires_at > now()
-    returning id, user_id as "userId", client_id as "clientId")`;
-
-/** A column of that statement: the grants that it ended, for `afterEnding`. */
-export const endedGrants = sqlText`(select coalesce(json_agg(revoked), '[]') from revoked)`;
 
 /** Deletes the tokens of grants that an earlier statement of the transaction ended, and records their end. */
 export async function afterEnding(

@@ -1,37 +1,39 @@
+import type { InferResult } from "kysely";
 import { databaseTime } from "../../clock.js";
-import { ScimKey as StoredKey } from "../../entities/scim.js";
 import { auditedAs, diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { userIdOf } from "../kernel/actor.js";
-import { columnsOf, type RowOf } from "../kernel/columns.js";
 import type { Context } from "../kernel/context.js";
-import { statement } from "../kernel/database.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import { conflict, notFound, Problems } from "../kernel/errors.js";
-import { type Order, rowsIn } from "../kernel/list.js";
 import { takeTurn } from "../kernel/locks.js";
 import type { Page } from "../kernel/page.js";
-import { cursor, invalidQuery, type PageArguments, pageOf, readRange } from "../kernel/paging.js";
-import { allOf, raw, type Sql, sql } from "../kernel/sql.js";
+import type { PageArguments } from "../kernel/paging.js";
+import { anyOf } from "../kernel/any-of.js";
+import { defineList, time } from "../kernel/lists.js";
+import { now } from "../kernel/times.js";
 import { organizationsById } from "../organizations/organizations.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { machineHint } from "../tokens/machines.js";
 import { newScimKey } from "./tokens.js";
 
-const columns = columnsOf(StoredKey, "k", [
-  "id",
-  "name",
-  "source",
-  "organizationIds",
-  "createdBy",
-  "createdAt",
-  "expiresAt",
-  "lastUsedAt",
-  "lastUsedIp",
-]);
+const scimKeys = ({ db }: Context) =>
+  db
+    .selectFrom("scimKeys as k")
+    .select([
+      "k.id",
+      "k.name",
+      "k.source",
+      "k.organizationIds",
+      "k.createdBy",
+      "k.createdAt",
+      "k.expiresAt",
+      "k.lastUsedAt",
+      "k.lastUsedIp",
+    ]);
 
 /** A key of an identity provider, without its secret. */
-export type ScimKeyRow = RowOf<typeof columns>;
+export type ScimKeyRow = InferResult<ReturnType<typeof scimKeys>>[number];
 
 export interface CreateScimKey {
   name?: string | null;
@@ -57,32 +59,22 @@ const mostKeys = 100;
 
 const mostOrganizations = 100;
 
-const isKeyId = (text: string): boolean => /^[0-9A-Za-z]{10}$/.test(text);
-
-const byAge: Order = {
-  keys: [{ column: sql`k.created_at`, ofPlace: (id) => sql`(select created_at from scim_keys where id = ${id})` }],
-  id: sql`k.id`,
-};
-
-const selectKeys = (beyond?: Sql): Sql => sql`select ${raw(columns)} from scim_keys k where ${allOf(beyond)}`;
+const scimKeyList = defineList(scimKeys, {
+  id: { column: "k.id", of: ({ id }) => id, isId: (text) => /^[0-9A-Za-z]{10}$/.test(text) },
+  orders: { createdAt: { createdAt: time("k.createdAt") } },
+  filters: {},
+});
 
 /** Lists all keys, oldest first. */
 export async function listScimKeys(ctx: Context, page: PageArguments): Promise<Page<ScimKeyRow>> {
   authorize(ctx.actor, "scim_key:read");
-  const problems = new Problems();
-  const range = readRange(page, { createdAt: "time" }, problems, isKeyId);
-  problems.throwIfAny(invalidQuery);
-  return pageOf(range, await ctx.select<ScimKeyRow>(rowsIn(range, byAge, selectKeys)), {
-    cursor: ({ id, createdAt }) => cursor(id, { createdAt }),
-    count: () => ctx.count(sql`select count(*) from scim_keys`),
-  });
+  return scimKeyList.page(ctx, { page }, new Problems());
 }
-
-const keysByIds = statement<ScimKeyRow>(`select ${columns} from scim_keys k where k.id = any($1::text[])`);
 
 /** Batch read of keys by id, for `ctx.load`. Checks no permission: the object with the id does. */
 export async function scimKeysByIds(ctx: Context, ids: readonly string[]): Promise<Array<ScimKeyRow | Error>> {
-  const keys = new Map((await ctx.rows(keysByIds, ids)).map((key) => [key.id, key]));
+  const found = await scimKeys(ctx).where("k.id", "=", anyOf(ids, "text")).execute();
+  const keys = new Map(found.map((key) => [key.id, key]));
   return ids.map((id) => keys.get(id) ?? notFound());
 }
 
@@ -91,19 +83,6 @@ export async function organizationsOfKey(ctx: Context, { organizationIds }: Scim
   const found = await Promise.all(organizationIds.map((id) => ctx.load(organizationsById, id)));
   return found.filter((organization) => organization !== undefined);
 }
-
-const insertKey = statement<{ id: string | null; organizationIds: string[] }>(`
-  with chosen as (
-    select id from organizations
-    where deleted_at is null and case when $6::uuid[] is null then is_default else id = any($6) end
-  ), created as (
-    insert into scim_keys (id, token_hash, name, source, created_by, organization_ids, created_at, expires_at)
-    select $1, $2, $3, $4, $5, coalesce($6, array(select id from chosen)), now(), $7
-    where (select count(*) from scim_keys) < ${mostKeys}
-      and ($6 is null or (select count(*) from chosen) = cardinality($6))
-    returning id
-  )
-  select (select id from created) as id, array(select id from chosen) as "organizationIds"`);
 
 /** Creates a key. Returns its text, which cannot be read again. */
 export async function createScimKey(ctx: Context, input: CreateScimKey): Promise<{ id: string; secret: string }> {
@@ -121,16 +100,29 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
   problems.throwIfAny();
 
   await takeTurn(ctx, "scim_keys");
-  const { id, text, hash } = newScimKey();
-  const values = [id, hash, name, source, userIdOf(ctx.actor), organizationIds ?? null, expiresAt];
-  const created = (await ctx.row(insertKey, ...values))!;
+  const organizations = await ctx.db
+    .selectFrom("organizations")
+    .select("id")
+    .where("deletedAt", "is", null)
+    .where((eb) => (organizationIds ? eb("id", "=", anyOf(organizationIds)) : eb("isDefault", "=", true)))
+    .execute();
+  const found = organizations.map((organization) => organization.id);
   for (const [index, each] of (input.organizationIds ?? []).entries())
-    if (!created.organizationIds.includes(each))
-      problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
+    if (!found.includes(each)) problems.add(`organizationIds[${index}]`, "Must be the id of an organization.");
   problems.throwIfAny();
-  if (created.id === null) throw conflict(`There can be at most ${mostKeys} SCIM keys.`);
-  const diff = diffOf({}, { name, source, organizationIds: created.organizationIds, expiresAt });
-  ctx.audit({ action: "create", ...identified({ id, name: name! }), diff });
+  const { held } = await ctx.db
+    .selectFrom("scimKeys")
+    .select(({ fn }) => fn.countAll<number>().as("held"))
+    .executeTakeFirstOrThrow();
+  if (held >= mostKeys) throw conflict(`There can be at most ${mostKeys} SCIM keys.`);
+  const { id, text, hash } = newScimKey();
+  const key = { id, name: name!, source, organizationIds: organizationIds ?? found, expiresAt };
+  await ctx.db
+    .insertInto("scimKeys")
+    .values({ ...key, tokenHash: hash, createdBy: userIdOf(ctx.actor), createdAt: now })
+    .execute();
+  const diff = diffOf({}, { name, source, organizationIds: key.organizationIds, expiresAt });
+  ctx.audit({ action: "create", ...identified(key), diff });
   return { id, secret: text };
 }
 
@@ -142,17 +134,11 @@ const nameProblem = (name: string | null | undefined): string | undefined =>
 const endProblem = (expiresAt: string | null): string | undefined =>
   expiresAt !== null && Date.parse(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;
 
-const lockedKey = statement<ScimKeyRow>(`select ${columns} from scim_keys k where k.id = $1 for update`);
-
 async function lockKey(ctx: Context, id: string): Promise<ScimKeyRow> {
-  const key = await ctx.row(lockedKey, id);
+  const key = await scimKeys(ctx).where("k.id", "=", id).forUpdate().executeTakeFirst();
   if (!key) throw notFound();
   return key;
 }
-
-const changeKey = statement(
-  "update scim_keys set name = coalesce($2, name), expires_at = coalesce($3, expires_at) where id = $1",
-);
 
 /** Changes the name or the expiry of a key. Returns its id. */
 export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }: UpdateScimKey): Promise<string> {
@@ -165,19 +151,18 @@ export async function updateScimKey(ctx: Context, { id, name, expiresAt = null }
 
   const diff = diffOf<ScimKeyRow>(key, { name, expiresAt });
   if (Object.keys(diff).length === 0) return id;
-  await ctx.row(changeKey, id, name, expiresAt);
+  const change = { name: name ?? key.name, expiresAt: expiresAt ?? key.expiresAt };
+  await ctx.db.updateTable("scimKeys").set(change).where("id", "=", id).execute();
   ctx.audit({ action: "update", ...identified(key), diff });
   ctx.publish(machineHint(id));
   return id;
 }
 
-const deleteKey = statement("delete from scim_keys where id = $1");
-
 /** Ends a key, on every replica within a second. What it provisioned stays. Returns the key before the deletion. */
 export async function revokeScimKey(ctx: Context, id: string): Promise<ScimKeyRow> {
   authorize(ctx.actor, "scim_key:delete");
   const key = await lockKey(ctx, id);
-  await ctx.row(deleteKey, id);
+  await ctx.db.deleteFrom("scimKeys").where("id", "=", id).execute();
   ctx.audit({ action: "revoke", ...identified(key), diff: { source: { old: key.source } } });
   ctx.publish(machineHint(id));
   return key;

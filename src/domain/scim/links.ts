@@ -1,36 +1,28 @@
+import type { InferResult } from "kysely";
 import { rowsByKey } from "../kernel/batches.js";
 import { may, reach } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
-import { lookup } from "../kernel/database.js";
+import { anyOf } from "../kernel/any-of.js";
 import type { GroupRow } from "../groups/groups.js";
 import { membershipsOf, type UserRow, userTarget } from "../users/users.js";
-import type { Values } from "./evaluate.js";
+
+const userLinks = ({ db }: Context) =>
+  db
+    .selectFrom("scimUserLinks")
+    .select(["userId", "source", "externalId", "userName", "attributes", "deprovisionedAt"])
+    .orderBy("source");
 
 /** What an identity provider knows about a user. */
-export interface ScimUserLink {
-  userId: string;
-  source: string;
-  externalId: string | null;
-  userName: string | null;
-  attributes: Values;
-  deprovisionedAt: string | null;
-}
+export type ScimUserLink = InferResult<ReturnType<typeof userLinks>>[number];
+
+const groupLinks = ({ db }: Context) =>
+  db.selectFrom("scimGroupLinks").select(["groupId", "source", "externalId", "displayName"]).orderBy("source");
 
 /** What an identity provider knows about a group. */
-export interface ScimGroupLink {
-  groupId: string;
-  source: string;
-  externalId: string | null;
-  displayName: string | null;
-}
-
-const linksOfUsers = lookup<ScimUserLink>(`
-  select user_id as "userId", source, external_id as "externalId", user_name as "userName", attributes,
-    deprovisioned_at as "deprovisionedAt"
-  from scim_user_links where user_id = any($1::uuid[]) order by source`);
+export type ScimGroupLink = InferResult<ReturnType<typeof groupLinks>>[number];
 
 async function linksByUser(ctx: Context, ids: readonly string[]): Promise<ScimUserLink[][]> {
-  return rowsByKey(await ctx.rows(linksOfUsers, ids), ids, ({ userId }) => userId);
+  return rowsByKey(await userLinks(ctx).where("userId", "=", anyOf(ids)).execute(), ids, ({ userId }) => userId);
 }
 
 /** What identity providers know about a user; none if the caller may not read the personal details of the user. */
@@ -42,12 +34,8 @@ export async function scimLinksOfUser(ctx: Context, user: UserRow): Promise<Scim
   return mayRead ? ctx.load(linksByUser, user.id) : [];
 }
 
-const linksOfGroups = lookup<ScimGroupLink>(`
-  select group_id as "groupId", source, external_id as "externalId", display_name as "displayName"
-  from scim_group_links where group_id = any($1::uuid[]) order by source`);
-
 async function linksByGroup(ctx: Context, ids: readonly string[]): Promise<ScimGroupLink[][]> {
-  return rowsByKey(await ctx.rows(linksOfGroups, ids), ids, ({ groupId }) => groupId);
+  return rowsByKey(await groupLinks(ctx).where("groupId", "=", anyOf(ids)).execute(), ids, ({ groupId }) => groupId);
 }
 
 /** What identity providers know about a group that the caller may read. */

@@ -1,5 +1,5 @@
 import { ArgsType, type ClassType, Field, Int, ObjectType, Root } from "type-graphql";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { offsetRule, type PageArguments, pageSizeRule } from "../../domain/kernel/paging.js";
 import { Rule } from "./access.js";

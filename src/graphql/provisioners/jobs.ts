@@ -14,7 +14,7 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { cancelProvisionerJob } from "../../domain/provisioners/ends.js";
 import {

@@ -13,7 +13,7 @@ import {
   Root,
 } from "type-graphql";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { organizationsById } from "../../domain/organizations/organizations.js";

@@ -13,7 +13,7 @@ import {
 } from "type-graphql";
 import { type AgentRow, agentsByResource } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import { type JobRow, jobsByIds } from "../../domain/provisioners/jobs.js";
 import { type UserRow, usersById } from "../../domain/users/users.js";

@@ -14,7 +14,7 @@ import {
 } from "type-graphql";
 import { AgentStatus } from "../../domain/agents/agents.js";
 import type { Context } from "../../domain/kernel/context.js";
-import { mostCounted } from "../../domain/kernel/list.js";
+import { mostCounted } from "../../domain/kernel/lists.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { type OrganizationRow, organizationsById } from "../../domain/organizations/organizations.js";
