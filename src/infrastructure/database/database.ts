@@ -1,11 +1,11 @@
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { CamelCasePlugin, CompiledQuery, type Kysely } from "kysely";
+import { CamelCasePlugin, type Kysely } from "kysely";
 import { Pool, type PoolConfig } from "pg";
 import type { Logger } from "pino";
 import { createOrm } from "../../entities/orm.js";
 import type { Schema } from "../../entities/schema.js";
 import { Availability } from "./availability.js";
-import { plannedForValues, StewardDialect } from "./dialect.js";
+import { StewardDialect } from "./dialect.js";
 import { types } from "./parsers.js";
 import { SessionClient, sessionConfig } from "./session.js";
 
@@ -13,15 +13,6 @@ import { SessionClient, sessionConfig } from "./session.js";
 export type Db = Kysely<Schema>;
 
 const camelCase = new CamelCasePlugin({ maintainNestedObjectKeys: true });
-
-/** SQL as text, with parameters `$1…`, in areas that do not use Kysely yet. `Row` is the type of its rows. */
-export interface Statement<Row> {
-  readonly text: string;
-  /** Whether it is planned for the values of each use. */
-  readonly isPlannedForValues?: boolean;
-  /** Never set: carries the type. */
-  readonly row?: Row;
-}
 
 /** The database: entities by MikroORM, tables by Kysely, both on the same connections. */
 export class Database {
@@ -38,11 +29,6 @@ export class Database {
     private readonly options: DatabaseOptions,
   ) {
     this.db = kyselyOf(orm.em);
-  }
-
-  /** Runs a statement outside of transactions. */
-  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    return run(this.orm.em.getKysely(), statement, values);
   }
 
   /** Runs `work` on two connections without time limits: for migrations, backups, and other work of an operator. */
@@ -64,17 +50,6 @@ export class Database {
 
 /** Kysely in the transaction of an entity manager, or outside of transactions if it has none. */
 export const kyselyOf = (em: EntityManager): Db => em.getKysely<Schema>().withPlugin(camelCase);
-
-/** Runs a statement that is text. */
-export async function run<Row>(
-  kysely: Pick<Kysely<unknown>, "executeQuery">,
-  { text, isPlannedForValues }: Statement<Row>,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  const sent = isPlannedForValues ? `${text} ${plannedForValues}` : text;
-  const { rows } = await kysely.executeQuery<Row>(CompiledQuery.raw(sent, [...values]));
-  return rows;
-}
 
 export interface DatabaseOptions {
   url: string;
