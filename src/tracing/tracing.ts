@@ -165,12 +165,15 @@ const operations: Source<{ operation: OperationDetails; result?: unknown }> = {
   },
 };
 
+/** Texts in a statement: MikroORM writes values into the statements of changed entities. */
+const literals = /\bE'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'/gi;
+
 /** Statements of requests and operations; those of background work have no spans. */
 const statements: Source<{ text: string; error?: unknown }> = {
   channel: "steward.statement",
   begin({ text }, parent) {
     if (!parent) return undefined;
-    const plain = text.trim().replace(/\s+/g, " ");
+    const plain = text.replace(literals, "?").trim().replace(/\s+/g, " ");
     const attributes = { "db.system.name": "postgresql", "db.query.text": plain.slice(0, longestStatement) };
     return { name: plain.split(" ", 1)[0]!.toUpperCase(), options: { kind: SpanKind.CLIENT, attributes } };
   },
