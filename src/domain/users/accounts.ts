@@ -153,6 +153,9 @@ const takenFields = {
 
 const conflictOver = (field: keyof typeof takenFields) => conflict(takenFields[field].detail, [takenFields[field]]);
 
+const has = (column: string, value: string | null | undefined) =>
+  value == null ? sql<SqlBool>`false` : sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
+
 /**
  * Throws CONFLICT if another user than `id` has the email or the username, or is known by it to identity providers, with
  * one fault for each. Conflicts with concurrent transactions are left to the unique indexes.
@@ -163,8 +166,6 @@ export async function requireFree(
   id: string | null = null,
 ): Promise<void> {
   if (email == null && username == null) return;
-  const has = (column: string, value: string | null | undefined) =>
-    value == null ? sql<SqlBool>`false` : sql<SqlBool>`${foldedColumn(column)} = ${folded(value)}`;
   const hasEmail = has("u.email", email);
   const hasUsername = has("u.username", username);
   const others = await ctx.db
