@@ -139,7 +139,7 @@ describe("AgentAPI", () => {
 
   it("narrows the addresses to those that the operator allows", async () => {
     const { settings } = await import("../src/config/settings.js");
-    const [network] = settings.taskAppAllowedCidrs.rule.read("10.0.0.0/8") as never[];
+    const [network] = settings.taskAppAllowedCidrs.rule.parse("10.0.0.0/8");
     await unreachable(new AgentApi({ ...options, taskAppAllowedCidrs: [network!] }).status(program.url));
     expect(program.requests).to.deep.equal([]);
   });

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import * as z from "zod/mini";
+import { descriptionOf } from "./rules.js";
 import { type Setting, settings } from "./settings.js";
 import { quote } from "../domain/kernel/errors.js";
 import { ownKeyFile } from "../domain/outside/key-file.js";
@@ -110,10 +112,11 @@ function readSetting(setting: Setting<unknown>, env: Environment, faults: string
   if (file && env[name] && env[file]) faults.push(bothSet(name));
   const value = given ?? defaultText;
   if (value === undefined) return undefined;
-  const read = rule.read(value);
-  if (read === undefined && rule.faults) faults.push(...rule.faults(value).map((fault) => `${source} ${fault}.`));
-  else if (read === undefined) faults.push(`${source} must be ${rule.rule}${secret ? "" : `, not ${quote(value)}`}.`);
-  return read;
+  const violation = `must be ${descriptionOf(rule)}${secret ? "" : `, not ${quote(value)}`}`;
+  const { data, error } = z.safeParse(rule, value, { error: () => violation });
+  const messages = new Set(error?.issues.map(({ message }) => message));
+  faults.push(...[...messages].map((message) => `${source} ${message}.`));
+  return data;
 }
 
 function readSecretFile(name: string, env: Environment, faults: string[]): string | undefined {
@@ -161,7 +164,7 @@ export const settingsManual = (): Array<{ name: string; defaultText: string; rul
     ({ name, or, defaultText, defaultInWords, rule, meaning, secret, file }: Setting<unknown>) => ({
       name: [name, ...(secret && !file ? [`${name}_FILE`] : []), ...(or ? [or] : [])].join(", "),
       defaultText: defaultInWords ?? defaultText ?? "unset",
-      rule: rule.rule,
+      rule: descriptionOf(rule),
       meaning,
     }),
   );

@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
-import { type ExternalAuthProvider, readProviders } from "../domain/external-auth/configuration.js";
-import { readSupportLinks, type SupportLink, supportLinksRule } from "../domain/appearance/support-links.js";
-import { type LicenseKeys, licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
+import { readProviders } from "../domain/external-auth/configuration.js";
+import { readSupportLinks, supportLinksRule } from "../domain/appearance/support-links.js";
+import { licenseKeysRule, readLicenseKeys } from "../domain/licenses/keys.js";
 import { readToken, tokenRule } from "../domain/licenses/token.js";
-import { type EncryptionKey, keysRule, readKeys } from "../domain/outside/vault.js";
+import { keysRule, readKeys } from "../domain/outside/vault.js";
 import { isWebhookSecret, webhookSecretRule } from "../domain/outside/webhook-signatures.js";
 import { emailProblem, nameProblem, urlProblem } from "../domain/kernel/text.js";
 import {
+  checkedBy,
   cidr,
   dailySchedule,
   databaseUrl,
@@ -19,6 +20,7 @@ import {
   matching,
   oneOf,
   origin,
+  readBy,
   retention,
   type Rule,
   scopes,
@@ -32,7 +34,7 @@ import {
 /** A setting: its environment variable, format, default, and description. */
 export interface Setting<Value> {
   readonly name: string;
-  readonly rule: Rule<unknown>;
+  readonly rule: Rule<Value>;
   /** Default, as text. */
   readonly defaultText?: string;
   readonly meaning: string;
@@ -44,8 +46,6 @@ export interface Setting<Value> {
   readonly file?: string;
   /** Description of a default that depends on the machine or on other settings. */
   readonly defaultInWords?: string;
-  /** Carries the value's type; never set. */
-  readonly value?: Value;
 }
 
 type Extras = Pick<Setting<unknown>, "or" | "secret" | "file" | "defaultInWords">;
@@ -76,36 +76,23 @@ const several = <Value>(name: string, rule: Rule<Value>, meaning: string): Setti
 });
 
 const hashers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
-const someKeys: Rule<EncryptionKey[]> = { read: readKeys, rule: keysRule };
-const someLicenseKeys: Rule<LicenseKeys> = { read: readLicenseKeys, rule: licenseKeysRule };
-const aLicense: Rule<string> = { read: (given) => (readToken(given) ? given : undefined), rule: tokenRule };
+const someKeys = readBy(readKeys, keysRule);
+const someLicenseKeys = readBy(readLicenseKeys, licenseKeysRule);
+const aLicense = readBy((given) => (readToken(given) ? given : undefined), tokenRule);
 const aUrl = formed(urlProblem, "an http or https URL without user information");
-const someLinks: Rule<SupportLink[]> = { read: readSupportLinks, rule: supportLinksRule };
-const someProviders: Rule<ExternalAuthProvider[]> = {
-  read: (given) => {
-    const { providers, faults } = readProviders(given);
-    return faults.length > 0 ? undefined : providers;
-  },
-  faults: (given) => readProviders(given).faults,
-  rule: "a JSON array of providers",
-};
+const someLinks = readBy(readSupportLinks, supportLinksRule);
+const someProviders = checkedBy(readProviders, "a JSON array of providers");
 const aName = formed(nameProblem, "1 to 32 letters, digits and single hyphens, and no reserved name");
 const anEmail = formed(emailProblem, "an email address");
 const currency = matching(/^\S{1,16}$/u, "1 to 16 characters without white space");
 const lifetime = duration("1m", "3650d");
 const perTime = wholeNumber(0, 1_000_000_000);
-const webhookSecret: Rule<string> = {
-  read: (given) => (isWebhookSecret(given) ? given : undefined),
-  rule: webhookSecretRule,
-};
-const requestShare: Rule<number> = {
-  read: (given) => {
-    if (given === "on") return 1;
-    if (given === "off") return 0;
-    return /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(given) ? Number(given) : undefined;
-  },
-  rule: "on, off, or a number from 0 to 1",
-};
+const webhookSecret = readBy((given) => (isWebhookSecret(given) ? given : undefined), webhookSecretRule);
+const requestShare = readBy((given) => {
+  if (given === "on") return 1;
+  if (given === "off") return 0;
+  return /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(given) ? Number(given) : undefined;
+}, "on, off, or a number from 0 to 1");
 const logLevel = oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent");
 
 /** All settings: name, format, default, and description. Durations are stored in milliseconds. */

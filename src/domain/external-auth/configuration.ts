@@ -38,7 +38,7 @@ export interface ExternalAuthProvider extends Endpoints {
 
 /** A configuration: its providers, or everything that is wrong with it. */
 export interface ReadConfiguration {
-  providers: ExternalAuthProvider[];
+  value: ExternalAuthProvider[];
   faults: string[];
 }
 
@@ -47,9 +47,8 @@ const mostProviders = 50;
 /** Reads the JSON array of providers. Faults name index, id and field, never a value. */
 export function readProviders(text: string): ReadConfiguration {
   const entries = parse(text);
-  if (!Array.isArray(entries)) return { providers: [], faults: ["must be a JSON array of providers"] };
-  if (entries.length > mostProviders)
-    return { providers: [], faults: [`must have at most ${mostProviders} providers`] };
+  if (!Array.isArray(entries)) return { value: [], faults: ["must be a JSON array of providers"] };
+  if (entries.length > mostProviders) return { value: [], faults: [`must have at most ${mostProviders} providers`] };
   const faults: string[] = [];
   const taken = new Set<string>();
   const providers = entries.flatMap((entry: unknown, index) => {
@@ -60,7 +59,7 @@ export function readProviders(text: string): ReadConfiguration {
     taken.add(id);
     return provider ?? [];
   });
-  return { providers, faults };
+  return { value: providers, faults };
 }
 
 function parse(text: string): unknown {

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import * as z from "zod/mini";
 import type { Config } from "../../config/config.js";
+import { descriptionOf } from "../../config/rules.js";
 import { type Setting, settings as allSettings } from "../../config/settings.js";
 import { type Diff } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
@@ -162,9 +164,8 @@ const longest = 1024;
 function ruleProblem(key: keyof typeof allSettings, value: unknown): string | undefined {
   const { rule }: Setting<unknown> = allSettings[key];
   const text = String(value);
-  if (text === "" || text.length > longest || rule.read(text) === undefined)
-    return `Must be ${rule.rule}, of 1 to ${longest} characters.`;
-  return undefined;
+  const isValid = text !== "" && text.length <= longest && z.safeParse(rule, text).success;
+  return isValid ? undefined : `Must be ${descriptionOf(rule)}, of 1 to ${longest} characters.`;
 }
 
 /** Maximum number of secrets that sign a message. */

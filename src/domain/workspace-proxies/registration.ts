@@ -1,5 +1,4 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
-import { origin } from "../../config/rules.js";
 import type { Context } from "../kernel/context.js";
 import { type AppConnectKey, appConnectKeysFor } from "../applications/key-ring.js";
 import { diffOf } from "../audit/audit.js";
@@ -10,7 +9,7 @@ import { minute, purge } from "../kernel/purge.js";
 import { proseProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { identified, lockWorkspaceProxies } from "./changes.js";
-import { type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
+import { originOf, originRule, type Site, takenParts, wildcardOf, wildcardRule } from "./sites.js";
 import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./workspace-proxies.js";
 
 /** The data that a process of a proxy reports when it starts. */
@@ -82,7 +81,7 @@ type Registration = ReturnType<typeof registrationOf>;
 function registrationOf(input: RegisterWorkspaceProxy) {
   const { derpEnabled, derpOnly, version, hostname } = input;
   const registration = {
-    accessUrl: originOf(input.accessUrl ?? ""),
+    accessUrl: accessUrlOf(input.accessUrl ?? ""),
     wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
     derpOnly: derpOnly ?? false,
@@ -90,7 +89,7 @@ function registrationOf(input: RegisterWorkspaceProxy) {
   };
   const problems = new Problems();
   if (registration.accessUrl === undefined)
-    problems.add("accessUrl", `Must be ${origin.rule}, query and user information, of at most 2048 bytes.`);
+    problems.add("accessUrl", `Must be ${originRule}, query and user information, of at most 2048 bytes.`);
   if (registration.wildcardHostname === undefined)
     problems.add("wildcardHostname", `Must be empty, or ${wildcardRule}.`);
   if (registration.derpOnly && !registration.derpEnabled) problems.add("derpOnly", "Needs derpEnabled.");
@@ -101,8 +100,8 @@ function registrationOf(input: RegisterWorkspaceProxy) {
 }
 
 /** The origin of a URL, without a trailing dot of the host. */
-const originOf = (url: string): string | undefined =>
-  Buffer.byteLength(url) <= 2048 && !url.includes("@") ? origin.read(url)?.replace(/\.(?=$|:\d+$)/, "") : undefined;
+const accessUrlOf = (url: string): string | undefined =>
+  Buffer.byteLength(url) <= 2048 && !url.includes("@") ? originOf(url)?.replace(/\.(?=$|:\d+$)/, "") : undefined;
 
 /** Rejects hosts of another site, since requests for one of the two would reach the other. */
 function rejectTaken(site: Site, taken: Site[]): void {

@@ -14,6 +14,16 @@ export interface Site {
 /** A host as `URL` serializes it: the name in lower-case ASCII, the port empty if it is the scheme's default. */
 export type Host = Pick<URL, "hostname" | "port">;
 
+/** The format that `originOf` accepts. Completes "must be". */
+export const originRule = "an http or https URL without a path";
+
+/** Normalizes an origin: scheme, host, and port; `undefined` if the text is not one. */
+export function originOf(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isBare = url && url.username === "" && url.password === "" && url.pathname === "/" && !/[?#\s\\]/.test(text);
+  return isBare && /^https?:\/\//i.test(text) ? url.origin : undefined;
+}
+
 /** The format that `wildcardOf` accepts. Completes "must be". */
 export const wildcardRule = "*. and a host name that is no public suffix, such as *.apps.example.com";
 
