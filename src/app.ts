@@ -36,7 +36,7 @@ import { Credentials } from "./domain/tokens/credentials.js";
 import { ProxyHealth } from "./domain/workspace-proxies/health.js";
 import { ClusterError, startCluster } from "./embedded-postgres/index.js";
 import { Documents } from "./graphql/engine/documents.js";
-import { getInnerSchema, getSchema } from "./graphql/schema.js";
+import { getSchema } from "./graphql/schema.js";
 import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { DaemonSockets } from "./graphql/provisioners/sockets.js";
@@ -206,7 +206,6 @@ interface Server {
 async function startServer(services: Services, closers: Closer[]): Promise<Server> {
   const { config } = services;
   const schema = getSchema();
-  const innerSchema = getInnerSchema();
   const documents = new Documents(schema);
   const lifetimes = new Lifetimes();
   const unread = new Unread(config.unread);
@@ -225,11 +224,11 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const daemonSockets = new DaemonSockets(services, schema, unread, observers);
   const routes = new Routes(refuseRoute);
   routes.register(servePath, ["GET"], serveDaemons(services, contextOf, daemonSockets));
-  routeRows(routes, services, innerSchema, contextOf);
+  routeRows(routes, services, schema, contextOf);
   routeInitScripts(routes, services);
   const seals = new Seals(services);
-  routePages(routes, services, innerSchema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
-  const graphiql = graphiqlPage(services, innerSchema);
+  routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
+  const graphiql = graphiqlPage(services, schema);
   routes.register(graphqlPath, ["GET", "POST"], (http) =>
     asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),
   );

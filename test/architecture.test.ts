@@ -28,7 +28,7 @@ import { Context, type Services } from "../src/domain/kernel/context.js";
 import { type Actor, anonymous, type Credential } from "../src/domain/kernel/actor.js";
 import { isMachine } from "../src/domain/authorization/authorization.js";
 import { DomainError } from "../src/domain/kernel/errors.js";
-import { buildSchema, getInnerSchema, getSchema } from "../src/graphql/schema.js";
+import { buildSchema, getSchema } from "../src/graphql/schema.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import { requireDeclaredScopes } from "../src/graphql/engine/needs.js";
 import { userActor } from "./support/actors.js";
@@ -255,14 +255,6 @@ describe("the GraphQL schema", () => {
       return form(field) !== `${field.name}(${input}): ${noun}Payload!`;
     });
     expect(odd.map(form)).to.deep.equal([]);
-  });
-
-  it("differs from the schema of the program's own operations only in values that clients have to give", () => {
-    const [outer, inner] = [schema, getInnerSchema()].map((each) => printSchema(each).split("\n"));
-    expect(outer).to.have.length(inner!.length);
-    const required = outer!.filter((line, n) => line !== inner![n]);
-    expect(required).to.include("  backgroundColor: String!").and.have.length.above(30);
-    expect(required).to.deep.equal(inner!.filter((line, n) => line !== outer![n]).map((line) => `${line}!`));
   });
 
   it("returns null for a missing object that an argument of a query names, and never for other queries", () => {

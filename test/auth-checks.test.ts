@@ -76,11 +76,16 @@ describe("permission checks", () => {
 
   it("report all their faults together", async () => {
     expect(await faults(undefined)).to.deep.equal(["checks"]);
+    // Missing values and values of a wrong type come before rules.
     expect(await faults({ a: {}, b: { action: "read", object: {} }, c: check("group:", {}) })).to.deep.equal([
       "checks.a.action",
-      "checks.a.object.resource_type",
+      "checks.a.object",
       "checks.b.object.resource_type",
-      "checks.c.action",
+    ]);
+    expect(await faults({ a: check("group:"), b: check(":") })).to.deep.equal([
+      "checks.a.action",
+      "checks.b.action",
+      "checks.b.object.resource_type",
     ]);
     expect(await faults({ a: check("group:read", { resource_id: "ops" }) })).to.deep.equal([
       "checks.a.object.resource_id",
@@ -93,6 +98,7 @@ describe("permission checks", () => {
     expect(await faults([])).to.deep.equal(["checks"]);
     expect(await faults({ a: { action: 1, object: { any_org: "yes" } } })).to.deep.equal([
       "checks.a.action",
+      "checks.a.object.resource_type",
       "checks.a.object.any_org",
     ]);
   });

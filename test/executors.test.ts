@@ -5,7 +5,7 @@ import { Context } from "../src/domain/kernel/context.js";
 import { newId } from "../src/domain/kernel/ids.js";
 import { prepare } from "../src/graphql/engine/execute.js";
 import type { Variables } from "../src/graphql/engine/variables.js";
-import { getInnerSchema } from "../src/graphql/schema.js";
+import { getSchema } from "../src/graphql/schema.js";
 import { storedOperations, type StoredOperation } from "../src/graphql/engine/stored-operations.js";
 import { areas } from "../src/rest/index.js";
 import { externalAuth, providerAt } from "./support/external-services.js";
@@ -17,7 +17,7 @@ import { world } from "./support/world.js";
 
 describe("compiled queries", () => {
   const w = world(externalAuth(providerAt("http://127.0.0.1:1")));
-  const schema = getInnerSchema();
+  const schema = getSchema();
   const queries = areas
     .flatMap(({ name, pages }) => [...storedOperations(schema, `${pages ? "pages" : "rest"}/${name}`).values()])
     .filter(({ kind }) => kind === OperationTypeNode.QUERY);

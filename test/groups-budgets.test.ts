@@ -44,9 +44,11 @@ describe("AI budgets of groups", () => {
     const group = await w().group(undefined, { members: [ada!] });
     await w().as(w().owner).put(path(group), { spend_limit_micros: 5 });
     expect((await w().as(ada!).get(path(group))).status).to.equal(404);
-    expect((await w().as(ada!).put(path(group), {})).status).to.equal(403);
+    expect((await w().as(ada!).put(path(group), { spend_limit_micros: 6 })).status).to.equal(403);
     expect((await w().as(ada!).delete(path(group))).status).to.equal(403);
-    expect((await w().as(bob!).put(path(group), {})).status).to.equal(404);
+    expect((await w().as(bob!).put(path(group), { spend_limit_micros: 6 })).status).to.equal(404);
+    // Missing values are reported before permission, whatever the caller may read.
+    for (const person of [ada!, bob!]) expect((await w().as(person).put(path(group), {})).status).to.equal(400);
   });
 
   it("record one audit event per change, and none for an unchanged limit", async () => {

@@ -349,7 +349,7 @@ describe("REST input", () => {
     it("have long map keys truncated in field names", async () => {
       const checks = { ["k".repeat(100_000)]: { action: 1 } };
       const answer = await owner().post("/api/v2/authcheck", { checks });
-      expect(fields(answer)).to.deep.equal([`checks.${"k".repeat(293)}…`]);
+      expect([...new Set(fields(answer))]).to.deep.equal([`checks.${"k".repeat(293)}…`]);
     });
   });
 

@@ -112,7 +112,9 @@ describe("login", () => {
       return answer.body.validations?.map(({ field }: { field: string }) => field);
     };
     expect(await faults({})).to.deep.equal(["email", "password"]);
-    expect(await faults({ email: null, password: "" })).to.deep.equal(["email", "password"]);
+    // Missing values come before rules.
+    expect(await faults({ email: null, password: "" })).to.deep.equal(["email"]);
+    expect(await faults({ email: "", password: "" })).to.deep.equal(["email", "password"]);
     expect(await faults({ email: 1, password: ["x"] })).to.deep.equal(["email", "password"]);
     expect(await faults({ email: "a\u0000@example.com", password: "x" })).to.deep.equal(["email"]);
     expect(await faults({ email: w.owner.email, password: "é".repeat(513) })).to.deep.equal(["password"]);

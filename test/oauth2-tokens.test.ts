@@ -363,10 +363,9 @@ describe("the token endpoint", () => {
   describe("rejects", () => {
     it("missing and repeated parameters, and unknown grant types", async () => {
       const { body } = await sendForm(w, "tokens", {});
-      expect(body).to.deep.equal({
-        error: "invalid_request",
-        error_description: "Validation failed. grant_type: Is required. client_id: Is required.",
-      });
+      expect(body.error).to.equal("invalid_request");
+      for (const name of ["grant_type", "client_id"])
+        expect(body.error_description).to.contain(`${name}: Is required.`);
       failed(await sendForm(w, "tokens", { grant_type: "authorization_code" }), "invalid_request");
       failed(await sendForm(w, "tokens", { grant_type: ["refresh_token", "refresh_token"] }), "invalid_request");
       for (const type of ["implicit", "password", "__proto__", "constructor", "x".repeat(5000)])
@@ -391,7 +390,7 @@ describe("the token endpoint", () => {
       const { body } = await w.nobody.post("/oauth2/tokens", "a=b", encoded);
       expect(body.error_description).to.contain("Content-Encoding").and.contain("application/x-www-form-urlencoded");
       const named = { "Content-Type": 'application/x-www-form-urlencoded; charset="UTF-8"; version=1' };
-      expect((await w.nobody.post("/oauth2/tokens", "grant_type=x", named)).body.error).to.equal(
+      expect((await w.nobody.post("/oauth2/tokens", "grant_type=x&client_id=y", named)).body.error).to.equal(
         "unsupported_grant_type",
       );
     });

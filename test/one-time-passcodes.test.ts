@@ -407,9 +407,12 @@ describe("one-time passcodes", () => {
       startServer(w.database.url, noLimits),
     ]);
     try {
+      const passcode = { email: "nobody@example.com", one_time_passcode: "x", password: "x" };
       for (const path of [requestPath, changePath]) {
-        const { status, body } = await new Client(without.url).post(path, {});
+        const { status, body } = await new Client(without.url).post(path, passcode);
         expect([status, body.message]).to.deep.equal([403, "Password authentication is disabled."]);
+        // Missing values are reported before permission.
+        expect(await new Client(without.url).post(path, {})).to.include({ status: 400 });
       }
       const ada = await w.user("ada");
       expect((await new Client(mute.url).post(requestPath, { email: ada.email })).status).to.equal(204);

@@ -211,7 +211,7 @@ describe("the OpenAPI description tells the truth", () => {
       expect(status, each.name).to.equal(400);
       // The OAuth2 protocol reports one fault.
       if (each.path.startsWith("/oauth2/")) {
-        expect(required.map(({ name }) => name)).to.include(/^\w+(?= is required)/.exec(body.error_description)?.[0]);
+        expect(required.map(({ name }) => name)).to.include(/\w+(?=:? is required)/i.exec(body.error_description)?.[0]);
         continue;
       }
       const fields = (body.validations as Array<{ field: string }>).map(({ field }) => field);

@@ -72,9 +72,11 @@ describe("prebuilds settings", () => {
     const { reconciliation_paused: now } = (await w.as(w.owner).get(path)).body;
     for (const person of [member!, auditor!]) {
       const client = w.as(person);
-      for (const body of [{ reconciliation_paused: now }, { reconciliation_paused: !now }, {}]) {
+      for (const body of [{ reconciliation_paused: now }, { reconciliation_paused: !now }]) {
         expect((await client.put(path, body)).body).to.deep.equal({ message: "Forbidden." });
       }
+      // Missing values are reported before permission.
+      expect(await client.put(path, {})).to.include({ status: 400 });
       expect((await client.failure(update, { paused: now })).code).to.equal("FORBIDDEN");
       expect(await client.get(path)).to.include({ status: 200 });
     }

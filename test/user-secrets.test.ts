@@ -119,10 +119,14 @@ describe("user secrets", () => {
             }
           }
         }
-        for (const answer of [await as(w().owner).get(pathOf(user)), await as(w().owner).post(pathOf(user), {})])
+        const secret = { name: "new", value: "v" };
+        for (const answer of [await as(w().owner).get(pathOf(user)), await as(w().owner).post(pathOf(user), secret)])
           expect(answer).to.include({ status: 403 });
-        for (const answer of [await as(bob!).get(pathOf(user)), await as(bob!).post(pathOf(user), {})])
+        for (const answer of [await as(bob!).get(pathOf(user)), await as(bob!).post(pathOf(user), secret)])
           expect(answer).to.include({ status: 404 });
+        // Missing values are reported before permission, whatever the caller may read.
+        for (const person of [w().owner, bob!])
+          expect(await as(person).post(pathOf(user), {})).to.include({ status: 400 });
         expect((await as(ada!).get(pathOf(user))).body).to.have.length(1);
       }
       expect(await as(w().owner).get(pathOf("nobody-there"))).to.include({ status: 404 });

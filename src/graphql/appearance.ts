@@ -11,7 +11,7 @@ import {
 } from "../domain/appearance/appearance.js";
 import type { SupportLink } from "../domain/appearance/support-links.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs, OpenTo, Required } from "./engine/access.js";
+import { AnyScope, Needs, OpenTo } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @ObjectType("Banner", { simpleResolvers: true, description: "A banner that clients show to every user." })
@@ -50,8 +50,10 @@ class BannerInputType implements Partial<Banner> {
   @Field(() => Boolean, { nullable: true, description: "Whether the banner is shown. Default: false." })
   enabled?: boolean;
   @Field(() => String, { nullable: true, description: "Text in Markdown, at most 3000 characters." }) message?: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "Background color: `#` and six hexadecimal digits." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Background color: `#` and six hexadecimal digits. Required for a banner that is shown or has a text.",
+  })
   backgroundColor?: string;
 }
 

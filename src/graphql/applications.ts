@@ -6,17 +6,15 @@ import {
   createApplicationRedirect,
 } from "../domain/applications/applications.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs, OpenTo, Required } from "./engine/access.js";
+import { AnyScope, Needs, OpenTo } from "./engine/access.js";
 import { Url } from "./engine/scalars.js";
 
 @InputType({ description: "An application that the caller wants to open." })
 class CreateApplicationRedirectInput implements CreateApplicationRedirect {
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Its http or https URL, at a host of the deployment or of a proxy. At most 2048 bytes.",
   })
-  redirectUri?: string;
+  redirectUri!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "A redirect to an application." })

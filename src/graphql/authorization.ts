@@ -8,7 +8,7 @@ import {
 } from "../domain/auth-checks/auth-checks.js";
 import { scopeCatalog } from "../domain/authorization/authorization.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, CountsAs, EntryKey, Open, Required } from "./engine/access.js";
+import { AnyScope, CountsAs, EntryKey, Open } from "./engine/access.js";
 
 @ObjectType({ simpleResolvers: true, description: "The scopes that credentials can be restricted to." })
 export class AuthScopes {
@@ -20,9 +20,8 @@ export class AuthScopes {
   description: "The object of a permission check: a stored object by its ID, or any object with the given attributes.",
 })
 export class AuthCheckObjectInput implements CheckedObject {
-  @Required()
-  @Field(() => String, { nullable: true, description: "Type of the object, such as `group` or `workspace`." })
-  resourceType?: string;
+  @Field(() => String, { description: "Type of the object, such as `group` or `workspace`." })
+  resourceType!: string;
   @Field(() => String, {
     nullable: true,
     description: "ID of a stored object. If given, the attributes below are ignored.",
@@ -46,12 +45,10 @@ export class AuthCheckInput implements AuthCheck {
     description: "Name of the check, unique within the request, 1 to 200 characters. Returned with the result.",
   })
   key!: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The action, such as `read` or `update`." })
-  action?: string;
-  @Required()
-  @Field(() => AuthCheckObjectInput, { nullable: true, description: "The object." })
-  object?: AuthCheckObjectInput;
+  @Field(() => String, { description: "The action, such as `read` or `update`." })
+  action!: string;
+  @Field(() => AuthCheckObjectInput, { description: "The object." })
+  object!: AuthCheckObjectInput;
 }
 
 @ObjectType({ simpleResolvers: true, description: "The result of a permission check." })

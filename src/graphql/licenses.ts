@@ -9,7 +9,7 @@ import {
   refreshEntitlements,
 } from "../domain/licenses/licenses.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
 import { EntitlementsType } from "./entitlements.js";
 import { DateTime, JSONObject, UUID } from "./engine/scalars.js";
 
@@ -37,9 +37,8 @@ export class LicenseType implements License {
 
 @InputType({ description: "Input of `addLicense`." })
 export class AddLicenseInput {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The license: a JWT of at most 16 KiB." })
-  license?: string | null;
+  @Field(() => String, { description: "The license: a JWT of at most 16 KiB." })
+  license!: string;
 }
 
 @InputType({ description: "Input of `deleteLicense`." })

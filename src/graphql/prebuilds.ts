@@ -8,7 +8,7 @@ import {
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Needs, Required } from "./engine/access.js";
+import { AnyScope, Needs } from "./engine/access.js";
 
 @ObjectType("PrebuildsSettings", {
   simpleResolvers: true,
@@ -23,12 +23,10 @@ class PrebuildsSettingsType implements PrebuildsSettings {
 
 @InputType({ description: "Input of `updatePrebuildsSettings`." })
 class UpdatePrebuildsSettingsInput implements UpdatePrebuildsSettings {
-  @Required()
   @Field(() => Boolean, {
-    nullable: true,
     description: "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
   })
-  reconciliationPaused?: boolean | null;
+  reconciliationPaused!: boolean;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `updatePrebuildsSettings`." })

@@ -1,28 +1,16 @@
-import { GraphQLNonNull, GraphQLObjectType, type GraphQLSchema, isAbstractType, isInputObjectType } from "graphql";
+import { GraphQLObjectType, type GraphQLSchema, isAbstractType } from "graphql";
 import { buildSchemaSync, type NonEmptyArray } from "type-graphql";
-import { isRequired } from "./engine/access.js";
 import { withArgumentTypes } from "./engine/arguments.js";
 import { checkArguments, requireDeclaredScopes } from "./engine/needs.js";
 import { paceConnections } from "./engine/pacing.js";
 import { limitTries } from "./engine/rate-limits.js";
 import { resolvers } from "./engine/resolvers.js";
 
-/** Returns the schema that clients of GraphQL use. All servers of a process share it. */
-export const getSchema = once(() => {
-  const schema = buildSchema();
-  requireValues(schema);
-  return schema;
-});
+let built: GraphQLSchema | undefined;
 
-/** Returns the schema of the program's own operations, for REST and the pages: values marked `Required` may be absent. */
-export const getInnerSchema = once(buildSchema);
+/** Returns the schema. All servers of a process share it. */
+export const getSchema = (): GraphQLSchema => (built ??= buildSchema());
 
-function once(build: () => GraphQLSchema): () => GraphQLSchema {
-  let built: GraphQLSchema | undefined;
-  return () => (built ??= build());
-}
-
-/** Builds a schema of the program's own operations. */
 export function buildSchema(): GraphQLSchema {
   const schema = withArgumentTypes(() =>
     buildSchemaSync({
@@ -55,13 +43,6 @@ function describeRoots(schema: GraphQLSchema): void {
   schema.getMutationType()!.description =
     "Mutations change. A document has one mutation, which is one transaction: a response with errors means that nothing was stored.";
   schema.getSubscriptionType()!.description = "Subscriptions stream events, over a WebSocket.";
-}
-
-function requireValues(schema: GraphQLSchema): void {
-  for (const type of Object.values(schema.getTypeMap())) {
-    const fields = isInputObjectType(type) ? Object.values(type.getFields()) : [];
-    for (const field of fields.filter(isRequired)) field.type = new GraphQLNonNull(field.type);
-  }
 }
 
 /** Resolves unions and interfaces by the `__typename` of their values: the compiler requires a synchronous `resolveType`. */

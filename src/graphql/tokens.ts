@@ -27,7 +27,7 @@ import {
 import { TokenKind } from "../domain/tokens/text.js";
 import { usersById } from "../domain/users/users.js";
 import { Arg } from "./engine/arguments.js";
-import { AnyScope, Covers, Needs, OpenTo, ReadWith, Required } from "./engine/access.js";
+import { AnyScope, Covers, Needs, OpenTo, ReadWith } from "./engine/access.js";
 import { DateTime } from "./engine/scalars.js";
 import { PublicUserType } from "./users/users.js";
 
@@ -75,12 +75,10 @@ export class ApiKeyType implements Omit<ApiKeyRow, "userId"> {
 
 @InputType({ description: "Input of `createApiKey`." })
 export class CreateApiKeyInput implements CreateApiKey {
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Name of 1 to 64 characters, unique among the user's API tokens.",
   })
-  name?: string;
+  name!: string;
   @Field(() => [String], { nullable: true, description: "Scopes to restrict the token to. Default: `all`." })
   scopes?: string[];
   @Field(() => DateTime, {
@@ -98,12 +96,10 @@ export class CreateApiKeyInput implements CreateApiKey {
 @InputType({ description: "Input of `updateApiKey`." })
 export class UpdateApiKeyInput implements UpdateApiKey {
   @Field(() => String, { description: "ID of the API token." }) id!: string;
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "New name of 1 to 64 characters, unique among the user's API tokens.",
   })
-  name?: string;
+  name!: string;
 }
 
 @InputType({ description: "Input of `revokeApiKey`." })

@@ -14,7 +14,7 @@ import {
   type UserSecretUsage,
 } from "../domain/user-secrets/user-secrets.js";
 import { Arg } from "./engine/arguments.js";
-import { Covers, Needs, ReadWith, Required } from "./engine/access.js";
+import { Covers, Needs, ReadWith } from "./engine/access.js";
 import { DateTime, UUID } from "./engine/scalars.js";
 
 @ReadWith("user_secret:read", "id", "name")
@@ -60,15 +60,12 @@ const filePathRule = "File to write the value to: a path that begins with `~/` o
 @InputType({ description: "Input of `createUserSecret`." })
 class CreateUserSecretInput implements CreateUserSecret {
   @Field(() => String, { defaultValue: "me", description: whose }) user!: string;
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Name, unique among the user's secrets: 1 to 255 bytes without `/`, `?`, and `#`.",
   })
-  name?: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The value, 1 to 24576 bytes, stored unchanged." })
-  value?: string;
+  name!: string;
+  @Field(() => String, { description: "The value, 1 to 24576 bytes, stored unchanged." })
+  value!: string;
   @Field(() => String, { nullable: true, description: "Free text, at most 1024 characters. Default: empty." })
   description?: string;
   @Field(() => String, { nullable: true, description: `${envNameRule} Default: empty.` }) envName?: string;

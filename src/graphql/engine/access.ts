@@ -2,7 +2,6 @@ import {
   getNamedType,
   type GraphQLArgument,
   type GraphQLField,
-  type GraphQLInputField,
   type GraphQLNamedType,
   type GraphQLType,
 } from "graphql";
@@ -100,12 +99,6 @@ export const CountsAs = (items: number | { argument: string }) => Extensions({ c
  */
 export const Rule = (rule: string) => Extensions({ rule });
 
-/**
- * Makes a field of an input non-null for clients. The program's own operations may leave it out: REST reports missing
- * values after permissions and together with faults of rules, which only the domain knows.
- */
-export const Required = () => Extensions({ required: true });
-
 /** The `subscribe` option of a subscription: the domain returns a stream that states its condition. */
 export const watchedBy =
   <Args>(watch: (ctx: Context, args: Args) => Promise<Watch<object>>) =>
@@ -126,10 +119,6 @@ export const EntryKey = (field: string) => Extensions({ entryKey: field });
 
 /** The rule that an argument or input field declares. */
 export const ruleOf = ({ extensions }: Pick<GraphQLArgument, "extensions">) => extensions.rule as string | undefined;
-
-/** Whether clients have to give a value for an input field that is nullable in the program's own operations. */
-export const isRequired = ({ extensions }: Pick<GraphQLInputField, "extensions">): boolean =>
-  extensions.required === true;
 
 /** The key field of an entry type, whether it is required or not. */
 export const entryKeyOf = (type: GraphQLType | undefined): string | undefined =>

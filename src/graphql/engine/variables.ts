@@ -27,7 +27,7 @@ import {
 } from "graphql";
 import type { Problems } from "../../domain/kernel/errors.js";
 import { textProblem } from "../../domain/kernel/text.js";
-import { entryKeyOf, isRequired, ruleOf } from "./access.js";
+import { entryKeyOf, ruleOf } from "./access.js";
 
 export type Variables = Record<string, unknown>;
 
@@ -40,8 +40,6 @@ export interface Variable {
   readonly path: string;
   /** The rule that the argument or input field declares. */
   readonly rule: string | undefined;
-  /** Whether it may not be absent, although its type permits it: the domain reports it. */
-  readonly isRequired: boolean;
   /** The description of the variable itself, or else of what it fills. */
   readonly description: string | undefined;
 }
@@ -64,10 +62,10 @@ export function variablesOf(
 type Target = GraphQLArgument | GraphQLInputField;
 
 /** What a variable fills. */
-type Place = Pick<Variable, "path" | "rule" | "isRequired" | "description">;
+type Place = Pick<Variable, "path" | "rule" | "description">;
 
 /** The place of a variable that only a directive uses. */
-const nowhere = (name: string): Place => ({ path: name, rule: undefined, isRequired: false, description: undefined });
+const nowhere = (name: string): Place => ({ path: name, rule: undefined, description: undefined });
 
 /** What the variables of a document fill: arguments, input fields, and items of lists. */
 function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Place> {
@@ -79,7 +77,7 @@ function filledIn(schema: GraphQLSchema, document: DocumentNode): Map<string, Pl
       const name = value.name.value;
       const rule = (target && ruleOf(target)) ?? filled.get(name)?.rule;
       const description = target?.description ?? undefined;
-      filled.set(name, { path, rule, isRequired: target !== undefined && isRequired(target), description });
+      filled.set(name, { path, rule, description });
     } else if (value.kind === Kind.LIST) {
       for (const [index, each] of value.values.entries()) note(each, `${path}[${index}]`, type);
     } else if (value.kind === Kind.OBJECT) {

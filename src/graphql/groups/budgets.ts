@@ -12,7 +12,7 @@ import type { GroupRow } from "../../domain/groups/groups.js";
 import { readWorkspaceQuota, type WorkspaceQuota } from "../../domain/groups/quota.js";
 import { type AiSpend, amountRule, readAiSpend, recordAiUsage } from "../../domain/groups/spending.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, ReadWith, Required, Rule } from "../engine/access.js";
+import { Covers, Needs, ReadWith, Rule } from "../engine/access.js";
 import { groupReference, GroupType } from "./groups.js";
 import { BigInt, DateTime, UUID } from "../engine/scalars.js";
 
@@ -62,12 +62,10 @@ export class SetGroupAiBudgetInput {
   @Field(() => String, { description: groupReference })
   group!: string;
   @Rule(spendLimitRule)
-  @Required()
   @Field(() => BigInt, {
-    nullable: true,
     description: "Monthly limit per member, in millionths of the deployment's currency, at least 1.",
   })
-  spendLimitMicros?: number | null;
+  spendLimitMicros!: number;
 }
 
 @InputType({ description: "Input of `deleteGroupAiBudget`." })
@@ -96,9 +94,8 @@ export class RecordAiUsageInput {
     description: "Organization of the tasks: ID, name, or `default`.",
   })
   organization!: string;
-  @Required()
-  @Field(() => [AiUsageEntryInput], { nullable: true, description: "The entries, at most 1000." })
-  entries?: AiUsageEntryInput[] | null;
+  @Field(() => [AiUsageEntryInput], { description: "The entries, at most 1000." })
+  entries!: AiUsageEntryInput[];
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `setGroupAiBudget`." })

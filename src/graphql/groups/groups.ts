@@ -32,7 +32,7 @@ import { type GroupMemberRow, membersOf } from "../../domain/groups/members.js";
 import type { Page } from "../../domain/kernel/page.js";
 import type { OrderBy } from "../../domain/kernel/paging.js";
 import { Arg } from "../engine/arguments.js";
-import { Needs, ReadWith, Required, Rule } from "../engine/access.js";
+import { Needs, ReadWith, Rule } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { GroupMemberConnection, GroupMembersArgs } from "./members.js";
@@ -120,12 +120,10 @@ class GroupsArgs extends PageArgs {
 @InputType({ description: "Input of `createGroup`." })
 export class CreateGroupInput {
   @Field(() => String, { description: "Organization of the new group: ID, name, or `default`." }) organization!: string;
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Unique in the organization: at most 36 letters, digits, and single hyphens between them.",
   })
-  name?: string | null;
+  name!: string;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string | null;
   @Field(() => String, {

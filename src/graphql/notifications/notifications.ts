@@ -29,7 +29,7 @@ import {
 import type { Page } from "../../domain/kernel/page.js";
 import { type InboxEvent, TextFormat, watchInbox } from "../../domain/notifications/watch.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith, Required, SharesEvents, watchedBy } from "../engine/access.js";
+import { CountsAs, Covers, Needs, ReadWith, SharesEvents, watchedBy } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 
@@ -131,9 +131,8 @@ export class CustomNotificationContentInput {
 
 @InputType({ description: "Input of `sendCustomNotification`." })
 export class SendCustomNotificationInput {
-  @Required()
-  @Field(() => CustomNotificationContentInput, { nullable: true, description: "The texts." })
-  content?: CustomNotificationContentInput;
+  @Field(() => CustomNotificationContentInput, { description: "The texts." })
+  content!: CustomNotificationContentInput;
   @Field(() => String, {
     nullable: true,
     description:

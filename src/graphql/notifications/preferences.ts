@@ -10,7 +10,7 @@ import {
   type UpdatePreferences,
 } from "../../domain/notifications/preferences.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, EntryKey, Needs, ReadWith, Required } from "../engine/access.js";
+import { CountsAs, Covers, EntryKey, Needs, ReadWith } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { NotificationTemplateType } from "./templates.js";
 
@@ -39,12 +39,10 @@ export class NotificationChoiceInput implements Choice {
 @InputType({ description: "Input of `updateNotificationPreferences`." })
 export class UpdateNotificationPreferencesInput implements UpdatePreferences {
   @Field(() => String, { defaultValue: "me", description: "The user: ID, username, or `me`." }) user!: string;
-  @Required()
   @Field(() => [NotificationChoiceInput], {
-    nullable: true,
     description: "The decisions, at most 100. Templates that are not named stay as they are.",
   })
-  choices?: NotificationChoiceInput[];
+  choices!: NotificationChoiceInput[];
   @Field(() => DeliveryMethod, { nullable: true, description: "The method they apply to. Default: all methods." })
   method?: DeliveryMethod | null;
 }

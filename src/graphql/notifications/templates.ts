@@ -26,7 +26,7 @@ import {
   updateNotificationSettings,
 } from "../../domain/notifications/settings.js";
 import { Arg } from "../engine/arguments.js";
-import { AnyScope, CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
+import { AnyScope, CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { UUID } from "../engine/scalars.js";
 
 registerEnumType(DeliveryMethod, {
@@ -103,9 +103,8 @@ class NotificationSettingsType implements NotificationSettings {
 
 @InputType({ description: "Input of `updateNotificationSettings`." })
 export class UpdateNotificationSettingsInput {
-  @Required()
-  @Field(() => Boolean, { nullable: true, description: "Whether to pause delivery outside of inboxes." })
-  notifierPaused?: boolean | null;
+  @Field(() => Boolean, { description: "Whether to pause delivery outside of inboxes." })
+  notifierPaused!: boolean;
 }
 
 @ObjectType({ simpleResolvers: true, description: "Payload of `updateNotificationSettings`." })

@@ -9,22 +9,22 @@ import {
 } from "../../domain/oauth2/authorization.js";
 import { RedirectKind, type RedirectTarget } from "../../domain/oauth2/redirect-uris.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Needs, OpenTo, Required } from "../engine/access.js";
+import { LimitTries, Needs, OpenTo } from "../engine/access.js";
 import { PresentedRequestType } from "./consent.js";
 
 /** Declares an input type with the parameters of an authorization request. */
 function parametersOf(name: string, description: string): ClassType<AuthorizationParameters> {
   @InputType(name, { description })
   class Parameters implements AuthorizationParameters {
-    @Required()
-    @Field(() => String, { nullable: true, description: "`code`; implicit grants (`token`) are not supported." })
-    responseType?: string;
-    @Required()
     @Field(() => String, {
       nullable: true,
+      description: "Required: `code`; implicit grants (`token`) are not supported.",
+    })
+    responseType?: string;
+    @Field(() => String, {
       description: "The application: its ID, or the URL of its metadata document.",
     })
-    clientId?: string;
+    clientId!: string;
     @Field(() => String, {
       nullable: true,
       description: "A registered redirect URI; optional if there is only one. The port of loopback addresses is free.",

@@ -12,7 +12,7 @@ import {
 import { revokeOAuth2Token, type RevokeOAuth2Token } from "../../domain/oauth2/revocation.js";
 import { issueOAuth2Token } from "../../domain/oauth2/tokens.js";
 import { Arg } from "../engine/arguments.js";
-import { LimitTries, Open, Required } from "../engine/access.js";
+import { LimitTries, Open } from "../engine/access.js";
 import { BigInt, DateTime, Url } from "../engine/scalars.js";
 
 registerEnumType(AuthMethod, {
@@ -44,16 +44,13 @@ abstract class ClientCredentialsInput implements Omit<ClientCredentials, "client
 
 @InputType({ description: "Input of `issueOAuth2Token`: the parameters of a token request (RFC 6749, RFC 8628)." })
 class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth2Token {
-  @Required()
-  @Field(() => String, { nullable: true, description: clientId })
-  clientId?: string | null;
-  @Required()
+  @Field(() => String, { description: clientId })
+  clientId!: string;
   @Field(() => String, {
-    nullable: true,
     description:
       "`authorization_code`, `refresh_token`, `client_credentials`, or `urn:ietf:params:oauth:grant-type:device_code`.",
   })
-  grantType?: string | null;
+  grantType!: string;
   @Field(() => String, { nullable: true, description: "Authorization code. Required for `authorization_code`." })
   code?: string | null;
   @Field(() => String, {
@@ -84,23 +81,19 @@ class IssueOAuth2TokenInput extends ClientCredentialsInput implements IssueOAuth
 
 @InputType({ description: "Input of `revokeOAuth2Token` (RFC 7009)." })
 class RevokeOAuth2TokenInput extends ClientCredentialsInput implements RevokeOAuth2Token {
-  @Required()
-  @Field(() => String, { nullable: true, description: clientId })
-  clientId?: string | null;
-  @Required()
-  @Field(() => String, { nullable: true, description: "Access token or refresh token." })
-  token?: string | null;
+  @Field(() => String, { description: clientId })
+  clientId!: string;
+  @Field(() => String, { description: "Access token or refresh token." })
+  token!: string;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
   tokenTypeHint?: string | null;
 }
 
 @InputType({ description: "A token to introspect, and the application that requests it (RFC 7662)." })
 class OAuth2IntrospectionInput extends ClientCredentialsInput implements IntrospectOAuth2Token {
-  @Required()
-  @Field(() => String, { nullable: true, description: clientId })
+  @Field(() => String, { nullable: true, description: `Required: ${clientId}` })
   clientId?: string | null;
-  @Required()
-  @Field(() => String, { nullable: true, description: "Access token or refresh token." })
+  @Field(() => String, { nullable: true, description: "Required: access token or refresh token." })
   token?: string | null;
   @Field(() => String, { nullable: true, description: "`access_token` or `refresh_token`. Ignored." })
   tokenTypeHint?: string | null;
@@ -108,9 +101,8 @@ class OAuth2IntrospectionInput extends ClientCredentialsInput implements Introsp
 
 @InputType({ description: "Input of `startOAuth2Device`: a device authorization request (RFC 8628)." })
 class StartOAuth2DeviceInput extends ClientCredentialsInput implements StartOAuth2Device {
-  @Required()
-  @Field(() => String, { nullable: true, description: clientId })
-  clientId?: string | null;
+  @Field(() => String, { description: clientId })
+  clientId!: string;
   @Field(() => String, { nullable: true, description: scope }) scope?: string | null;
   @Field(() => [String], { nullable: true, description: `${resource} Default: the whole of this server.` })
   resource?: string[] | null;

@@ -32,7 +32,7 @@ import {
 import type { OrganizationRow } from "../../domain/organizations/organizations.js";
 import { type AssignableRole, listAssignableRoles, RoleName } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
+import { ByArguments, CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { orderOf } from "../engine/orders.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
@@ -112,9 +112,8 @@ class RemoveOrganizationMemberInput implements MemberRef {
 class SetOrganizationMemberRolesInput implements MemberRef {
   @Field(() => String, { description: "The organization: ID, name, or `default`." }) organization!: string;
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Required()
-  @Field(() => [RoleName], { nullable: true, description: "Replaces all roles held in the organization." })
-  roles?: OrganizationRole[];
+  @Field(() => [RoleName], { description: "Replaces all roles held in the organization." })
+  roles!: OrganizationRole[];
 }
 
 /** Builds the payload type of mutations that leave a member behind, which is read in the mutation's transaction. */

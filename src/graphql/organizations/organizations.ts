@@ -11,7 +11,7 @@ import {
   updateOrganization,
 } from "../../domain/organizations/organizations.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, ReadWith, Required } from "../engine/access.js";
+import { CountsAs, Covers, Needs, ReadWith } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 @ReadWith("organization:read", "id", "name", "displayName", "icon")
@@ -33,12 +33,10 @@ export class OrganizationType implements OrganizationRow {
 
 @InputType({ description: "Input of `createOrganization`." })
 class CreateOrganizationInput implements OrganizationChange {
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Unique, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
-  name?: string;
+  name!: string;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string;
   @Field(() => String, { nullable: true, description: "Description, at most 1000 characters. Default: empty." })

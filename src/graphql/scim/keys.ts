@@ -15,7 +15,7 @@ import {
 } from "../../domain/scim/keys.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { CountsAs, Covers, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
+import { CountsAs, Covers, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { connectionOf, PageArgs } from "../engine/connections.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { OrganizationType } from "../organizations/organizations.js";
@@ -46,9 +46,8 @@ class ScimKeyType implements Omit<ScimKeyRow, "organizationIds" | "createdBy"> {
 
 @InputType({ description: "Input of `createScimKey`." })
 class CreateScimKeyInput implements CreateScimKey {
-  @Required()
-  @Field(() => String, { nullable: true, description: "Name, 1 to 64 characters." })
-  name?: string;
+  @Field(() => String, { description: "Name, 1 to 64 characters." })
+  name!: string;
   @Field(() => String, {
     nullable: true,
     description:

@@ -5,7 +5,7 @@ import { type ConversionStarted, type ConvertLogin, convertLogin } from "../../d
 import { ProviderName } from "../../domain/outside/identity-providers.js";
 import { LoginType, usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, OpenTo, LimitTries, Required } from "../engine/access.js";
+import { Covers, Needs, OpenTo, LimitTries } from "../engine/access.js";
 import { DateTime } from "../engine/scalars.js";
 import { UserType } from "../users/users.js";
 
@@ -21,12 +21,10 @@ registerEnumType(ProviderName, {
 @InputType({ description: "A change of the caller's login to a provider." })
 export class ConvertLoginInput implements ConvertLogin {
   @Field(() => String, { description: "The caller: ID, username, or `me`." }) user!: string;
-  @Required()
-  @Field(() => ProviderName, { nullable: true, description: "The provider." })
-  toType?: ProviderName;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The current password." })
-  password?: string;
+  @Field(() => ProviderName, { description: "The provider." })
+  toType!: ProviderName;
+  @Field(() => String, { description: "The current password." })
+  password!: string;
 }
 
 @ObjectType({ description: "A conversion that the provider has to confirm." })

@@ -4,27 +4,23 @@ import type { Context } from "../../domain/kernel/context.js";
 import { type ChangePassword, changePassword, type Login, login } from "../../domain/sign-in/login.js";
 import { usersById } from "../../domain/users/users.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, Open, OpenTo, LimitTries, Required } from "../engine/access.js";
+import { Covers, Needs, Open, OpenTo, LimitTries } from "../engine/access.js";
 import { UserType } from "../users/users.js";
 
 @InputType({ description: "The credentials of a user." })
 export class LoginInput implements Login {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
-  email?: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The password." })
-  password?: string;
+  @Field(() => String, { description: "The email of the account, in any letter case." })
+  email!: string;
+  @Field(() => String, { description: "The password." })
+  password!: string;
 }
 
 @InputType({ description: "A new password for the caller." })
 export class ChangePasswordInput implements ChangePassword {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The current password." })
-  currentPassword?: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "Hard to guess, at most 1024 bytes." })
-  newPassword?: string;
+  @Field(() => String, { description: "The current password." })
+  currentPassword!: string;
+  @Field(() => String, { description: "Hard to guess, at most 1024 bytes." })
+  newPassword!: string;
 }
 
 /** The payload of these mutations: the user is read in the transaction of the verb. */

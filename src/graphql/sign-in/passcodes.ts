@@ -7,29 +7,24 @@ import {
   type RequestOneTimePasscode,
 } from "../../domain/sign-in/passcodes.js";
 import { Arg } from "../engine/arguments.js";
-import { Open, LimitTries, Required } from "../engine/access.js";
+import { Open, LimitTries } from "../engine/access.js";
 
 @InputType({ description: "The account whose password is forgotten." })
 export class RequestOneTimePasscodeInput implements RequestOneTimePasscode {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
-  email?: string;
+  @Field(() => String, { description: "The email of the account, in any letter case." })
+  email!: string;
 }
 
 @InputType({ description: "A new password, and the passcode that permits it." })
 export class ChangePasswordWithPasscodeInput implements ChangePasswordWithPasscode {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The email of the account, in any letter case." })
-  email?: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The passcode from the latest email." })
-  oneTimePasscode?: string;
-  @Required()
+  @Field(() => String, { description: "The email of the account, in any letter case." })
+  email!: string;
+  @Field(() => String, { description: "The passcode from the latest email." })
+  oneTimePasscode!: string;
   @Field(() => String, {
-    nullable: true,
     description: "The new password: hard to guess, at most 1024 bytes.",
   })
-  password?: string;
+  password!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: "An accepted request." })

@@ -3,13 +3,12 @@ import { userIdOf } from "../../domain/kernel/actor.js";
 import type { Context } from "../../domain/kernel/context.js";
 import { type PasswordCheck, validatePassword } from "../../domain/sign-in/passwords.js";
 import { Arg } from "../engine/arguments.js";
-import { AnyScope, LimitTries, OpenTo, Required } from "../engine/access.js";
+import { AnyScope, LimitTries, OpenTo } from "../engine/access.js";
 
 @InputType({ description: "A password to check." })
 export class ValidatePasswordInput {
-  @Required()
-  @Field(() => String, { nullable: true, description: "The password." })
-  password?: string;
+  @Field(() => String, { description: "The password." })
+  password!: string;
 }
 
 @ObjectType("PasswordValidation", { simpleResolvers: true, description: "The result of a password check." })

@@ -8,7 +8,7 @@ import { messageById } from "../../domain/tasks/messages.js";
 import { type TaskReference, type TaskRow, tasksById } from "../../domain/tasks/tasks.js";
 import { buildsByIds } from "../../domain/workspaces/builds.js";
 import { Arg } from "../engine/arguments.js";
-import { Covers, Needs, NoUsers, OpenTo, Required } from "../engine/access.js";
+import { Covers, Needs, NoUsers, OpenTo } from "../engine/access.js";
 import { JSONObject, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "../workspaces/builds.js";
 import { TaskInputType, TaskType } from "./types.js";
@@ -20,9 +20,8 @@ const userReference = "The owner, for a task given by name: ID, username, or `me
 export class CreateTaskInput implements CreateTask {
   @Field(() => String, { nullable: true, description: "The owner: ID, username, or `me`. Default: `me`." })
   user?: string | null;
-  @Required()
-  @Field(() => UUID, { nullable: true, description: "ID of a template version with an AI task." })
-  templateVersionId?: string | null;
+  @Field(() => UUID, { description: "ID of a template version with an AI task." })
+  templateVersionId!: string;
   @Field(() => UUID, { nullable: true, description: "ID of a preset of the version. The zero UUID means none." })
   templateVersionPresetId?: string | null;
   @Field(() => String, { nullable: true, description: "The prompt. Default: empty." }) input?: string | null;
@@ -54,18 +53,16 @@ export class ResumeTaskInput implements TaskReference {
 export class UpdateTaskInputInput implements TaskReference {
   @Field(() => String, { description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The prompt of the next start." })
-  input?: string | null;
+  @Field(() => String, { description: "The prompt of the next start." })
+  input!: string;
 }
 
 @InputType({ description: "Input of `sendTaskInput`." })
 export class SendTaskInputInput implements TaskReference {
   @Field(() => String, { description: taskReference }) task!: string;
   @Field(() => String, { nullable: true, description: userReference }) user?: string | null;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The text for the program. White space alone is sent, too." })
-  input?: string | null;
+  @Field(() => String, { description: "The text for the program. White space alone is sent, too." })
+  input!: string;
 }
 
 @InputType({ description: "Input of `cancelTaskInput`." })
@@ -76,15 +73,12 @@ export class CancelTaskInputInput {
 @InputType({ description: "Input of `uploadTaskLogSnapshot`." })
 export class UploadTaskLogSnapshotInput {
   @Field(() => UUID, { description: "ID of the task of the agent's workspace." }) taskId!: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The format of the content: `agentapi`." })
-  format?: string | null;
-  @Required()
+  @Field(() => String, { description: "The format of the content: `agentapi`." })
+  format!: string;
   @Field(() => JSONObject, {
-    nullable: true,
     description: `The conversation: \`messages\` with \`id\`, \`role\`, \`content\` and \`time\`. JSON of more than ${largestSnapshot} bytes is rejected.`,
   })
-  content?: Record<string, unknown> | null;
+  content!: Record<string, unknown>;
 }
 
 @ObjectType({ description: "The task that was changed." })

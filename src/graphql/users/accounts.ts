@@ -13,21 +13,18 @@ import { type CreateUser, createUser } from "../../domain/users/creation.js";
 import { activateUser, suspendUser } from "../../domain/users/status.js";
 import { RoleName, setUserRoles } from "../../domain/users/roles.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, Covers, Needs, OpenTo, Required } from "../engine/access.js";
+import { ByArguments, Covers, Needs, OpenTo } from "../engine/access.js";
 import { EmailAddress, Url, UUID } from "../engine/scalars.js";
 import { UserType } from "./users.js";
 
 @InputType({ description: "Input of `createUser`." })
 class CreateUserInput implements CreateUser {
-  @Required()
-  @Field(() => EmailAddress, { nullable: true, description: "Unique email address, case-insensitive." })
-  email?: string;
-  @Required()
+  @Field(() => EmailAddress, { description: "Unique email address, case-insensitive." })
+  email!: string;
   @Field(() => String, {
-    nullable: true,
     description: "Unique username, case-insensitive: at most 32 letters, digits, and single hyphens between them.",
   })
-  username?: string;
+  username!: string;
   @Field(() => String, { nullable: true, description: "Real name, at most 128 characters. Default: empty." })
   name?: string;
   @Field(() => LoginType, {
@@ -84,17 +81,15 @@ const DeleteUserInput = userInput("Delete", "Input of `deleteUser`.");
 @InputType({ description: "Input of `setUserRoles`." })
 class SetUserRolesInput {
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Required()
-  @Field(() => [RoleName], { nullable: true, description: "Replaces all roles held in the deployment." })
-  roles?: Role[];
+  @Field(() => [RoleName], { description: "Replaces all roles held in the deployment." })
+  roles!: Role[];
 }
 
 @InputType({ description: "Input of `resetUserPassword`." })
 class ResetUserPasswordInput {
   @Field(() => String, { description: "The user: ID, username, or `me`." }) user!: string;
-  @Required()
-  @Field(() => String, { nullable: true, description: "The new password; weak passwords are rejected." })
-  password?: string;
+  @Field(() => String, { description: "The new password; weak passwords are rejected." })
+  password!: string;
 }
 
 interface UserPayload {

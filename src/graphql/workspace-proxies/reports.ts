@@ -15,7 +15,7 @@ import {
   type RegisterWorkspaceProxy,
 } from "../../domain/workspace-proxies/registration.js";
 import { Arg } from "../engine/arguments.js";
-import { OpenTo, Required } from "../engine/access.js";
+import { OpenTo } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 import { ChangedWorkspaceProxy } from "./workspace-proxies.js";
 
@@ -39,12 +39,10 @@ const version = "Software version of the replica, at most 64 characters.";
 
 @InputType({ description: "Input of `registerWorkspaceProxy`." })
 class RegisterWorkspaceProxyInput implements RegisterWorkspaceProxy {
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "URL at which the proxy is reached: http or https, without a path.",
   })
-  accessUrl?: string;
+  accessUrl!: string;
   @Field(() => String, {
     nullable: true,
     description: "Wildcard hostname at which the proxy serves applications, such as `*.eu.example.com`. Default: none.",

@@ -29,7 +29,7 @@ import {
 } from "../../domain/workspace-proxies/changes.js";
 import { type ProxyReplica, replicasOf } from "../../domain/workspace-proxies/registration.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, CountsAs, Needs, OpenTo, ReadWith, Required } from "../engine/access.js";
+import { ByArguments, CountsAs, Needs, OpenTo, ReadWith } from "../engine/access.js";
 import { DateTime, Url, UUID } from "../engine/scalars.js";
 
 registerEnumType(ProxyStatus, {
@@ -137,12 +137,10 @@ const proxyReference = "The workspace proxy: ID, name (case-insensitive), or `pr
 
 @InputType({ description: "Input of `createWorkspaceProxy`." })
 class CreateWorkspaceProxyInput implements ProxyFields {
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Unique name, at most 32 letters, digits, and single hyphens between them; not `primary`.",
   })
-  name?: string;
+  name!: string;
   @Field(() => String, { nullable: true, description: "Display name, at most 64 characters. Default: empty." })
   displayName?: string;
   @Field(() => String, {

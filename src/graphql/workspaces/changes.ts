@@ -19,7 +19,7 @@ import {
 } from "../../domain/workspaces/transitions.js";
 import { type WorkspaceRow, workspacesById } from "../../domain/workspaces/workspaces.js";
 import { Arg } from "../engine/arguments.js";
-import { ByArguments, Needs, Required, Rule } from "../engine/access.js";
+import { ByArguments, Needs, Rule } from "../engine/access.js";
 import { DateTime, UUID } from "../engine/scalars.js";
 import { WorkspaceBuildType } from "./builds.js";
 import { workspaceReference, WorkspaceType } from "./workspaces.js";
@@ -51,12 +51,10 @@ class CreateWorkspaceInput {
   @Field(() => UUID, { nullable: true, description: "ID of the template version, instead of `templateId`." })
   templateVersionId?: string | null;
   @Field(() => UUID, { nullable: true, description: "ID of a preset of the version." }) presetId?: string | null;
-  @Required()
   @Field(() => String, {
-    nullable: true,
     description: "Unique among the owner's workspaces: at most 32 letters, digits, and single hyphens between them.",
   })
-  name?: string | null;
+  name!: string;
   @Field(() => [WorkspaceParameterInput], {
     nullable: true,
     description: "Values of parameters. Others come from the preset, or are the default.",

@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import { Problems } from "../../domain/kernel/errors.js";
 import { truthOf } from "../../domain/kernel/text.js";
-import { entryKeyOf, isRequired, ruleOf } from "../../graphql/engine/access.js";
+import { entryKeyOf, ruleOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
 import { bearerOf } from "../../http/credentials.js";
@@ -120,7 +120,7 @@ function sourceOf([method, path, , , options]: Row, variable: Variable): Source 
 const parameterOf = (place: Parameter["in"], { defaultValue, ...variable }: Variable): Parameter => ({
   ...variable,
   in: place,
-  isRequired: variable.isRequired || (isNonNullType(variable.type) && !defaultValue),
+  isRequired: isNonNullType(variable.type) && !defaultValue,
   otherwise: defaultValue && valueFromASTUntyped(defaultValue),
 });
 
@@ -128,7 +128,7 @@ const parameterOf = (place: Parameter["in"], { defaultValue, ...variable }: Vari
 export const fieldOnTheWire = (field: GraphQLInputField): Given => ({
   name: snakeCase(field.name),
   type: field.type,
-  isRequired: isRequired(field) || isRequiredInputField(field),
+  isRequired: isRequiredInputField(field),
   otherwise: field.defaultValue,
   rule: ruleOf(field),
   description: field.description ?? undefined,
