@@ -4,7 +4,6 @@ import {
   type PrebuildsSettings,
   readPrebuildsSettings,
   type UpdatedPrebuildsSettings,
-  type UpdatePrebuildsSettings,
   updatePrebuildsSettings,
 } from "../domain/prebuilds/settings.js";
 import { Arg } from "./engine/arguments.js";
@@ -22,7 +21,7 @@ class PrebuildsSettingsType implements PrebuildsSettings {
 }
 
 @InputType({ description: "Input of `updatePrebuildsSettings`." })
-class UpdatePrebuildsSettingsInput implements UpdatePrebuildsSettings {
+class UpdatePrebuildsSettingsInput implements PrebuildsSettings {
   @Field(() => Boolean, {
     description: "Whether to pause reconciliation, so that no prebuilt workspace is created or deleted.",
   })

@@ -23,7 +23,7 @@ export function applicationsHost({ config }: Context): string {
 }
 
 export interface CreateApplicationRedirect {
-  redirectUri?: string | null;
+  redirectUri: string;
 }
 
 /**
@@ -43,8 +43,8 @@ export async function createApplicationRedirect(ctx: Context, input: CreateAppli
 const invalid = (detail: string, message?: string) => badInput([{ field: "redirectUri", detail }], message);
 
 /** Parses the URL. Redirects are serialized from the result, since browsers may parse the text differently. */
-function redirectUrl(text: string | null | undefined): URL {
-  if (!text) throw invalid("Is required.");
+function redirectUrl(text: string): URL {
+  if (text === "") throw invalid("Is required.");
   const problem = urlProblem(text);
   if (problem) throw invalid(problem);
   return new URL(text);

@@ -10,13 +10,13 @@ import { isUuid } from "../kernel/text.js";
 export interface AuthCheck {
   /** The caller's name for the check, which identifies its result. */
   key: string;
-  action?: string | null;
-  object?: CheckedObject | null;
+  action: string;
+  object: CheckedObject;
 }
 
 /** A stored object by its id, or any object with the given traits. An empty string is treated as absent. */
 export interface CheckedObject {
-  resourceType?: string | null;
+  resourceType: string;
   resourceId?: string | null;
   /** An id or `me`. */
   ownerId?: string | null;
@@ -54,7 +54,7 @@ const spent = new WeakMap<Context, Spent>();
 export async function checkPermissions(ctx: Context, checks: AuthCheck[]): Promise<PermissionCheck[]> {
   const actor = requireUser(ctx.actor);
   const before = spent.get(ctx) ?? { checks: 0, objects: 0 };
-  const objects = checks.filter(({ object }) => object?.resourceId).length;
+  const objects = checks.filter(({ object }) => object.resourceId).length;
   const total = { checks: before.checks + checks.length, objects: before.objects + objects };
   spent.set(ctx, total);
   requireWellFormed(checks, total);
@@ -80,8 +80,8 @@ function requireWellFormed(checks: AuthCheck[], total: Spent): void {
   }
   for (const [index, { action, object }] of checks.entries()) {
     problems.add(`checks[${index}].action`, action ? undefined : "Is required.");
-    problems.add(`checks[${index}].object.resourceType`, resourceTypeProblem(object ?? {}));
-    const isId = !object?.resourceId || isUuid(object.resourceId);
+    problems.add(`checks[${index}].object.resourceType`, resourceTypeProblem(object));
+    const isId = !object.resourceId || isUuid(object.resourceId);
     problems.add(`checks[${index}].object.resourceId`, isId ? undefined : "Must be a UUID.");
   }
   problems.throwIfAny();
@@ -101,7 +101,7 @@ interface References {
 }
 
 async function readReferences(ctx: Context, actor: UserActor, checks: AuthCheck[]): Promise<References> {
-  const objects = checks.map(({ object }) => object ?? {});
+  const objects = checks.map(({ object }) => object);
   const ownerOf = (check: CheckedObject) => ownersOf(actor, check);
   const [target, organization] = await Promise.all([
     readObjects(ctx, [...objects.flatMap(objectsOf), ...objects.flatMap(ownerOf)]),
@@ -116,9 +116,7 @@ async function readReferences(ctx: Context, actor: UserActor, checks: AuthCheck[
 
 // The references of a check: at most one of each kind. The id of an object takes precedence over traits.
 function objectsOf({ resourceType, resourceId }: CheckedObject): ObjectReference[] {
-  return resourceId && resourceType && isStoredResource(resourceType)
-    ? [{ resource: resourceType, id: resourceId }]
-    : [];
+  return resourceId && isStoredResource(resourceType) ? [{ resource: resourceType, id: resourceId }] : [];
 }
 
 function ownersOf({ userId }: UserActor, { ownerId, resourceId }: CheckedObject): ObjectReference[] {
@@ -130,8 +128,8 @@ const organizationsOf = ({ organizationId, resourceId }: CheckedObject) =>
   organizationId && !resourceId ? [organizationId] : [];
 
 function isAllowed(actor: UserActor, { action, object: check }: AuthCheck, references: References): boolean {
-  const permission = `${check?.resourceType}:${action}`;
-  if (!check || !isPermission(permission)) return false;
+  const permission = `${check.resourceType}:${action}`;
+  if (!isPermission(permission)) return false;
   if (check.resourceId) {
     const object = references.object(check);
     return object !== undefined && mayOn(actor, permission, object);

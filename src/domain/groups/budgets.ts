@@ -43,7 +43,7 @@ export async function readGroupAiBudget(ctx: Context, ref: string): Promise<Grou
 
 export interface SetGroupAiBudget {
   group: string;
-  spendLimitMicros?: number | null;
+  spendLimitMicros: number;
 }
 
 export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
@@ -52,7 +52,7 @@ export const spendLimitRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 export async function setGroupAiBudget(ctx: Context, input: SetGroupAiBudget): Promise<GroupAiBudget> {
   const group = await lockGroup(ctx, input.group, "group_ai_budget:update");
   requireFeature(ctx, "aibridge");
-  const limit = input.spendLimitMicros ?? 0;
+  const limit = input.spendLimitMicros;
   const problems = new Problems();
   const isLimit = Number.isSafeInteger(limit) && limit > 0;
   problems.add("spendLimitMicros", isLimit ? undefined : spendLimitRule);

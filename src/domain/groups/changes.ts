@@ -20,6 +20,7 @@ export interface GroupFields {
 }
 
 export interface CreateGroup extends GroupFields {
+  name: string;
   organization: string;
 }
 
@@ -33,17 +34,16 @@ export async function createGroup(ctx: Context, { organization: ref, ...fields }
 export async function addGroup(
   ctx: Context,
   organizationId: string,
-  fields: GroupFields,
+  fields: GroupFields & { name: string },
   { source = GroupSource.USER, members = [] }: { source?: GroupSource; members?: readonly string[] } = {},
 ): Promise<string> {
   requireFeature(ctx, "template_rbac");
   const problems = new Problems();
-  if (fields.name == null) problems.add("name", "Is required.");
   addFieldProblems(problems, fields);
   problems.throwIfAny();
   await requireRoom(ctx, organizationId);
 
-  const group = ctx.em.create(Group, { ...given(fields), name: fields.name!, organization: organizationId, source });
+  const group = ctx.em.create(Group, { ...given(fields), name: fields.name, organization: organizationId, source });
   if (members.length > 0) auditWith(group, { members: { old: [], new: members } });
   await ctx.em.flush().catch(onNameTaken);
   await addMembers(ctx, { id: group.id, organizationId }, members);

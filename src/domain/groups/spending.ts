@@ -69,7 +69,7 @@ export interface AiUsageEntry {
 export interface RecordAiUsage {
   /** Id, name or `default`. */
   organization: string;
-  entries?: AiUsageEntry[] | null;
+  entries: AiUsageEntry[];
 }
 
 const mostEntries = 1000;
@@ -83,7 +83,6 @@ export const amountRule = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 export async function recordAiUsage(ctx: Context, { organization: ref, entries }: RecordAiUsage): Promise<number> {
   const organization = await findOrganization(ctx, ref);
   authorize(ctx.actor, "group_ai_budget:update", { organizationId: organization.id });
-  if (entries == null) throw badInput([{ field: "entries", detail: "Is required." }]);
   if (entries.length > mostEntries)
     throw badInput([{ field: "entries", detail: `Must be at most ${mostEntries} entries.` }]);
 

@@ -49,9 +49,8 @@ export async function listLicenses(ctx: Context): Promise<License[]> {
 }
 
 /** Stores a license. Takes effect on this replica before the response, and on the others soon after. */
-export async function addLicense(ctx: Context, text: string | null | undefined): Promise<License> {
+export async function addLicense(ctx: Context, text: string): Promise<License> {
   authorize(ctx.actor, "license:create");
-  if (text == null) throw unusable(["Is required."]);
   const license = await storeLicense(ctx, text, await requireUsable(ctx, text));
   recompute(ctx);
   return license;

@@ -36,7 +36,7 @@ export interface CustomContent {
  */
 export async function sendCustomNotification(
   ctx: Context,
-  content: CustomContent | null | undefined,
+  content: CustomContent,
   idempotencyKey?: string | null,
 ): Promise<string | undefined> {
   const { userId } = requireUser(ctx.actor);
@@ -59,11 +59,10 @@ export async function sendCustomNotification(
 
 type Texts = { title: string; message: string };
 
-function checked(content: CustomContent | null | undefined, key: string | null | undefined): Texts {
+function checked(content: CustomContent, key: string | null | undefined): Texts {
   const problems = new Problems();
-  const [title, message] = [content?.title ?? "", content?.message ?? ""];
-  if (!content) problems.add("content", "Is required.");
-  else if (title.trim() === "" && message.trim() === "") {
+  const [title, message] = [content.title ?? "", content.message ?? ""];
+  if (title.trim() === "" && message.trim() === "") {
     const rule = "A title or a message is required.";
     problems.add("content.title", rule);
     problems.add("content.message", rule);

@@ -29,7 +29,7 @@ export interface Choice {
 
 export interface UpdatePreferences {
   user: string;
-  choices?: readonly Choice[] | null;
+  choices: readonly Choice[];
   /** Default: all methods. */
   method?: DeliveryMethod | null;
 }
@@ -117,13 +117,10 @@ const mostChoices = 100;
 
 function checked(choices: UpdatePreferences["choices"]): Array<{ template: NotificationTemplate; disabled: boolean }> {
   const problems = new Problems();
-  problems.add(
-    "choices",
-    !choices ? "Is required." : choices.length > mostChoices ? `Must be at most ${mostChoices} choices.` : undefined,
-  );
+  problems.add("choices", choices.length > mostChoices ? `Must be at most ${mostChoices} choices.` : undefined);
   problems.throwIfAny();
   const wanted = new Map<string, { template: NotificationTemplate; disabled: boolean }>();
-  for (const [index, { template: id, disabled }] of choices!.entries()) {
+  for (const [index, { template: id, disabled }] of choices.entries()) {
     const template = templateWithId(id.toLowerCase());
     if (template) wanted.set(template.id, { template, disabled });
     else problems.add(`choices[${index}]`, "Must be the id of a notification template.");

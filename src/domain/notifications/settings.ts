@@ -2,7 +2,6 @@ import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 import type { Context } from "../kernel/context.js";
-import { Problems } from "../kernel/errors.js";
 import { dispatchHint } from "./notify.js";
 
 export interface NotificationSettings {
@@ -18,13 +17,10 @@ export const readNotificationSettings = (ctx: Context): Promise<NotificationSett
 /** Replaces the settings of notifications. `changed` is false if they were the same. */
 export async function updateNotificationSettings(
   ctx: Context,
-  input: { notifierPaused?: boolean | null },
+  { notifierPaused }: NotificationSettings,
 ): Promise<{ notificationSettings: NotificationSettings; changed: boolean }> {
   authorize(ctx.actor, "deployment_config:update");
-  const problems = new Problems();
-  problems.add("notifierPaused", input.notifierPaused == null ? "Is required." : undefined);
-  problems.throwIfAny();
-  const notificationSettings = { notifierPaused: input.notifierPaused === true };
+  const notificationSettings = { notifierPaused };
   const diff = diffOf(await replaceSiteSetting(ctx, settings, notificationSettings), notificationSettings);
   const changed = Object.keys(diff).length > 0;
   if (changed) {

@@ -343,7 +343,7 @@ async function endMembership(
 /** Replaces the roles of a member. Throws FORBIDDEN if the caller may not assign one of the added or removed roles. */
 export async function setOrganizationMemberRoles(
   ctx: Context,
-  input: MemberRef & { roles?: string[] | null },
+  input: MemberRef & { roles: string[] },
 ): Promise<MemberRef> {
   const member = await lockMember(ctx, input, "organization_member:update");
   const { organizationId } = member;

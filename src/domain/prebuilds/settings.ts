@@ -2,7 +2,6 @@ import type { Context } from "../kernel/context.js";
 import { diffOf } from "../audit/audit.js";
 import { authorize } from "../authorization/authorization.js";
 import { requireFeature } from "../entitlements/requirements.js";
-import { Problems } from "../kernel/errors.js";
 import { readSiteSetting, replaceSiteSetting, siteSetting } from "../deployment/site-settings.js";
 
 /** Settings of prebuilt workspaces. */
@@ -15,10 +14,6 @@ const settings = siteSetting<PrebuildsSettings>("prebuilds", { reconciliationPau
 
 export const readPrebuildsSettings = (ctx: Context): Promise<PrebuildsSettings> => readSiteSetting(ctx, settings);
 
-export interface UpdatePrebuildsSettings {
-  reconciliationPaused?: boolean | null;
-}
-
 /** The stored settings, and whether the update changed them. */
 export interface UpdatedPrebuildsSettings {
   prebuildsSettings: PrebuildsSettings;
@@ -28,15 +23,11 @@ export interface UpdatedPrebuildsSettings {
 /** Replaces the prebuilds settings. Throws FORBIDDEN without the permission or the license. */
 export async function updatePrebuildsSettings(
   ctx: Context,
-  { reconciliationPaused }: UpdatePrebuildsSettings,
+  { reconciliationPaused }: PrebuildsSettings,
 ): Promise<UpdatedPrebuildsSettings> {
   authorize(ctx.actor, "deployment_config:update");
   requireFeature(ctx, "workspace_prebuilds");
-  const problems = new Problems();
-  problems.add("reconciliationPaused", reconciliationPaused == null ? "Is required." : undefined);
-  problems.throwIfAny();
-
-  const prebuildsSettings = { reconciliationPaused: reconciliationPaused === true };
+  const prebuildsSettings = { reconciliationPaused };
   const diff = diffOf(await replaceSiteSetting(ctx, settings, prebuildsSettings), prebuildsSettings);
   const changed = Object.keys(diff).length > 0;
   if (changed) ctx.audit({ action: "update", resourceType: "prebuilds_settings", diff });

@@ -36,7 +36,7 @@ const scimKeys = ({ db }: Context) =>
 export type ScimKeyRow = InferResult<ReturnType<typeof scimKeys>>[number];
 
 export interface CreateScimKey {
-  name?: string | null;
+  name: string;
   /** Default: `default`. */
   source?: string | null;
   /** The organizations whose groups the key manages. Default: the default organization. */
@@ -116,7 +116,7 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
     .executeTakeFirstOrThrow();
   if (held >= mostKeys) throw conflict(`There can be at most ${mostKeys} SCIM keys.`);
   const { id, text, hash } = newScimKey();
-  const key = { id, name: name!, source, organizationIds: organizationIds ?? found, expiresAt };
+  const key = { id, name, source, organizationIds: organizationIds ?? found, expiresAt };
   await ctx.db
     .insertInto("scimKeys")
     .values({ ...key, tokenHash: hash, createdBy: userIdOf(ctx.actor), createdAt: now })
@@ -128,8 +128,7 @@ export async function createScimKey(ctx: Context, input: CreateScimKey): Promise
 
 const sourceRule = "Must be 1 to 64 letters, digits, dots, hyphens and underscores.";
 
-const nameProblem = (name: string | null | undefined): string | undefined =>
-  name ? displayNameProblem(name) : "Is required.";
+const nameProblem = (name: string): string | undefined => (name ? displayNameProblem(name) : "Is required.");
 
 const endProblem = (expiresAt: string | null): string | undefined =>
   expiresAt !== null && Date.parse(expiresAt) <= databaseTime() ? "Must be in the future." : undefined;

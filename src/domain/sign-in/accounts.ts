@@ -73,8 +73,8 @@ async function recordRefusal(ctx: Context, account: Named): Promise<void> {
 
 export const wrongPassword = () => new DomainError("UNAUTHENTICATED", "Incorrect email or password.");
 
-export function givenPasswordProblem(password: string | null | undefined): string | undefined {
-  if (!password) return "Is required.";
+export function givenPasswordProblem(password: string): string | undefined {
+  if (password === "") return "Is required.";
   return isTooLong(password) ? `Must be at most ${longestPassword} bytes long.` : undefined;
 }
 

@@ -12,9 +12,9 @@ import { findUser, type FoundUser } from "../users/users.js";
 export interface ConvertLogin {
   /** The user to convert: id, username or `me`. */
   user: string;
-  toType?: ProviderName | null;
+  toType: ProviderName;
   /** The current password. */
-  password?: string | null;
+  password: string;
 }
 
 /** A pending conversion. The state is not readable later. */
@@ -38,18 +38,17 @@ export async function convertLogin(
 ): Promise<ConversionStarted> {
   const user = await findSelf(ctx, ref);
   const problems = new Problems();
-  problems.add("toType", toType ? undefined : "Is required.");
   if (user.loginType !== "password")
     problems.add("toType", "Only accounts that sign in with a password can be converted.");
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
-  const account = await verify(ctx, await accountWithId(ctx, user.id), password ?? "");
+  const account = await verify(ctx, await accountWithId(ctx, user.id), password);
   // Checks the account again, which may have changed since its verification, and locks it: later changes void the state.
   const locked = await ctx.db.selectFrom("users").where(isUnchanged(account)).select("id").forNoKeyUpdate().execute();
   if (locked.length === 0) throw conflict("Another request has changed the account.");
   const stateString = randomText(stateLength);
-  const state = { stateHash: hashSecret(stateString), toType: toType!, expiresAt: after(lifetime) };
+  const state = { stateHash: hashSecret(stateString), toType, expiresAt: after(lifetime) };
   // A new state replaces the former one.
   const { expiresAt } = await ctx.db
     .insertInto("loginConversions")
@@ -59,7 +58,7 @@ export async function convertLogin(
     .executeTakeFirstOrThrow();
   const diff = { toType: { new: toType }, stateString: { new: "***" } };
   ctx.audit({ ...identified(user), action: "create", resourceType: "login_conversion", diff });
-  return { userId: user.id, toType: toType!, stateString, expiresAt };
+  return { userId: user.id, toType, stateString, expiresAt };
 }
 
 /**

@@ -20,13 +20,13 @@ import { passwordProblem } from "./passwords.js";
 import { endSessions, issueSession } from "../tokens/sessions.js";
 
 export interface Login {
-  email?: string | null;
-  password?: string | null;
+  email: string;
+  password: string;
 }
 
 export interface ChangePassword {
-  currentPassword?: string | null;
-  newPassword?: string | null;
+  currentPassword: string;
+  newPassword: string;
 }
 
 /** A user with a new session. */
@@ -46,17 +46,15 @@ async function signIn(ctx: Context, { email, password }: Login): Promise<NewSess
   problems.add("password", givenPasswordProblem(password));
   problems.throwIfAny();
 
-  const found = await accountWithEmail(ctx, email ?? "");
-  const account = await limitFailures(ctx, email ?? "", found?.id, () =>
-    verify(ctx, found, password ?? "", { lane: "stranger" }),
-  );
+  const found = await accountWithEmail(ctx, email);
+  const account = await limitFailures(ctx, email, found?.id, () => verify(ctx, found, password, { lane: "stranger" }));
   if (account.loginType !== "password") {
     throw refused(ctx, account, forbidden("Incorrect login type.", { detail: `Sign in by ${account.loginType}.` }));
   }
   if (account.status === "suspended") {
     throw refused(ctx, account, new DomainError("UNAUTHENTICATED", "Your account is suspended."));
   }
-  const hash = await currentHash(ctx, account, password ?? "");
+  const hash = await currentHash(ctx, account, password);
   // Checks the account again, which may have been changed or suspended since its verification.
   const { numUpdatedRows } = await ctx.db
     .updateTable("users")
@@ -81,14 +79,14 @@ export async function changePassword(ctx: Context, { currentPassword, newPasswor
   authorize(actor, "user:update_personal", ownAccount(actor));
   const problems = new Problems();
   problems.add("currentPassword", givenPasswordProblem(currentPassword));
-  problems.add("newPassword", await newPasswordProblem(newPassword ?? "", currentPassword, account));
+  problems.add("newPassword", await newPasswordProblem(newPassword, currentPassword, account));
   problems.throwIfAny();
   if (account.loginType !== "password") {
     throw badInput([{ field: "currentPassword", detail: "Only users who sign in with a password have one." }]);
   }
 
-  await verify(ctx, account, currentPassword ?? "", { refusal: notYourPassword });
-  const hash = await ctx.services.passwords.hash(newPassword ?? "");
+  await verify(ctx, account, currentPassword, { refusal: notYourPassword });
+  const hash = await ctx.services.passwords.hash(newPassword);
   const { numUpdatedRows } = await ctx.db
     .updateTable("users")
     .set({ passwordHash: hash, updatedAt: now })
@@ -106,6 +104,6 @@ function currentHash({ services: { passwords } }: Context, { passwordHash }: Acc
   return passwordHash && passwords.needsRehash(passwordHash) ? passwords.hash(password, "stranger") : passwordHash;
 }
 
-async function newPasswordProblem(wanted: string, current: string | null | undefined, account: Account) {
+async function newPasswordProblem(wanted: string, current: string, account: Account) {
   return wanted === current ? "Must differ from the current password." : passwordProblem(wanted, account);
 }

@@ -19,14 +19,14 @@ import { revokeGrantsOfUser } from "../oauth2/grants.js";
 import { hashSecret, randomText } from "../tokens/text.js";
 
 export interface RequestOneTimePasscode {
-  email?: string | null;
+  email: string;
 }
 
 export interface ChangePasswordWithPasscode {
-  email?: string | null;
-  oneTimePasscode?: string | null;
+  email: string;
+  oneTimePasscode: string;
   /** The new password. */
-  password?: string | null;
+  password: string;
 }
 
 /** Unambiguous capital letters and digits. A code of ten has 49 bits. */
@@ -49,12 +49,11 @@ const mayReset = sql<SqlBool>`(u.status = 'active' and u.login_type = 'password'
  */
 export async function requestOneTimePasscode(ctx: Context, { email }: RequestOneTimePasscode): Promise<true> {
   requirePasswords(ctx);
-  const address = email ?? "";
   const problems = new Problems();
-  problems.add("email", emailProblem(address));
+  problems.add("email", emailProblem(email));
   problems.throwIfAny();
   const asSystem = new Context(ctx.services, systemActor, ctx.request, () => new AbortController());
-  ctx.services.errands.run("one-time passcode", () => asSystem.transactional(() => sendPasscode(asSystem, address)));
+  ctx.services.errands.run("one-time passcode", () => asSystem.transactional(() => sendPasscode(asSystem, email)));
   return true;
 }
 
@@ -106,7 +105,7 @@ async function storeCode({ db, config }: Context, userId: string, code: string):
 /** Changes a password by the passcode sent to the email of the account. Ends all sessions and tokens. */
 export async function changePasswordWithPasscode(ctx: Context, input: ChangePasswordWithPasscode): Promise<true> {
   requirePasswords(ctx);
-  const { email, oneTimePasscode: code, password } = withoutNulls(input);
+  const { email, oneTimePasscode: code, password } = input;
   const problems = new Problems();
   problems.add("email", emailProblem(email));
   problems.add("oneTimePasscode", code === "" ? "Is required." : undefined);
@@ -124,12 +123,6 @@ export async function changePasswordWithPasscode(ctx: Context, input: ChangePass
   await rememberAddress(ctx, passcode.id);
   return true;
 }
-
-const withoutNulls = ({ email, oneTimePasscode, password }: ChangePasswordWithPasscode) => ({
-  email: email ?? "",
-  oneTimePasscode: oneTimePasscode ?? "",
-  password: password ?? "",
-});
 
 /** Whether users can request passcodes: passwords are in use, and there is a way to deliver passcodes. */
 export const sendsPasscodes = async (ctx: Context): Promise<boolean> =>

@@ -1,5 +1,4 @@
 import type { Context } from "../kernel/context.js";
-import { Problems } from "../kernel/errors.js";
 import type { Lane } from "../outside/lanes.js";
 import { strengthOf } from "../outside/password-strength.js";
 import { findUser } from "../users/users.js";
@@ -50,13 +49,7 @@ export async function passwordProblem(
 }
 
 /** Checks a new password for the caller without storing it. */
-export async function validatePassword(
-  ctx: Context,
-  { password }: { password?: string | null },
-): Promise<PasswordCheck> {
-  const problems = new Problems();
-  problems.add("password", password == null ? "Is required." : undefined);
-  problems.throwIfAny();
+export async function validatePassword(ctx: Context, password: string): Promise<PasswordCheck> {
   // Without a transaction, so that no connection is held while passwords are queued.
-  return checkPassword(password ?? "", await findUser(ctx.afresh(), "me"));
+  return checkPassword(password, await findUser(ctx.afresh(), "me"));
 }

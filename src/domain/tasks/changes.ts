@@ -16,14 +16,13 @@ import { findTaskFor, type TaskReference, type TaskRow, tasksById } from "./task
 const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
 
 export interface UpdateTaskInput extends TaskReference {
-  input?: string | null;
+  input: string;
 }
 
 /** Replaces the prompt for the next start of a paused task. Returns its id. Throws CONFLICT in other states. */
 export async function updateTaskInput(ctx: Context, { input, ...reference }: UpdateTaskInput): Promise<string> {
   const found = await findTaskFor(ctx, reference, "task:update");
-  if (!input?.trim())
-    throw badInput([{ field: "input", detail: input == null ? "Is required." : "Must not be blank." }]);
+  if (!input.trim()) throw badInput([{ field: "input", detail: "Must not be blank." }]);
   const problem = inputProblem(ctx, input);
   if (problem) throw badInput([{ field: "input", detail: problem }]);
   const task = await lockedTask(ctx, found, "read");

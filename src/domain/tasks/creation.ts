@@ -21,7 +21,7 @@ import { displayNameFor, nameFor } from "./names.js";
 export interface CreateTask {
   /** The owner: id, username or `me`, which is the default. */
   user?: string | null;
-  templateVersionId?: string | null;
+  templateVersionId: string;
   /** The zero UUID means none. */
   templateVersionPresetId?: string | null;
   /** The prompt. */
@@ -68,14 +68,10 @@ const presetOf = ({ templateVersionPresetId: id }: CreateTask): string | null =>
 const versionRule = "Must be the id of an imported template version that you can use, with an AI task.";
 
 /** Reads the version of a task. Adds a fault if there is none that the caller can see and that has an AI task. */
-async function versionFor(
-  ctx: Context,
-  id: string | null | undefined,
-  problems: Problems,
-): Promise<BuildVersion | undefined> {
-  const version = id ? await readVersion(ctx, id) : undefined;
+async function versionFor(ctx: Context, id: string, problems: Problems): Promise<BuildVersion | undefined> {
+  const version = await readVersion(ctx, id);
   const isSeen = version !== undefined && sees(ctx.actor, "template:read", version);
-  const problem = isSeen ? creationProblem(version) : id ? versionRule : "Is required.";
+  const problem = isSeen ? creationProblem(version) : versionRule;
   const isFit = isSeen && problem === undefined && version.document.ai_task !== undefined;
   problems.add("templateVersionId", isFit ? undefined : (problem ?? "The template version has no AI task."));
   return isFit ? version : undefined;
@@ -97,7 +93,7 @@ async function freeName(ctx: Context, ownerId: string, prompt: string): Promise<
 }
 
 /** Creates the workspace of a task. Throws its faults together with those of the task. */
-async function workspaceFor(ctx: Context, input: CreateTask, problems: Problems): Promise<Built> {
+async function workspaceFor(ctx: Context, input: CreateTask & { name: string }, problems: Problems): Promise<Built> {
   const { user: owner, name, templateVersionId } = input;
   const built = await createWorkspace(ctx, { owner, name, templateVersionId, presetId: presetOf(input) }).catch(
     (error: unknown) => {

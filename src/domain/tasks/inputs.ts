@@ -18,7 +18,7 @@ import { statusSentence } from "./status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
 export interface SendTaskInput extends TaskReference {
-  input?: string | null;
+  input: string;
 }
 
 /** Returns the violated rule of a text for a program; `undefined` if it is valid. */
@@ -42,7 +42,7 @@ export async function sendTaskInput(ctx: Context, { input, ...reference }: SendT
   const fresh = ctx.afresh();
   const task = await findTaskFor(fresh, reference, "workspace:application_connect");
   await requireBudget(fresh, task.ownerId, task.organizationId);
-  if (!input) throw badInput([{ field: "input", detail: input === "" ? "Must not be empty." : "Is required." }]);
+  if (input === "") throw badInput([{ field: "input", detail: "Must not be empty." }]);
   const problem = inputProblem(ctx, input);
   if (problem) throw badInput([{ field: "input", detail: problem }]);
   requireActive(task);

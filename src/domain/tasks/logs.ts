@@ -109,8 +109,8 @@ function upstreamFailure(error: unknown): never {
 export interface UploadTaskLogSnapshot {
   taskId: string;
   /** `agentapi`: an object with the messages of the conversation, as AgentAPI lists them. */
-  format?: string | null;
-  content?: unknown;
+  format: string;
+  content: unknown;
 }
 
 /** Maximum size of the uploaded JSON, in bytes. */
@@ -136,7 +136,7 @@ export async function uploadTaskLogSnapshot(
     .executeTakeFirst();
   if (!task) throw notFound();
   if (format !== "agentapi") throw badInput([{ field: "format", detail: "Must be agentapi." }]);
-  if (Buffer.byteLength(JSON.stringify(content) ?? "") > largestSnapshot)
+  if (Buffer.byteLength(JSON.stringify(content)) > largestSnapshot)
     throw new DomainError("BAD_USER_INPUT", "Request body too large.", {
       tooLarge: true,
       detail: `A snapshot must be at most ${largestSnapshot} bytes.`,

@@ -35,7 +35,7 @@ const keys = (db: Db) =>
 export type ApiKeyRow = InferResult<ReturnType<typeof keys>>[number];
 
 export interface CreateApiKey {
-  name?: string | null;
+  name: string;
   /** Default: `all`. */
   scopes?: string[] | null;
   /** RFC 3339. Default: after the default lifetime. */
@@ -46,7 +46,7 @@ export interface CreateApiKey {
 
 export interface UpdateApiKey {
   id: string;
-  name?: string | null;
+  name: string;
 }
 
 /** Maximum number of listed keys. */
@@ -91,7 +91,8 @@ export async function createApiKey(ctx: Context, input: CreateApiKey): Promise<{
   const user = await lockUser(ctx, input.user ?? "me", "api_key:create");
   authorize(actor, "api_key:create", userTarget(user));
 
-  const { name = "", scopes = ["all"] } = withoutNulls(input);
+  const { name } = input;
+  const scopes = input.scopes ?? ["all"];
   const problems = new Problems();
   problems.add("name", keyNameProblem(name));
   const mostScopes = scopeCatalog.length;
@@ -178,20 +179,20 @@ const freeName = ({ db }: Context, userId: string, name: string, id = "") =>
 export async function updateApiKey(ctx: Context, { id, name }: UpdateApiKey): Promise<string> {
   const { key } = await findKey(ctx, id, "api_key:update");
   const problems = new Problems();
-  problems.add("name", keyNameProblem(name ?? ""));
+  problems.add("name", keyNameProblem(name));
   problems.throwIfAny();
   if (key.kind !== "token") throw conflict("Only API tokens have names.");
   if (key.name === name) return id;
-  await freeName(ctx, key.userId, name!, id);
+  await freeName(ctx, key.userId, name, id);
   const { numUpdatedRows } = await ctx.db
     .updateTable("apiKeys")
-    .set({ name: name! })
+    .set({ name })
     .where("id", "=", id)
     .executeTakeFirst()
     .catch(onTakenName);
   if (numUpdatedRows === 0n) throw notFound();
   const diff = { name: { old: key.name, new: name } };
-  ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name ?? "", diff });
+  ctx.audit({ action: "update", resourceType: "api_key", resourceId: id, resourceLabel: name, diff });
   return id;
 }
 
@@ -260,6 +261,3 @@ const onTakenName = onViolation({ api_keys_token_name_unique: nameTaken });
 
 /** Deletes keys a week after they expired. */
 export const keyPurge = purge("api_keys", { by: "expires_at", keptFor: 7 * day });
-
-/** Null means absent. */
-const withoutNulls = ({ name, scopes }: CreateApiKey) => ({ name: name ?? undefined, scopes: scopes ?? undefined });

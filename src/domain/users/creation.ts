@@ -14,8 +14,8 @@ import { accountProblems, hasNoPassword, requireFree, throwTaken } from "./accou
 import type { LoginType, UserRow, UserStatus } from "./users.js";
 
 export interface CreateUser {
-  email?: string | null;
-  username?: string | null;
+  email: string;
+  username: string;
   name?: string | null;
   /** Default: `none` for service accounts, `password` for all others. */
   loginType?: LoginType | null;
@@ -31,8 +31,8 @@ export async function createUser(ctx: Context, input: CreateUser): Promise<strin
   authorize(ctx.actor, "user:create");
   const { organizationIds, isServiceAccount = null, password } = input;
   const account = {
-    email: input.email ?? "",
-    username: input.username ?? "",
+    email: input.email,
+    username: input.username,
     name: input.name ?? "",
     loginType: input.loginType ?? (isServiceAccount ? "none" : "password"),
     isServiceAccount: isServiceAccount ?? false,

@@ -11,7 +11,7 @@ import {
   siteRoles,
 } from "../authorization/authorization.js";
 import type { Role } from "../authorization/roles.js";
-import { badInput, conflict, Problems } from "../kernel/errors.js";
+import { conflict, Problems } from "../kernel/errors.js";
 import { takeTurn } from "../kernel/locks.js";
 import { now } from "../kernel/times.js";
 import { findOrganization } from "../organizations/organizations.js";
@@ -56,14 +56,13 @@ export const heldRoles = (names: ReadonlyArray<SiteRole | OrganizationRole>, org
   names.map((name) => ({ name, displayName: roleNames[name], organizationId }));
 
 /**
- * Parses a list of roles, in the order of `known`. Ignores implied roles and repetitions. Throws BAD_USER_INPUT for an
- * absent list and for unknown roles.
+ * Parses a list of roles, in the order of `known`. Ignores implied roles and repetitions. Throws BAD_USER_INPUT for
+ * unknown roles.
  */
 export function readRoles<Known extends SiteRole | OrganizationRole>(
-  names: readonly string[] | null | undefined,
+  names: readonly string[],
   known: readonly Known[],
 ): Known[] {
-  if (!names) throw badInput([{ field: "roles", detail: "Is required." }]);
   const allowed = new Set<string>([...known, "member", "organization-member"]);
   const problems = new Problems();
   for (const [index, name] of names.entries())
@@ -75,7 +74,7 @@ export function readRoles<Known extends SiteRole | OrganizationRole>(
 /** Replaces the roles of a user in the deployment. Returns the id of the user. */
 export async function setUserRoles(
   ctx: Context,
-  { user: ref, roles: names }: { user: string; roles?: string[] | null },
+  { user: ref, roles: names }: { user: string; roles: string[] },
 ): Promise<string> {
   const user = await lockUser(ctx, ref, "assign_role:assign");
   authorize(ctx.actor, "assign_role:assign");

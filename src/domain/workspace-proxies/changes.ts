@@ -48,11 +48,11 @@ const maxProxies = 100;
 export const lockWorkspaceProxies = (ctx: Context): Promise<unknown> => takeTurn(ctx, "workspace_proxies");
 
 /** Creates an unregistered proxy. Returns its token, which cannot be read again. */
-export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields) {
+export async function createWorkspaceProxy(ctx: Context, { name, displayName, icon }: ProxyFields & { name: string }) {
   authorize(ctx.actor, "workspace_proxy:create");
   requireFeature(ctx, "workspace_proxy");
-  const fields = { name: name ?? "", displayName: displayName ?? "", icon: icon ?? "" };
-  problemsOf(fields, name == null ? "Is required." : undefined).throwIfAny();
+  const fields = { name, displayName: displayName ?? "", icon: icon ?? "" };
+  problemsOf(fields).throwIfAny();
 
   await lockWorkspaceProxies(ctx);
   const id = newId();
@@ -73,9 +73,9 @@ export async function createWorkspaceProxy(ctx: Context, { name, displayName, ic
   return { id, proxyToken: token.text };
 }
 
-function problemsOf({ name, displayName, icon }: ProxyFields, missing?: string): Problems {
+function problemsOf({ name, displayName, icon }: ProxyFields): Problems {
   const problems = new Problems();
-  if (name != null) problems.add("name", missing ?? proxyNameProblem(name));
+  if (name != null) problems.add("name", proxyNameProblem(name));
   if (displayName != null) problems.add("displayName", displayNameProblem(displayName));
   if (icon != null) problems.add("icon", iconProblem(icon));
   return problems;

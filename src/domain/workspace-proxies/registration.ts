@@ -14,7 +14,7 @@ import { lockWorkspaceProxy, primarySite, type WorkspaceProxyRow } from "./works
 
 /** The data that a process of a proxy reports when it starts. */
 export interface RegisterWorkspaceProxy {
-  accessUrl?: string | null;
+  accessUrl: string;
   wildcardHostname?: string | null;
   derpEnabled?: boolean | null;
   derpOnly?: boolean | null;
@@ -81,7 +81,7 @@ type Registration = ReturnType<typeof registrationOf>;
 function registrationOf(input: RegisterWorkspaceProxy) {
   const { derpEnabled, derpOnly, version, hostname } = input;
   const registration = {
-    accessUrl: accessUrlOf(input.accessUrl ?? ""),
+    accessUrl: accessUrlOf(input.accessUrl),
     wildcardHostname: input.wildcardHostname ? wildcardOf(input.wildcardHostname, { allowPrivateDomains: true }) : "",
     derpEnabled: derpEnabled ?? true,
     derpOnly: derpOnly ?? false,

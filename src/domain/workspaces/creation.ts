@@ -32,7 +32,7 @@ export interface CreateWorkspace {
   templateId?: string | null;
   templateVersionId?: string | null;
   presetId?: string | null;
-  name?: string | null;
+  name: string;
   parameters?: ParameterValue[] | null;
   /** How long it runs after a start. Default: that of the template. */
   ttlSeconds?: number | null;
@@ -52,13 +52,13 @@ export async function createWorkspace(
   const owner = await findUser(ctx, input.owner ?? "me");
   const version = await versionOf(ctx, input, problems);
   if (version) await requireCreation(ctx, owner.id, version, problems);
-  problems.add("name", input.name == null ? "Is required." : nameProblem(input.name));
+  problems.add("name", nameProblem(input.name));
   const preset = version ? await readPreset(ctx, input.presetId, version, problems) : null;
   const parameters = version && resolveParameters(version.document, { given: input.parameters, preset }, problems);
   problems.add("ttlSeconds", ttlProblem(input.ttlSeconds));
   problems.throwIfAny();
 
-  const fields = { ownerId: owner.id, name: input.name!, ttl: input.ttlSeconds ?? null };
+  const fields = { ownerId: owner.id, name: input.name, ttl: input.ttlSeconds ?? null };
   const isPlain = preset !== null && hasValuesOf(version!, preset, parameters!);
   const claimed = isPlain ? await claimPrebuild(ctx, preset.id, fields) : undefined;
   const id = claimed ?? newId();

@@ -34,6 +34,6 @@ export class PasswordsResolver {
     @Arg("input", () => ValidatePasswordInput, { description: "The password." }) input: ValidatePasswordInput,
     @Ctx() ctx: Context,
   ) {
-    return { validation: await validatePassword(ctx, input) };
+    return { validation: await validatePassword(ctx, input.password) };
   }
 }
