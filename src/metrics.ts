@@ -56,9 +56,9 @@ export class Metrics implements RequestObserver {
 
   /** The name to count an operation by. Clients choose names: only the first ones of signed-in callers count. */
   #nameOf({ operation, actorId }: RequestDetails): string {
-    const { name, source, isKnown } = operation!;
+    const { name, source } = operation!;
     if (source === "stored" || this.#names.has(name)) return name;
-    if (!isKnown || actorId === undefined || this.#names.size >= mostNames) return "other";
+    if (actorId === undefined || this.#names.size >= mostNames) return "other";
     this.#names.add(name);
     return name;
   }

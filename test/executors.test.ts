@@ -105,7 +105,7 @@ describe("compiled queries", () => {
 
   for (const operation of queries) {
     it(`${operation.name} returns the same from both executors`, async () => {
-      const interpreted = prepare(schema, operation.document, operation.name, false);
+      const interpreted = prepare(schema, operation.document, operation.name);
       const ids = { group: newId(), organization: newId(), user: newId(), workspaceproxy: newId(), template: newId() };
       const absent = { ...present, ...ids, groupName: "absent" };
       for (const variables of [

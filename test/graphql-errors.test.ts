@@ -14,11 +14,11 @@ describe("errors of GraphQL", () => {
     field.resolve = () => values[name];
   }
 
-  for (const compiled of [true, false]) {
-    const how = compiled ? "compiled" : "interpreted";
+  for (const isStored of [true, false]) {
+    const how = isStored ? "compiled" : "interpreted";
     for (const field of ["number", "color", "list"]) {
       it(`are defects if a value does not fit its field: ${field}, ${how}`, async () => {
-        const { errors } = await prepare(schema, parse(`{ ${field} }`), undefined, compiled)
+        const { errors } = await prepare(schema, parse(`{ ${field} }`), undefined, { isStored })
           .admit({ request: {} } as Context)
           .run({});
         expect(translate(errors![0])).to.include({
@@ -29,7 +29,9 @@ describe("errors of GraphQL", () => {
     }
 
     it(`are the caller's fault if an argument is missing, ${how}`, async () => {
-      const operation = prepare(schema, parse('query($text: String = "x") { echo(text: $text) }'), undefined, compiled);
+      const operation = prepare(schema, parse('query($text: String = "x") { echo(text: $text) }'), undefined, {
+        isStored,
+      });
       const { errors } = await operation.admit({ request: {} } as Context).run({ text: null });
       expect(translate(errors![0])).to.include({ code: "BAD_USER_INPUT" });
     });

@@ -40,8 +40,8 @@ describe("large responses", () => {
       expect(joined(jsonPieces(small))).to.equal(JSON.stringify(small));
   });
 
-  for (const compiled of [true, false]) {
-    it(`are completed in slices, ${compiled ? "compiled" : "interpreted"}`, async () => {
+  for (const isStored of [true, false]) {
+    it(`are completed in slices, ${isStored ? "compiled" : "interpreted"}`, async () => {
       const schema = buildSchema(`
         type Query { items: ItemConnection! }
         type ItemConnection { nodes: [Item!]! edges: [Edge!]! }
@@ -58,7 +58,7 @@ describe("large responses", () => {
       let result: ExecutionResult = {};
       const turns = await turnsDuring(
         async () =>
-          (result = await prepare(schema, document, undefined, compiled)
+          (result = await prepare(schema, document, undefined, { isStored })
             .admit({ request: {} } as Context)
             .run({})),
       );

@@ -7,8 +7,6 @@ export interface OperationDetails {
   readonly kind: string;
   /** Where the document is from: `stored` in the program, or sent by a `client`. */
   readonly source: "stored" | "client";
-  /** Whether the document is stored or cached: its name is one of few. */
-  readonly isKnown: boolean;
 }
 
 /** The metadata of a request. */

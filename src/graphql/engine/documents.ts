@@ -1,10 +1,4 @@
-import {
-  type DocumentNode,
-  getOperationAST,
-  type GraphQLSchema,
-  OperationTypeNode,
-  stripIgnoredCharacters,
-} from "graphql";
+import { type DocumentNode, type GraphQLSchema, stripIgnoredCharacters } from "graphql";
 import { LRUCache } from "lru-cache";
 import { Problems } from "../../domain/kernel/errors.js";
 import { type Operation, prepare } from "./execute.js";
@@ -25,7 +19,6 @@ const keptText = 1024 * 1024;
 /** Caches the operations of documents that clients sent. */
 export class Documents {
   readonly #operations = new LRUCache<string, ForeignOperation>({ max: 1000, maxSize: keptText });
-  readonly #seen = new LRUCache<string, true>({ max: 1000, maxSize: keptText });
 
   constructor(private readonly schema: GraphQLSchema) {}
 
@@ -34,20 +27,15 @@ export class Documents {
     return this.#operations.get(idOf(text, name));
   }
 
-  /** The operation of a valid document. A query is compiled and cached when it is sent a second time. */
+  /** The operation of a valid document, which is cached from now on. */
   operation(text: string, document: DocumentNode, name: string | undefined): ForeignOperation {
     const id = idOf(text, name);
     const known = this.#operations.get(id);
     if (known) return known;
-    const isQuery = getOperationAST(document, name)?.operation === OperationTypeNode.QUERY;
-    const again = this.#seen.has(id);
-    // Errors of compiled mutations would not tell which argument their fields belong to.
-    const prepared = prepare(this.schema, document, name, again && isQuery, limits.responseBytes);
+    const prepared = prepare(this.schema, document, name, { mostBytes: limits.responseBytes });
     const introspection = prepared.isIntrospection ? idOf(stripIgnoredCharacters(text), name) : undefined;
     const operation = { ...prepared, check: checker(this.schema, prepared), introspection };
-    const size = id.length;
-    if (again || !isQuery) this.#operations.set(id, operation, { size });
-    else this.#seen.set(id, true, { size });
+    this.#operations.set(id, operation, { size: id.length });
     return operation;
   }
 }

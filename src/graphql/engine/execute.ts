@@ -10,14 +10,13 @@ import {
   OperationTypeNode,
   separateOperations,
 } from "graphql";
+import { type CompiledQuery, compileQuery } from "graphql-jit";
 import type { Context } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import type { OperationDetails } from "../../domain/kernel/request.js";
 import { Watch } from "../../domain/kernel/watching.js";
 import { sharesEvents } from "./access.js";
 import { Admission } from "./admission.js";
-import { type Coerce, coercerOf } from "./coercion.js";
-import { compile } from "./compile.js";
 import { asGraphqlError } from "./errors.js";
 import { selectionOf } from "./needs.js";
 import { inTransaction } from "./transaction.js";
@@ -33,8 +32,6 @@ export interface Operation extends Pick<Admission, "needs" | "open" | "triesSecr
   readonly variables: readonly Variable[];
   /** Whether it reads only the schema, so that its result depends on nothing but its variables. */
   readonly isIntrospection: boolean;
-  /** Coerces the values of its variables and adds defaults; `undefined` where a value does not fit its type. */
-  readonly coerce: Coerce;
   /** Checks the caller, once per request, as `Admission.check` does: the only way to run the operation. */
   admit(ctx: Context, count?: (ctx: Context) => void): Admitted;
 }
@@ -54,16 +51,15 @@ const longestName = 64;
 const channel = tracingChannel<unknown, { operation: OperationDetails; result?: unknown }>("steward.operation");
 
 /**
- * Prepares an operation of a valid document. Queries and mutations are compiled to code when `compiled`; subscriptions,
- * whose arguments the compiler reads differently, are interpreted. `mostBytes` is set for documents of clients: a response
- * with more JSON is an error, which holds for each event of a subscription as well.
+ * Prepares an operation of a valid document. Queries of the program `isStored` are compiled to code; what clients send is
+ * not, since the compiler reads some documents differently from graphql-js. `mostBytes` is set for documents of clients:
+ * a response with more JSON is an error, which holds for each event of a subscription as well.
  */
 export function prepare(
   schema: GraphQLSchema,
   wider: DocumentNode,
   operationName?: string,
-  compiled = true,
-  mostBytes = Infinity,
+  { isStored = false, mostBytes = Infinity } = {},
 ): Operation {
   const definition = definitionIn(wider, operationName);
   const kind = definition.operation;
@@ -73,11 +69,11 @@ export function prepare(
   const roots = [...selection.roots];
   const { needs, open, triesSecrets } = admission;
   const variables = variablesOf(schema, definition, document);
-  const coerce = coercerOf(variables);
-  const interpret: Execution = (contextValue, variableValues, rootValue) =>
-    execute({ schema, document, contextValue, variableValues, rootValue });
   const execution: Execution =
-    compiled && kind !== OperationTypeNode.SUBSCRIPTION ? compile(schema, document, coerce, interpret) : interpret;
+    isStored && kind === OperationTypeNode.QUERY
+      ? compiled(schema, document)
+      : (contextValue, variableValues, rootValue) =>
+          execute({ schema, document, contextValue, variableValues, rootValue });
   const limited = mostBytes === Infinity ? execution : within(mostBytes, execution);
   const isShared = kind === OperationTypeNode.SUBSCRIPTION && roots.every(sharesEvents);
   const run = isShared ? oncePerEvent(limited) : limited;
@@ -86,7 +82,6 @@ export function prepare(
     name: (operationName ?? definition.name?.value ?? "anonymous").slice(0, longestName),
     kind,
     source: mostBytes === Infinity ? "stored" : "client",
-    isKnown: compiled || kind !== OperationTypeNode.QUERY,
   };
   const traced = <Value>(work: () => Value | Promise<Value>): Value | Promise<Value> =>
     channel.hasSubscribers ? channel.tracePromise(async () => work(), { operation: details }) : work();
@@ -99,7 +94,6 @@ export function prepare(
     triesSecrets,
     variables,
     isIntrospection: roots.length === 0 && kind === OperationTypeNode.QUERY,
-    coerce,
     admit(ctx, count) {
       ctx.request.operation = details;
       admission.check(ctx, count);
@@ -119,6 +113,15 @@ function definitionIn(document: DocumentNode, name: string | undefined): Operati
 }
 
 type Execution = (ctx: Context, variables: Variables, root?: unknown) => Result | Promise<Result>;
+
+/** Compiles a query at its first run, with graphql-jit: a list of 1,000 takes a tenth of the time of graphql-js. */
+function compiled(schema: GraphQLSchema, document: DocumentNode): Execution {
+  let query: CompiledQuery["query"] | undefined;
+  return (ctx, variables) => {
+    query ??= (compileQuery(schema, document, "", { disablingCapturingStackErrors: true }) as CompiledQuery).query;
+    return query(undefined, ctx, variables);
+  };
+}
 
 /** Fails results of more than `most` bytes of JSON. */
 function within(most: number, execution: Execution): Execution {

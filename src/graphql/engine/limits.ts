@@ -3,6 +3,7 @@ import {
   type FragmentDefinitionNode,
   getArgumentValues,
   getNamedType,
+  getVariableValues,
   GraphQLError,
   type GraphQLField,
   type GraphQLInputType,
@@ -25,6 +26,7 @@ import {
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValidationRule,
+  visit,
 } from "graphql";
 import type { Config } from "../../config/config.js";
 import type { Actor } from "../../domain/kernel/actor.js";
@@ -33,7 +35,6 @@ import { countedAs } from "./access.js";
 import type { Operation } from "./execute.js";
 import { fragmentsOf } from "./fragments.js";
 import { memoized } from "./memoized.js";
-import { usesVariables } from "./selection.js";
 import type { Variables } from "./variables.js";
 
 /** Limits of the documents that clients send. Stored operations have the limits of their areas instead. */
@@ -104,15 +105,11 @@ export function checkStranger({ kind }: Actor, text: unknown): void {
  * Throws BAD_USER_INPUT if an operation is too large for one request. Each object that it can return and each item of its
  * list arguments costs 1. Returns whether the cost does not depend on the variables.
  */
-export function checkLimits(
-  schema: GraphQLSchema,
-  { definition, document, coerce }: Operation,
-  given: Variables,
-): boolean {
-  const variables = coerce(given);
+export function checkLimits(schema: GraphQLSchema, { definition, document }: Operation, given: Variables): boolean {
+  const { coerced } = getVariableValues(schema, definition.variableDefinitions ?? [], given);
   // The executor rejects them before it runs anything.
-  if (!variables) return false;
-  const measured = new Measure(schema, fragmentsOf(document), variables);
+  if (!coerced) return false;
+  const measured = new Measure(schema, fragmentsOf(document), coerced);
   const type = schema.getRootType(definition.operation);
   measured.walk(definition.selectionSet, { type, depth: 1, times: 1, page: 1 });
   if (definition.operation === OperationTypeNode.MUTATION && measured.rootFields > 1) {
@@ -243,6 +240,13 @@ function itemsIn(value: unknown): number {
   const inner = Object.values(value);
   return inner.reduce<number>((sum, each) => sum + itemsIn(each), Array.isArray(value) ? value.length : 0);
 }
+
+/** Whether the arguments of a field contain variables. */
+const usesVariables = memoized((node: FieldNode) => {
+  let isFound = false;
+  for (const argument of node.arguments ?? []) visit(argument, { Variable: () => void (isFound = true) });
+  return isFound;
+});
 
 /** Whether the cost of a field depends on its arguments: it takes lists or a page size. */
 const isWeighty = memoized(({ args }: GraphQLField<unknown, unknown>) =>

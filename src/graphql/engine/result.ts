@@ -17,23 +17,18 @@ export const isLarge = (data: object | null | undefined): boolean => data != nul
  * Records the result for `isLarge`.
  */
 export function isLarger(result: Result, most: number): boolean {
-  // Most responses are so small that an upper bound, which is found faster, suffices.
-  if (leftOf(Math.min(most, inOneTurn), result, mostBytes) >= 0) return false;
-  const left = leftOf(most, result, (text) => Buffer.byteLength(text));
+  const left = leftOf(most, result);
   if (result.data && most - left > inOneTurn) large.add(result.data);
   return left < 0;
 }
 
-/** The most bytes that a text has in UTF-8. */
-const mostBytes = ({ length }: string): number => 3 * length;
-
-/** How many of `most` bytes a response leaves; negative if it has more. `bytesOf` measures a text. */
-function leftOf(most: number, { data, errors = [] }: Result, bytesOf: (text: string) => number): number {
+/** How many of `most` bytes a response leaves; negative if it has more. */
+function leftOf(most: number, { data, errors = [] }: Result): number {
   let left = most;
 
   function count(value: unknown): void {
     if (left < 0) return;
-    if (typeof value === "string") left -= bytesOf(value) + 3;
+    if (typeof value === "string") left -= Buffer.byteLength(value) + 3;
     else if (Array.isArray(value)) for (const each of value) count(each);
     else if (typeof value === "object" && value !== null) for (const key in value) countField(key, value);
     else left -= 5;

@@ -38,7 +38,7 @@ function readOperations(schema: GraphQLSchema, path: string): Map<string, Stored
   const operations = new Map<string, StoredOperation>();
   for (const [name, separate] of Object.entries(separateOperations(document))) {
     if (name === "") throw new Error(`${path}.graphql: every operation needs a name.`);
-    const operation = prepare(schema, separate, name);
+    const operation = prepare(schema, separate, name, { isStored: true });
     operations.set(name, { ...operation, name, description: descriptionOf(schema, operation.definition) });
   }
   return operations;

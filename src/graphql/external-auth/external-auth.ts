@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from "graphql";
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 import { Ctx, FieldResolver, Info, Query, Resolver, Root, Subscription } from "type-graphql";
 import type { Installation } from "../../domain/external-auth/accounts.js";
 import type { CheckedLink } from "../../domain/external-auth/checks.js";
@@ -24,7 +24,6 @@ import type { Context } from "../../domain/kernel/context.js";
 import { Arg } from "../engine/arguments.js";
 import { CountsAs, Needs, OpenTo, watchedBy } from "../engine/access.js";
 import { DateTime, Url } from "../engine/scalars.js";
-import { selectsOnly } from "../engine/selection.js";
 import {
   ExternalAuthAccessToken,
   ExternalAuthInstallation,
@@ -36,14 +35,26 @@ import {
 } from "./types.js";
 
 /** The fields of a link that are as stored. The provider is called for the others. */
-const stored = {
-  providerId: true,
-  provider: true,
-  hasRefreshToken: true,
-  expires: true,
-  createdAt: true,
-  updatedAt: true,
-} as const;
+const stored = new Set([
+  "__typename",
+  "providerId",
+  "provider",
+  "hasRefreshToken",
+  "expires",
+  "createdAt",
+  "updatedAt",
+]);
+
+/** Whether only stored fields of the links are selected. Skipped fields count as selected. */
+function selectsStored({ fieldNodes, fragments }: GraphQLResolveInfo): boolean {
+  const isStored = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return stored.has(selection.name.value);
+      const { selectionSet } = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value]! : selection;
+      return isStored(selectionSet);
+    });
+  return fieldNodes.every(({ selectionSet }) => isStored(selectionSet!));
+}
 
 @Resolver(() => ExternalAuthProviderObject)
 export class ExternalAuthProvidersResolver {
@@ -94,7 +105,7 @@ export class ExternalAuthProvidersResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ): Promise<CheckedLink | null> {
-    return linkAt(ctx, provider, !selectsOnly(info, stored));
+    return linkAt(ctx, provider, !selectsStored(info));
   }
 
   @Needs("external_auth_link:read")
@@ -129,7 +140,7 @@ export class ExternalAuthLinksResolver {
     description: "Lists the caller's linked accounts in the order of the providers, at most one per provider.",
   })
   externalAuthLinks(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo): Promise<CheckedLink[]> {
-    return listLinks(ctx, !selectsOnly(info, stored));
+    return listLinks(ctx, !selectsStored(info));
   }
 
   @Needs("external_auth_link:read")
