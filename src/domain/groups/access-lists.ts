@@ -3,7 +3,7 @@ import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { Problems, quote } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { userFields, type UserRow } from "../users/users.js";

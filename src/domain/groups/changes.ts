@@ -5,7 +5,7 @@ import { auditChangesOf, auditWith } from "../audit/changes.js";
 import { requireFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, DomainError, forbidden, onViolation, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { displayNameProblem, groupNameProblem, iconProblem, wholeNumber } from "../kernel/text.js";
 import { lockOrganization } from "../organizations/organizations.js";
 import { type GroupRow, GroupSource, isEveryone, lockGroup } from "./groups.js";

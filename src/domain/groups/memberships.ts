@@ -2,7 +2,7 @@ import { type Expression, sql, type SqlBool } from "kysely";
 import { databaseTime } from "../../clock.js";
 import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 
 /**
  * The relation of all group members, for statements that are text. Everyone has no rows of its own: its id is that of its

@@ -3,7 +3,7 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { authorize } from "../authorization/authorization.js";
 import { badInput, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { wholeNumber } from "../kernel/text.js";
 import { hasMember } from "./groups.js";

@@ -1,13 +1,14 @@
+import { hash } from "node:crypto";
 import { type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from "kysely";
+import { databaseTime } from "../../clock.js";
 import type { Schema } from "../../entities/schema.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { plannedForValues } from "../../infrastructure/database/dialect.js";
 import type { Context } from "../kernel/context.js";
 import type { Place as Position } from "../kernel/paging.js";
 import { quote } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { columnAt, type Columns, conditionOf, firstAt } from "./conditions.js";
-import { openCursor, sealCursor } from "./cursors.js";
 import { fault } from "./faults.js";
 import { parseFilter } from "./filter.js";
 import { attributeNamed, leafOf, type Place, placeNamed } from "./paths.js";
@@ -70,7 +71,13 @@ export async function listResources<DB, TB extends keyof DB, Row extends { id: s
   const [offset, start] = [opened ? 0 : startIndex - 1, opened?.place];
 
   const read = async (db: Db, isPlanned: boolean) => {
-    const list = { db, source, condition, order, isPlanned, matching: await matchingIn(db, source, condition) };
+    const ids = await candidatesIn(db, condition, isPlanned);
+    if (ids?.length === 0) return { found: [], totalResults: opened?.total ?? 0 };
+    const matching = source
+      .rows(db)
+      .$if(condition !== undefined, (all) => all.where(condition!.matches))
+      .$if(ids !== undefined, (all) => all.where(isOneOf(source.id, ids!)));
+    const list = { db, source, condition, order, isPlanned, matching };
     const found = limit > 0 ? await rowsIn(list, { limit, offset, start }) : [];
     const isEnd = limit > 0 && found.length <= limit && (found.length > 0 || offset === 0) && !start;
     // Pages by cursor repeat the total of the first one.
@@ -103,23 +110,21 @@ interface List<DB, TB extends keyof DB, Row> {
 /** Maximum number of candidates of a filter that are looked up by their ids. Among more, a page is found in order. */
 const mostCandidates = 1000;
 
-async function matchingIn<DB, TB extends keyof DB, Row>(
-  db: Db,
-  { id, rows }: Source<DB, TB, Row>,
-  condition: Condition,
-): Promise<Query<DB, TB, Row>> {
-  if (!condition) return rows(db);
-  const { matches, candidates } = condition;
-  const matching = rows(db).where(matches);
-  if (!candidates) return matching;
-  if (candidates.areFew) return matching.where(sql<SqlBool>`${id} = any(array(${candidates.ids}))`);
-  const found = await sql<{ id: string }>`
-    select id from (${candidates.ids}) candidates (id) limit ${mostCandidates + 1} ${forValues}`.execute(db);
-  if (found.rows.length > mostCandidates) return matching;
-  return matching.where(sql<SqlBool>`${id} = ${anyOf(found.rows.map((row) => row.id))}`);
+/** Reads the ids of all resources that can match a filter; `undefined` if they are too many, or not known. */
+async function candidatesIn(db: Db, condition: Condition, isPlanned: boolean): Promise<string[] | undefined> {
+  const { candidates } = condition ?? {};
+  if (!candidates) return undefined;
+  const { rows } = await sql<{ id: string }>`
+    select id from (${candidates.ids}) candidates (id)
+    limit ${sql.lit(mostCandidates + 1)} ${isPlanned ? forValues : sql``}`.execute(db);
+  return rows.length > mostCandidates ? undefined : [...new Set(rows.map(({ id }) => id))];
 }
 
 const forValues = sql.raw(plannedForValues);
+
+/** The condition that a resource is one of some. For a single one, Postgres plans once. */
+const isOneOf = (id: RawBuilder<string>, ids: readonly string[]) =>
+  ids.length === 1 ? sql<SqlBool>`${id} = ${ids[0]}::uuid` : sql<SqlBool>`${id} = ${anyOf(ids)}`;
 
 /** The rows after the first `offset` ones from a position on. */
 interface Range {
@@ -148,7 +153,7 @@ async function rowsIn<DB, TB extends keyof DB, Row>(
     const all = source.ids(db).orderBy(id, direction).limit(planned).offset(offset);
     const page = await all.$if(start !== undefined, (ids) => ids.where(isBeyond)).execute();
     const ids = page.slice(0, limit + 1).map((row) => row.id);
-    const rows = matching.where(sql<SqlBool>`${id} = ${anyOf(ids)}`).orderBy(id, direction);
+    const rows = matching.where(isOneOf(id, ids)).orderBy(id, direction);
     return rows.execute();
   }
   const rows = matching
@@ -232,4 +237,38 @@ function sortedAt(columns: Columns, place: Place): RawBuilder<unknown> | undefin
 function textOf(column: RawBuilder<unknown>, type: string, isCaseExact: boolean) {
   if (type === "dateTime") return sql`to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS')`;
   return type === "boolean" || isCaseExact ? sql`(${column})::text` : sql`lower((${column}) collate "C")`;
+}
+
+/** Where a page by cursor begins, and the total when the list was begun; nothing for the first page. */
+interface Opened {
+  place?: Position;
+  total?: number;
+}
+
+interface Stored extends Required<Opened> {
+  /** When the cursor was made, in milliseconds. */
+  at: number;
+  /** The hash of the query that it belongs to. */
+  of: string;
+}
+
+const purpose = "scim-cursor";
+
+const hashOf = (binding: string): string => hash("sha256", binding, "base64url");
+
+/** Makes the cursor of the next page. It is bound to its query, signed, and can be read by all replicas. */
+function sealCursor(ctx: Context, binding: string, opened: Required<Opened>): Promise<string> {
+  const stored: Stored = { ...opened, at: databaseTime(), of: hashOf(binding) };
+  return ctx.services.seals.seal(purpose, Buffer.from(JSON.stringify(stored)).toString("base64url"));
+}
+
+/** Opens a cursor; "" begins a list. Throws `invalidCursor` for a foreign one and `expiredCursor` for an old one. */
+async function openCursor(ctx: Context, text: string, binding: string): Promise<Opened> {
+  if (text === "") return {};
+  const sealed = await ctx.services.seals.open(purpose, text);
+  if (sealed === undefined) throw fault("invalidCursor", "The cursor is not valid.", "cursor");
+  const { at, of, ...opened } = JSON.parse(Buffer.from(sealed, "base64url").toString()) as Stored;
+  if (of !== hashOf(binding)) throw fault("invalidCursor", "The cursor is that of another query.", "cursor");
+  if (databaseTime() - at > ctx.config.scimCursorTtl) throw fault("expiredCursor", "The cursor has expired.", "cursor");
+  return opened;
 }

@@ -1,7 +1,8 @@
 import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
-import { anyOf, readEach } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
+import { readEach } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
 import { throwFaults } from "./documents.js";
 import { matches, type Values } from "./evaluate.js";

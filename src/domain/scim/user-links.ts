@@ -38,6 +38,16 @@ export async function matchUser(
     account: { email },
   } = wanted;
   const username = baseOf(wanted);
+  const { rows } = await sql<{ id: string }>`
+    select user_id as id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
+    union all select user_id from scim_user_links where ${is("user_name", wantedName)} and deprovisioned_at is null
+    union all select user_id from scim_user_links
+      where source = ${source} and ${is("user_name", wantedName)} and deprovisioned_at is not null
+    union all select id from users where deleted_at is null and ${is("username", wantedName)}
+    union all select id from users where deleted_at is null and ${is("username", username)}
+    union all select id from users where deleted_at is null and ${is("email", email)}`.execute(ctx.db);
+  // Most users that a synchronization creates have nothing in common with others.
+  if (rows.length === 0) return { isFree: true };
   const found = await linkedUsers(ctx.db, { source })
     .select([
       "u.id",
@@ -48,14 +58,8 @@ export async function matchUser(
       is("u.email", email).as("hasEmail"),
       is("u.username", username).as("hasUsername"),
     ])
-    .where(sql<SqlBool>`u.id = any(array(
-      select user_id from scim_user_links where source = ${source} and external_id collate "C" = ${externalId}
-      union all select user_id from scim_user_links where ${is("user_name", wantedName)} and deprovisioned_at is null
-      union all select user_id from scim_user_links
-        where source = ${source} and ${is("user_name", wantedName)} and deprovisioned_at is not null
-      union all select id from users where deleted_at is null and ${is("username", wantedName)}
-      union all select id from users where deleted_at is null and ${is("username", username)}
-      union all select id from users where deleted_at is null and ${is("email", email)}))`)
+    .where("u.deletedAt", "is", null)
+    .where("u.id", "=", anyOf(rows.map(({ id }) => id)))
     .execute();
   const rivals = found.filter((each) => each.hasExternalId || each.hasUserName || each.hasEmail);
   const updated = upsert

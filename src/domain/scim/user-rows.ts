@@ -1,10 +1,8 @@
 import { type InferResult, type RawBuilder, sql, type SqlBool } from "kysely";
-import { jsonArrayFrom } from "kysely/helpers/postgres";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { folded, foldedSql } from "../kernel/folding.js";
-
 import { containing, isUuid } from "../kernel/text.js";
 import { numberOfUsers } from "../users/counts.js";
 import { type Candidates, type Columns, few } from "./conditions.js";
@@ -21,15 +19,14 @@ export const linkedUsers = (db: Db, { source }: Pick<Provisioner, "source">) =>
     .leftJoin("scimUserLinks as l", (join) => join.onRef("l.userId", "=", "u.id").on("l.source", "=", source))
     .leftJoin("scimUserLinks as n", (join) =>
       join.onRef("n.userId", "=", "u.id").on("n.userName", "is not", null).on("n.deprovisionedAt", "is", null),
-    )
-    .where(isListed);
+    );
 
 /** As in the partial indexes of users. */
 const isListed = sql<SqlBool>`deleted_at is null and not is_system`;
 
 /** The users `u` that a source sees, with its own link `l` and the link `n` that has the userName. */
 export const visibleUsers = (db: Db, provisioner: Provisioner) =>
-  linkedUsers(db, provisioner).where("l.deprovisionedAt", "is", null);
+  linkedUsers(db, provisioner).where(isListed).where("l.deprovisionedAt", "is", null);
 
 export const userName = sql<string>`coalesce(n.user_name, l.user_name, u.username)`;
 
@@ -43,17 +40,10 @@ export const groupDisplay = sql<string>`coalesce(
 const mostGroups = 1000;
 
 /** The groups of the user `u` that the caller sees. */
-const groupsOf = (ctx: Context) =>
-  jsonArrayFrom(
-    ctx.db
-      .selectFrom("groupMembers as m")
-      .innerJoin("groups as g", "g.id", "m.groupId")
-      .select(["g.id as value", groupDisplay.as("display")])
-      .where("m.userId", "=", sql.ref<string>("u.id"))
-      .where(isVisibleGroup(ctx))
-      .orderBy("g.id")
-      .limit(sql.lit(mostGroups)),
-  );
+const groupsOf = (ctx: Context) => sql<Array<{ value: string; display: string }>>`(
+  select coalesce(json_agg(d), '[]') from (
+    select g.id as value, ${groupDisplay} as display from group_members m join groups g on g.id = m.group_id
+    where m.user_id = u.id and ${isVisibleGroup(ctx)} order by g.id limit ${sql.lit(mostGroups)}) d)`;
 
 type Users = ReturnType<typeof linkedUsers>;
 
@@ -86,8 +76,9 @@ export async function readUserRow(
   id: string,
   { isGone = false } = {},
 ): Promise<ScimUserRow> {
-  const users = linkedUsers(ctx.db, provisioner).where("l.deprovisionedAt", isGone ? "is not" : "is", null);
-  const row = isUuid(id) ? await selectUsers(ctx, users.where("u.id", "=", id)).executeTakeFirst() : undefined;
+  const users = linkedUsers(ctx.db, provisioner).where(isListed).where("u.id", "=", id);
+  const seen = users.where("l.deprovisionedAt", isGone ? "is not" : "is", null);
+  const row = isUuid(id) ? await selectUsers(ctx, seen).executeTakeFirst() : undefined;
   if (!row) throw notFound();
   return row;
 }

@@ -97,12 +97,15 @@ export async function createScimUser(
   const { scimLoginType: loginType } = ctx.config;
   const username = isFree ? baseOf(wanted) : await freeUsername(ctx, wanted, null);
   const status = wanted.active === false ? "suspended" : "active";
-  const account = { email, username, name: name ?? "", avatarUrl: avatarUrl ?? "", loginType, status } as const;
-  const { organizationIds } = provisioner;
+  const account = { email, username, name: name ?? "", status } as const;
+  const { organizationIds, source } = provisioner;
   // A value that another transaction took meanwhile is found by the next attempt.
-  const { id } = await addUser(ctx, { ...account, organizationIds }).catch(throwLostRace);
-  await addLink(ctx, provisioner, id, wanted).catch(throwLostRace);
-  return { row: await readUserRow(ctx, provisioner, id) };
+  const created = await addUser(ctx, { ...account, avatarUrl: avatarUrl ?? "", loginType, organizationIds }).catch(
+    throwLostRace,
+  );
+  await addLink(ctx, provisioner, created.id, wanted).catch(throwLostRace);
+  const { externalId, userName, kept: attributes } = wanted;
+  return { row: { ...created, ...account, externalId, userName, nameSource: source, attributes, groups: [] } };
 }
 
 /** Replaces a user (RFC 7644 §3.5.1). Absent attributes are cleared, except userName, emails and active. */

@@ -5,7 +5,7 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { now } from "../kernel/times.js";
 import { maxOrganizationsPerUser, tooManyOrganizations } from "../organizations/organizations.js";
 import { passwordProblem } from "../sign-in/passwords.js";
@@ -75,7 +75,7 @@ export async function addUser(ctx: Context, { organizationIds: wanted, ...user }
   const added = await ctx.db
     .insertInto("users")
     .values({ id, createdAt: now, updatedAt: now, ...user, createdBy: userIdOf(ctx.actor) ?? null })
-    .returning(["id", "createdAt", "updatedAt", "scimVersion"])
+    .returning(["id", "createdAt", "updatedAt", "scimVersion as version"])
     .executeTakeFirstOrThrow();
   // After the user: the insert locks groups that count members, so that creations do not wait for each other's values
   // while they hold such a lock.
