@@ -40,28 +40,31 @@ export const leaseLost = () =>
 /** When a lease expires that is renewed now. */
 export const renewedLease = ({ config }: Pick<Context, "config">) => after(config.jobHungAfter);
 
+/** When the lease of the job `j` expires. */
+export const leaseEnd = sql<string>`j.lease_expires_at`.as("expiresAt");
+
 /**
  * Accepts a job that was handed out to the calling daemon, which runs from now on. Returns when its lease expires.
  * Repeated calls have the same result. Throws CONFLICT with the reason `LEASE_LOST`.
  */
 export async function acceptProvisionerJob(ctx: Context, leased: Leased): Promise<{ id: string; expiresAt: string }> {
-  const job = await ctx.db
-    .selectFrom("provisionerJobs as j")
-    .where(isHeld(ctx, leased))
-    .where("j.status", "in", ["pending", "running", "canceling"])
-    .select(["j.id", "j.type", "j.status", "j.workspaceBuildId"])
-    .forNoKeyUpdate()
+  const held = ctx.db.updateTable("provisionerJobs as j").where(isHeld(ctx, leased));
+  const job = await held
+    .where("j.status", "=", "pending")
+    .set({ status: "running", startedAt: now, refusedBy: null, leaseExpiresAt: renewedLease(ctx) })
+    .returning(["j.id", "j.type", "j.workspaceBuildId", leaseEnd])
     .executeTakeFirst();
-  if (!job) throw leaseLost();
-  const isFirst = job.status === "pending";
-  const { expiresAt } = await ctx.db
-    .updateTable("provisionerJobs")
-    .set({ leaseExpiresAt: renewedLease(ctx), ...(isFirst && { status: "running", startedAt: now, refusedBy: null }) })
-    .where("id", "=", job.id)
-    .returning((eb) => eb.ref("leaseExpiresAt").$notNull().as("expiresAt"))
-    .executeTakeFirstOrThrow();
-  if (isFirst) await jobChanged(ctx, job);
-  return { id: job.id, expiresAt };
+  if (job) {
+    await jobChanged(ctx, job);
+    return { id: job.id, expiresAt: job.expiresAt };
+  }
+  const accepted = await held
+    .where("j.status", "in", ["running", "canceling"])
+    .set({ leaseExpiresAt: renewedLease(ctx) })
+    .returning(["j.id", leaseEnd])
+    .executeTakeFirst();
+  if (!accepted) throw leaseLost();
+  return accepted;
 }
 
 export interface CompleteProvisionerJob extends Leased {

@@ -7,7 +7,7 @@ import type { Page } from "../kernel/page.js";
 import { textProblem } from "../kernel/text.js";
 import type { Watch } from "../kernel/watching.js";
 import { findProvisionerJob, jobHint } from "./jobs.js";
-import { type Leased, leaseLost, lockRunning, renewedLease } from "./leases.js";
+import { type Leased, leaseEnd, leaseLost, lockRunning, renewedLease } from "./leases.js";
 
 /** The weight of a line. */
 export const ProvisionerLogLevel = {
@@ -78,10 +78,10 @@ export async function updateProvisionerJob(
   const rows = added.map((entry) => ({ ...entry, jobId: job.id, id: newId() }));
   if (rows.length > 0) await ctx.db.insertInto("provisionerJobLogs").values(rows).execute();
   const { expiresAt } = await ctx.db
-    .updateTable("provisionerJobs")
+    .updateTable("provisionerJobs as j")
     .set({ ...log, leaseExpiresAt: renewedLease(ctx) })
-    .where("id", "=", job.id)
-    .returning((eb) => eb.ref("leaseExpiresAt").$notNull().as("expiresAt"))
+    .where("j.id", "=", job.id)
+    .returning(leaseEnd)
     .executeTakeFirstOrThrow();
   if (entries.length > 0) ctx.publish(jobHint(job.id));
   return { id: job.id, expiresAt, cancelRequested: job.status === "canceling", logsOverflowed: log.logsOverflowed };

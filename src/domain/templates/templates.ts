@@ -6,7 +6,7 @@ import { groupIdsOf } from "../groups/memberships.js";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound, Problems } from "../kernel/errors.js";
-import { anyOf, contains, defineList, time } from "../kernel/lists.js";
+import { anyOf, contains, defineList, inOrganizations, text, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import type { OrderBy, PageArguments } from "../kernel/paging.js";
 import { proseProblem } from "../kernel/text.js";
@@ -136,7 +136,7 @@ export interface TemplatesQuery extends PageArguments {
 function readableTemplates(ctx: Context) {
   const { everywhere, organizations, sharedForUse } = reach(ctx.actor, "template:read");
   if (everywhere) return liveTemplates(ctx);
-  const isTheirs = sql<SqlBool>`t.organization_id = any(${organizations}::uuid[])`;
+  const isTheirs = inOrganizations("t.organizationId", organizations);
   const user = userIdOf(ctx.actor) ?? null;
   const isShared = sql<SqlBool>`t.id in (
     select e.template_id from template_acl_entries e where e.user_id = ${user}
@@ -149,7 +149,7 @@ const templateList = defineList(readableTemplates, {
   orders: {
     // templates_page_index
     [TemplateOrderField.NAME]: {
-      name: { column: sql`lower(t.name) collate "C"`, type: "text", of: ({ name }: TemplateRow) => name.toLowerCase() },
+      name: text<TemplateRow>(sql`lower(t.name) collate "C"`, { of: ({ name }) => name.toLowerCase() }),
     },
     // templates_created_index
     [TemplateOrderField.CREATED_AT]: { createdAt: time<TemplateRow>("t.createdAt") },
