@@ -27,7 +27,7 @@ const noHash = Buffer.alloc(32);
 /**
  * Authenticates an application: a confidential one by its secret, a public one by its id alone. Throws `invalid_client`,
  * after the same work for an unknown application as for a wrong secret. Reads outside of the transaction of the request,
- * in one batch with other lookups of the same turn, and at most once per second.
+ * at most once per second.
  */
 export async function authenticateClient(ctx: Context, credentials: ClientCredentials): Promise<AuthenticatedClient> {
   const { clientId, clientSecret, clientAuthMethod } = credentials;

@@ -97,35 +97,28 @@ export async function createGrant(ctx: Context, { lifetime, ...grant }: NewGrant
     .offset(mostGrants)
     .select("g.id")
     .execute();
-  if (surplus.length > 0)
-    await revokeGrants(
-      ctx,
-      surplus.map((each) => each.id),
-      "superseded",
-    );
+  const ids = surplus.map((each) => each.id);
+  if (ids.length > 0) await revokeGrants(ctx, ids, "superseded");
   return id;
 }
 
-/** A grant that ended. */
-export type RevokedGrant = Pick<GrantRow, "id" | "userId" | "clientId">;
-
 /**
  * Ends grants with all of their codes and tokens, on every replica within a second. `by` the application of the grants,
- * if its request, which has no other actor, is the cause. Returns those that were live.
+ * if its request, which has no other actor, is the cause. Returns the number of live ones.
  */
 export const revokeGrants = (
   ctx: Context,
   ids: readonly string[],
   reason: RevokeReason,
   by?: "application",
-): Promise<RevokedGrant[]> => revoke(ctx, sql`g.id = ${anyOf(ids)}`, reason, by);
+): Promise<number> => revoke(ctx, sql`g.id = ${anyOf(ids)}`, reason, by);
 
 /** Ends all grants of a user. */
-export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeReason): Promise<RevokedGrant[]> =>
+export const revokeGrantsOfUser = (ctx: Context, userId: string, reason: RevokeReason): Promise<number> =>
   revoke(ctx, sql`g.user_id = ${userId}`, reason);
 
 /** Ends the grants whose latest tokens the application got with a secret. */
-export const revokeGrantsOfSecret = (ctx: Context, secretId: string): Promise<RevokedGrant[]> =>
+export const revokeGrantsOfSecret = (ctx: Context, secretId: string): Promise<number> =>
   revoke(ctx, sql`g.secret_id = ${secretId}`, "secret_deleted");
 
 async function revoke(
@@ -133,7 +126,7 @@ async function revoke(
   isTheirs: RawBuilder<SqlBool>,
   reason: RevokeReason,
   by?: "application",
-): Promise<RevokedGrant[]> {
+): Promise<number> {
   const revoked = await ctx.db
     .updateTable("oauth2Grants as g")
     .set({ revokedAt: now, expiresAt: now, revokeReason: reason })
@@ -141,18 +134,7 @@ async function revoke(
     .where(isLive)
     .returning(["g.id", "g.userId", "g.clientId"])
     .execute();
-  await afterEnding(ctx, revoked, reason, by);
-  return revoked;
-}
-
-/** Deletes the tokens of grants that an earlier statement of the transaction ended, and records their end. */
-export async function afterEnding(
-  ctx: Context,
-  revoked: readonly RevokedGrant[],
-  reason: RevokeReason,
-  by?: "application",
-): Promise<void> {
-  if (revoked.length === 0) return;
+  if (revoked.length === 0) return 0;
   const ids = revoked.map(({ id }) => id);
   // A statement of its own, which sees tokens that were committed while the first one waited for the row of their grant.
   await ctx.db.deleteFrom("apiKeys").where("grantId", "=", anyOf(ids)).execute();
@@ -162,6 +144,7 @@ export async function afterEnding(
     ctx.audit({ action: "revoke", actor, resourceType: "oauth2_grant", resourceId: id, diff });
   }
   ctx.publish(...[...new Set(revoked.map(({ userId }) => userId))].map(userHint));
+  return revoked.length;
 }
 
 export interface GrantsQuery extends PageArguments {
@@ -233,7 +216,7 @@ export async function revokeOwnGrants(ctx: Context, clientId: string): Promise<n
   authorize(ctx.actor, "oauth2_grant:delete", { ownerId: userId });
   const client = await clientWithId(ctx, clientId);
   if (!client) throw notFound();
-  return (await revoke(ctx, sql`g.user_id = ${userId} and g.client_id = ${client.id}`, "revoked")).length;
+  return revoke(ctx, sql`g.user_id = ${userId} and g.client_id = ${client.id}`, "revoked");
 }
 
 /** Deletes grants a week after they ended. */

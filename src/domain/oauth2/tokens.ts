@@ -112,7 +112,7 @@ function requireParameters({ grantType, input }: AnyExchange): void {
   requireValues({ clientId, ...presented[grantType] });
 }
 
-/** Authenticates the application, and finds what it presents in the same batch. */
+/** Authenticates the application, and finds what it presents at the same time. */
 async function authenticate(exchange: AnyExchange): Promise<void> {
   const { ctx, grantType, input } = exchange;
   const find = {
