@@ -5,6 +5,7 @@ import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { anyOf } from "../kernel/lists.js";
 import { minute } from "../kernel/purge.js";
+import { claimed } from "../kernel/queue.js";
 import { now } from "../kernel/times.js";
 import { ProviderRefusal, ProviderUnavailable } from "../outside/external-providers/failures.js";
 import type { Revocable } from "../outside/external-providers/external-providers.js";
@@ -98,17 +99,10 @@ const batchSize = 20;
  * loses nothing.
  */
 const claimDue = (db: Db) => {
-  const due = db
-    .selectFrom("externalAuthLinks")
-    .where("revokeAt", "<=", now)
-    .orderBy("revokeAt")
-    .limit(batchSize)
-    .select("id")
-    .forNoKeyUpdate()
-    .skipLocked();
+  const due = db.selectFrom("externalAuthLinks").where("revokeAt", "<=", now).orderBy("revokeAt").select("id");
   return db
     .updateTable("externalAuthLinks as l")
-    .where("l.id", "=", sql<string>`any(array(${due}))`)
+    .where("l.id", "=", claimed(due, batchSize))
     .set((eb) => ({
       revokeAttempts: eb("l.revokeAttempts", "+", 1),
       revokeAt: sql<string>`now() + interval '1 minute' * 2 ^ l.revoke_attempts`,

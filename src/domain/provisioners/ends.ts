@@ -6,6 +6,7 @@ import { Context, type Services } from "../kernel/context.js";
 import { conflict, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { anyOf } from "../kernel/lists.js";
+import { claimed } from "../kernel/queue.js";
 import { isUuid } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { importEnded } from "../templates/version-changes.js";
@@ -167,22 +168,17 @@ export const unacceptedJobs = {
   name: "take back provisioner jobs that no daemon accepted",
   every: 3_000,
   async run({ database, events }: Services): Promise<void> {
-    const released = await database.db
-      .with("late", (db) =>
-        db
-          .selectFrom("provisionerJobs as j")
-          .where(isHeldByDaemon)
-          .where("j.status", "=", "pending")
-          .where("j.leaseExpiresAt", "<=", now)
-          .select("j.id")
-          .limit(1000)
-          .forUpdate()
-          .skipLocked(),
-      )
+    const { db } = database;
+    const late = db
+      .selectFrom("provisionerJobs as j")
+      .where(isHeldByDaemon)
+      .where("j.status", "=", "pending")
+      .where("j.leaseExpiresAt", "<=", now)
+      .select("j.id");
+    const released = await db
       .updateTable("provisionerJobs as j")
-      .from("late")
       .set((eb) => ({ ...handedBack, refusedBy: eb.ref("j.workerId") }))
-      .whereRef("j.id", "=", "late.id")
+      .where("j.id", "=", claimed(late, 1000))
       .returning("j.organizationId")
       .execute();
     events.publish(...released.map(({ organizationId }) => workHint(organizationId)));

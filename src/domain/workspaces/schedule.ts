@@ -6,6 +6,7 @@ import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { minute } from "../kernel/purge.js";
+import { claimed } from "../kernel/queue.js";
 import { after, now } from "../kernel/times.js";
 import { systemIdentity } from "../users/system-identities.js";
 import { announceDormancy } from "./build-events.js";
@@ -50,7 +51,7 @@ const claim = (db: Db, query: DueQuery) =>
   db
     .updateTable("workspaces")
     .set({ autobuildAfter: after(minute) })
-    .where("id", "=", sql<string>`any(array(${query.limit(batchSize).forNoKeyUpdate("w").skipLocked()}))`)
+    .where("id", "=", claimed(query, batchSize, "w"))
     .returning("id")
     .execute();
 
@@ -107,8 +108,8 @@ type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
 async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act): Promise<void> {
   const { db } = services.database;
   for (;;) {
-    const claimed = await claim(db, select(db));
-    for (const { id } of claimed) {
+    const due = await claim(db, select(db));
+    for (const { id } of due) {
       try {
         await inTransaction(services, id, act);
       } catch (error) {
@@ -118,7 +119,7 @@ async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act)
         );
       }
     }
-    if (claimed.length < batchSize) return;
+    if (due.length < batchSize) return;
   }
 }
 
