@@ -30,20 +30,18 @@ export const AgentLifecycle = {
 } as const;
 export type AgentLifecycle = (typeof AgentLifecycle)[keyof typeof AgentLifecycle];
 
-/** Silence after which an agent counts as disconnected. Agents send a heartbeat every 10 seconds. */
-const silence = "interval '30 seconds'";
+/** Whether an agent `a` has ended its connection, or sent no heartbeat for 30 seconds. It sends one every 10 seconds. */
+const isGone = sql<boolean>`(a.disconnected_at is not null or a.last_connected_at < now() - interval '30 seconds')`;
 
-const isGone = `(a.disconnected_at is not null or a.last_connected_at < now() - ${silence})`;
-
-/** SQL: the status of the agent `a`, by the clock of the database. */
-export const agentStatus = `case
+/** The status of the agent `a`, by the clock of the database. */
+export const agentStatus = sql<AgentStatus>`case
   when a.first_connected_at is null
     then case when a.connection_timeout > 0 and a.created_at < now() - make_interval(secs => a.connection_timeout)
       then 'timeout' else 'connecting' end
   when ${isGone} then 'disconnected' else 'connected' end`;
 
-/** SQL: why the agent `a` is not healthy; null if it is. */
-export const agentHealthReason = `case ${agentStatus}
+/** Why the agent `a` is not healthy; null if it is. */
+export const agentHealthReason = sql<string | null>`case ${agentStatus}
   when 'connecting' then 'agent has not yet connected'
   when 'timeout' then 'agent is taking too long to connect'
   when 'disconnected' then 'agent has lost connection'
@@ -88,11 +86,11 @@ export const agents = (db: Db) =>
       "a.usage",
     ])
     .select([
-      sql.raw<AgentStatus>(agentStatus).as("status"),
+      agentStatus.as("status"),
       // Null if the agent is healthy.
-      sql.raw<string | null>(agentHealthReason).as("healthReason"),
+      agentHealthReason.as("healthReason"),
       // When the agent reported its end, or was last seen before it fell silent.
-      sql<string | null>`coalesce(a.disconnected_at, case when ${sql.raw(isGone)} then a.last_connected_at end)`.as(
+      sql<string | null>`coalesce(a.disconnected_at, case when ${isGone} then a.last_connected_at end)`.as(
         "disconnectedAt",
       ),
     ]);
@@ -102,12 +100,6 @@ export type AgentRow = InferResult<ReturnType<typeof agents>>[number];
 
 const agentsInOrder = (db: Db) =>
   agents(db).innerJoin("workspaceResources as r", "r.id", "a.resourceId").orderBy("r.position").orderBy("a.id");
-
-/** Batch read of the agents of builds, for `ctx.load`. Checks no permission: the build does. */
-export async function agentsByBuild({ db }: Context, ids: readonly string[]): Promise<AgentRow[][]> {
-  const found = await agentsInOrder(db).where("a.buildId", "=", anyOf(ids)).execute();
-  return rowsByKey(found, ids, ({ buildId }) => buildId);
-}
 
 /** Batch read of the agents of resources, for `ctx.load`. Checks no permission: the resource does. */
 export async function agentsByResource({ db }: Context, ids: readonly string[]): Promise<AgentRow[][]> {

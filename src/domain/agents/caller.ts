@@ -4,14 +4,14 @@ import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { unauthenticated } from "../kernel/errors.js";
 import { taskHint } from "../tasks/hints.js";
-import { taskIdOf } from "../tasks/status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 
 /** The calling agent. Throws FORBIDDEN for all other callers. */
 export const callingAgent = ({ actor }: Context): AgentActor => authorizeMachine(actor, "workspace_agent:report");
 
 /** The task of the workspace of the agent `a`; null for other workspaces. */
-export const taskOfAgent = sql.raw<string | null>(taskIdOf("a.workspace_id"));
+export const taskOfAgent = sql<string | null>`(
+  select t.id from tasks t where t.workspace_id = a.workspace_id and t.deleted_at is null)`;
 
 /** Tells the watchers of a workspace and of its task, after the commit, that something about an agent changed. */
 export function publishChange(ctx: Context, { workspaceId }: AgentActor, taskId: string | null): void {

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { databaseTime } from "../../clock.js";
+import type { AgentUsage } from "../../entities/agents.js";
 import type { AgentActor } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
@@ -8,9 +9,8 @@ import { now } from "../kernel/times.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { updateTaskStatus } from "../tasks/status.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
-import { AgentLifecycle, agentStatus } from "./agents.js";
+import { AgentLifecycle, AgentStatus, agentStatus } from "./agents.js";
 import { callingAgent, existing, publishChange, taskOfAgent } from "./caller.js";
-import type { AgentUsage } from "../../entities/agents.js";
 
 // Agents report often: reports are not audited, and those that change nothing cause no hints.
 
@@ -23,8 +23,7 @@ async function lockCaller({ db }: Context, { id }: AgentActor) {
   const locked = await db
     .selectFrom("workspaceAgents as a")
     .innerJoin("workspaces as w", "w.id", "a.workspaceId")
-    .select(["a.lifecycle", isEnding.as("isEnding"), taskOfAgent.as("taskId")])
-    .select(sql<boolean>`${sql.raw(agentStatus)} = 'connected'`.as("isConnected"))
+    .select(["a.lifecycle", agentStatus.as("status"), isEnding.as("isEnding"), taskOfAgent.as("taskId")])
     .where("a.id", "=", id)
     .forNoKeyUpdate("a")
     .executeTakeFirst();
@@ -38,7 +37,7 @@ const updateCaller = ({ db }: Context, { id }: AgentActor) =>
 /** Records that the calling agent is connected. Returns whether it must shut down. */
 export async function heartbeatAgent(ctx: Context): Promise<boolean> {
   const agent = callingAgent(ctx);
-  const { isEnding: shutdown, isConnected, taskId } = await lockCaller(ctx, agent);
+  const { status, isEnding: shutdown, taskId } = await lockCaller(ctx, agent);
   await updateCaller(ctx, agent)
     .set({
       lastConnectedAt: now,
@@ -46,7 +45,7 @@ export async function heartbeatAgent(ctx: Context): Promise<boolean> {
       firstConnectedAt: sql<string>`coalesce(a.first_connected_at, now())`,
     })
     .execute();
-  if (!isConnected) publishChange(ctx, agent, taskId);
+  if (status !== AgentStatus.CONNECTED) publishChange(ctx, agent, taskId);
   return shutdown;
 }
 

@@ -52,7 +52,7 @@ export const tasksWithState = (db: Db) =>
  * The status of a task of `tasksWithState`, as `updateTaskStatus` stores it. While a stop is under way, the agent and the
  * app of the most recent start decide; a start that failed is an error whatever they report.
  */
-export const taskStatus = `case
+export const derivedStatus = sql<TaskStatus>`case
   when w.latest_status in ('failed', 'canceling', 'canceled') then 'error'
   when w.latest_status in ('stopped', 'deleted') then 'paused'
   when w.latest_transition is null or w.latest_status = 'pending' and w.latest_transition = 'start' then 'pending'
@@ -61,8 +61,6 @@ export const taskStatus = `case
   when p.health = 'initializing' then 'initializing'
   when p.health = 'unhealthy' then 'error'
   else 'active' end`;
-
-export const derivedStatus = sql.raw<TaskStatus>(taskStatus);
 
 /**
  * Derives the status of a task again and stores it, in the transaction that has changed the latest build, the agent or
@@ -93,16 +91,3 @@ async function storeStatus({ db }: Context, task: { id: string } | undefined): P
     .whereRef("tasks.status", "<>", "derived.status")
     .execute();
 }
-
-// For statements that are text.
-
-export const taskTables = `tasks t join workspaces w on w.id = t.workspace_id
-  left join workspace_builds b on b.id = w.latest_build_id
-  left join task_builds s on s.task_id = t.id and not exists (
-    select from task_builds later where later.task_id = s.task_id and later.build_number > s.build_number)
-  left join workspace_agents a on a.id = s.agent_id
-  left join workspace_apps p on p.id = s.app_id`;
-
-/** SQL for the id of the task of a workspace; null if it has none. */
-export const taskIdOf = (workspaceId: string): string =>
-  `(select t.id from tasks t where t.workspace_id = ${workspaceId} and t.deleted_at is null)`;

@@ -57,7 +57,7 @@ export const liveTasks = ({ db, actor }: Context) =>
       "a.id as agentId",
       "a.lifecycle as workspaceAgentLifecycle",
       // Null if the agent is healthy.
-      sql.raw<string | null>(agentHealthReason).as("agentHealthReason"),
+      agentHealthReason.as("agentHealthReason"),
       "p.id as appId",
       "p.url as appUrl",
       // The latest report of a program in the workspace, unless the workspace was started again since.

@@ -76,7 +76,7 @@ const workspaceList = defineList(readableWorkspaces, {
     // By the agents of the workspace: without the offset, Postgres might read those of all workspaces.
     hasAgent: (_, status: AgentStatus) => sql<SqlBool>`exists (
       select from workspace_agents a
-      where a.workspace_id = w.id and a.token_ended_at is null and ${sql.raw(agentStatus)} = ${status} offset 0)`,
+      where a.workspace_id = w.id and a.token_ended_at is null and ${agentStatus} = ${status} offset 0)`,
   },
   planned: ["status", "search", "dormant", "hasAgent"],
 });
