@@ -1,13 +1,11 @@
 import { authorize, sees } from "../authorization/authorization.js";
-import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { roleOf } from "../workspaces/workspaces.js";
+import { workspaceAcl } from "../workspaces/workspaces.js";
 import { type AgentRow, agents } from "./agents.js";
 
 /** What the rules of the policy read of an agent: those of its workspace `w`, with the role of the caller in its access list. */
-export const factsOf = ({ actor }: Context) =>
-  ["w.ownerId", "w.organizationId", roleOf(userIdOf(actor) ?? null).as("acl")] as const;
+export const factsOf = (ctx: Context) => ["w.ownerId", "w.organizationId", workspaceAcl(ctx)] as const;
 
 /** Reads an agent. Throws NOT_FOUND if the caller may not see it. */
 export async function readAgent(ctx: Context, id: string): Promise<AgentRow> {

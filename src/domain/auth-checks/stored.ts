@@ -14,7 +14,7 @@ import { isUuid } from "../kernel/text.js";
 import { isLive } from "../oauth2/grants.js";
 import { aclOfCaller } from "../templates/templates.js";
 import { userMemberships, type UserRoles } from "../users/users.js";
-import { accessOf } from "../workspaces/workspaces.js";
+import { workspaceAcl } from "../workspaces/workspaces.js";
 
 /** A resource whose objects can be checked by id. */
 export type StoredResource =
@@ -32,10 +32,6 @@ type Stored<R extends Resource> = ObjectOf<`${R}:${Action<R>}` & Permission> & {
 
 /** Reads the policy's view of stored objects, in one statement. Unknown ids are omitted. */
 type ReadTargets<R extends Resource> = (ctx: Context, ids: string[]) => Promise<Array<Stored<R>>>;
-
-/** SQL that selects the role of the caller in an access list: the fragments of areas name the user by an expression. */
-const callerOf = ({ actor, db }: Context) =>
-  db.selectNoFrom(sql<string | null>`${userIdOf(actor) ?? null}::uuid`.as("id")).as("caller");
 
 const readers: { [R in StoredResource]: ReadTargets<R> } = {
   user: ({ db }, ids) =>
@@ -87,13 +83,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
   workspace: (ctx, ids) =>
     ctx.db
       .selectFrom("workspaces as w")
-      .innerJoin(callerOf(ctx), (join) => join.onTrue())
-      .select([
-        "w.id",
-        "w.ownerId",
-        "w.organizationId",
-        sql<"use" | "admin" | null>`${sql.raw(accessOf("w", "caller.id"))}`.as("acl"),
-      ])
+      .select(["w.id", "w.ownerId", "w.organizationId", workspaceAcl(ctx)])
       .where("w.id", "=", anyOf(ids))
       .where("w.deletedAt", "is", null)
       .execute(),
@@ -102,13 +92,7 @@ const readers: { [R in StoredResource]: ReadTargets<R> } = {
     ctx.db
       .selectFrom("tasks as t")
       .innerJoin("workspaces as w", "w.id", "t.workspaceId")
-      .innerJoin(callerOf(ctx), (join) => join.onTrue())
-      .select([
-        "t.id",
-        "t.ownerId",
-        "t.organizationId",
-        sql<"use" | "admin" | null>`${sql.raw(accessOf("w", "caller.id"))}`.as("acl"),
-      ])
+      .select(["t.id", "t.ownerId", "t.organizationId", workspaceAcl(ctx)])
       .where("t.id", "=", anyOf(ids))
       .where("t.deletedAt", "is", null)
       .execute(),

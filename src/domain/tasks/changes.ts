@@ -7,11 +7,10 @@ import { latestBuildOf } from "../workspaces/builds.js";
 import { deleteLocked, startLocked, stopLocked } from "../workspaces/transitions.js";
 import { lockWorkspace } from "../workspaces/workspaces.js";
 import { requireBudget } from "./budget.js";
-import { endTaskOf } from "./builds.js";
-import { taskHint } from "./hints.js";
 import { inputProblem } from "./inputs.js";
-import { statusSentence } from "./status.js";
+import { statusSentence, taskHint } from "./status.js";
 import { findTaskFor, type TaskReference, type TaskRow, tasksById } from "./tasks.js";
+import { endTaskOf } from "./workspace-events.js";
 
 const audited = ({ id, name, organizationId }: TaskRow) => auditedAs("task", id, name, organizationId);
 

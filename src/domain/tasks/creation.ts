@@ -13,10 +13,10 @@ import { createWorkspace } from "../workspaces/creation.js";
 import { type Built } from "../workspaces/transitions.js";
 import { type BuildVersion, creationProblem, readVersion } from "../workspaces/versions.js";
 import { requireBudget } from "./budget.js";
-import { addTaskBuild } from "./builds.js";
-import { ownerHint } from "./hints.js";
 import { inputProblem } from "./inputs.js";
 import { displayNameFor, nameFor } from "./names.js";
+import { ownerHint } from "./status.js";
+import { addTaskBuild } from "./workspace-events.js";
 
 export interface CreateTask {
   /** The owner: id, username or `me`, which is the default. */

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../kernel/context.js";
+import { urlProblem } from "../kernel/text.js";
 import { type AgentApi, type AgentMessage, AgentRejection, AgentUnreachable } from "../outside/agent-api.js";
+
+/** The base of the AgentAPI paths of an app, without a slash at the end; `undefined` if the app has no such URL. */
+export function appBase(url: string | null): string | undefined {
+  if (!url || urlProblem(url) !== undefined) return undefined;
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, "");
+}
 
 /** Milliseconds for which the conversation is read to find a message whose delivery is uncertain, and between reads. */
 export const confirmation = { within: 10_000, every: 1_000 };

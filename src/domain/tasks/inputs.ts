@@ -8,13 +8,11 @@ import { newId } from "../kernel/ids.js";
 import { textProblem } from "../kernel/text.js";
 import { after, now } from "../kernel/times.js";
 import { AgentUnreachable } from "../outside/agent-api.js";
-import { appBase } from "./app.js";
 import { requireBudget } from "./budget.js";
-import { deliver, newestOf } from "./delivery.js";
-import { inputsHint, queueHint } from "./hints.js";
+import { appBase, deliver, newestOf } from "./delivery.js";
 import { isUnfinished, messageById } from "./messages.js";
 import { finishInput, holdTime } from "./queue.js";
-import { statusSentence } from "./status.js";
+import { inputsHint, queueHint, statusSentence } from "./status.js";
 import { findTaskFor, isVisible, type TaskReference, type TaskRow, tasksById, taskTarget } from "./tasks.js";
 
 export interface SendTaskInput extends TaskReference {

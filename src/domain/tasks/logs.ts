@@ -8,9 +8,8 @@ import { now } from "../kernel/times.js";
 import { relaying, type Watch } from "../kernel/watching.js";
 import { type AgentMessage, AgentUnreachable } from "../outside/agent-api.js";
 import { accessHints } from "../workspaces/workspaces.js";
-import { appBase } from "./app.js";
-import { taskHint } from "./hints.js";
-import { statusSentence } from "./status.js";
+import { appBase } from "./delivery.js";
+import { statusSentence, taskHint } from "./status.js";
 import { findTaskFor, type TaskRow, taskTarget } from "./tasks.js";
 
 /** Who wrote an entry: a user (input), or the program (output). */

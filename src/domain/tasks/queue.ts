@@ -7,10 +7,9 @@ import { anyOf } from "../kernel/lists.js";
 import { backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
 import { after, now } from "../kernel/times.js";
 import { AgentUnreachable } from "../outside/agent-api.js";
-import { appBase } from "./app.js";
-import { confirm, confirmation, deliver, newestOf } from "./delivery.js";
-import { inputsHint, queueHint } from "./hints.js";
+import { appBase, confirm, confirmation, deliver, newestOf } from "./delivery.js";
 import { isUnfinished, type TaskInputState } from "./messages.js";
+import { inputsHint, queueHint } from "./status.js";
 
 /** Milliseconds for which a process delivers the inputs of a task, unless it renews the lease. */
 const lease = 60_000;

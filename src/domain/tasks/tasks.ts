@@ -3,13 +3,12 @@ import { jsonObjectFrom } from "kysely/helpers/postgres";
 import { rfc3339 } from "../../infrastructure/database/parsers.js";
 import { agentHealthReason } from "../agents/agents.js";
 import { authorize, seesOn, type Target } from "../authorization/authorization.js";
-import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
 import { anyOf } from "../kernel/lists.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
-import { roleOf } from "../workspaces/workspaces.js";
+import { workspaceAcl } from "../workspaces/workspaces.js";
 import { tasksWithState } from "./status.js";
 
 /** What the program of a task reports, or, while the task is initializing, what it waits for. */
@@ -25,8 +24,8 @@ export const TaskStateKind = { WORKING: "working", IDLE: "idle", COMPLETE: "comp
 export type TaskStateKind = (typeof TaskStateKind)[keyof typeof TaskStateKind];
 
 /** Tasks with what is derived from their workspaces, and the role of the caller in the access list of the workspace. */
-export const liveTasks = ({ db, actor }: Context) =>
-  tasksWithState(db)
+export const liveTasks = (ctx: Context) =>
+  tasksWithState(ctx.db)
     .innerJoin("users as o", "o.id", "t.ownerId")
     .innerJoin("templates as tpl", "tpl.id", "w.templateId")
     .select((eb) => [
@@ -71,7 +70,7 @@ export const liveTasks = ({ db, actor }: Context) =>
           .orderBy("r.id", "desc")
           .limit(1),
       ).as("reported"),
-      roleOf(userIdOf(actor) ?? null).as("acl"),
+      workspaceAcl(ctx),
     ])
     .where("t.deletedAt", "is", null);
 

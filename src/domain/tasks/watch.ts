@@ -4,7 +4,7 @@ import type { Wake } from "../kernel/wakeups.js";
 import { type Batch, type Watch, watching } from "../kernel/watching.js";
 import { findUser } from "../users/users.js";
 import { accessHints } from "../workspaces/workspaces.js";
-import { ownerHint, taskHint } from "./hints.js";
+import { ownerHint, taskHint } from "./status.js";
 import { currentState, findTask, isVisible, liveTasks, type TaskRow, tasksById } from "./tasks.js";
 
 /** Milliseconds for which changes are collected. */

@@ -5,7 +5,7 @@ import type { Context } from "../kernel/context.js";
 import { now } from "../kernel/times.js";
 import { prebuildEnded } from "../prebuilds/outcomes.js";
 import type { JobOutcome, JobRow } from "../provisioners/jobs.js";
-import { announceTaskBuild, endTaskOf } from "../tasks/builds.js";
+import { announceTaskBuild, endTaskOf } from "../tasks/workspace-events.js";
 import { updateTaskStatusOf } from "../tasks/status.js";
 import { announceDeletion, announceFailure, endedBuilds } from "./build-events.js";
 import { deadlinesAt } from "./deadlines.js";

@@ -12,7 +12,7 @@ import { now } from "../kernel/times.js";
 import { onChange, type Watch, watching } from "../kernel/watching.js";
 import { enqueueJob, priorities } from "../provisioners/jobs.js";
 import { scoped, type Tags } from "../provisioners/tags.js";
-import { taskBuildStarts } from "../tasks/builds.js";
+import { taskBuildStarts } from "../tasks/workspace-events.js";
 import { updateTaskStatusOf } from "../tasks/status.js";
 import { buildStatus, isOpen, type WorkspaceTransition } from "./status.js";
 import {

@@ -5,7 +5,7 @@ import { requireQuota } from "../groups/quota.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
 import { now } from "../kernel/times.js";
-import { linkTaskApp } from "../tasks/builds.js";
+import { linkTaskApp } from "../tasks/workspace-events.js";
 import type { DocumentResource } from "../templates/documents.js";
 import { announceReplacement } from "./build-events.js";
 import type { WorkspaceTransition } from "./status.js";

@@ -2,7 +2,7 @@ import { type Expression, type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { auditedAs } from "../audit/audit.js";
 import { type Action, authorize, may, sees } from "../authorization/authorization.js";
-import { groupIdsOf, groupsHint, memberships } from "../groups/memberships.js";
+import { groupIdsOf, groupsHint } from "../groups/memberships.js";
 import { type Actor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, notFound, onViolation } from "../kernel/errors.js";
@@ -48,17 +48,21 @@ export interface FoundWorkspace extends WorkspaceRow {
   acl: AccessRole | null;
 }
 
-/** The role of a user in the access list of the workspace `w`; null without one. `admin` comes first in the alphabet. */
-export const roleOf = (userId: string | null) => sql<AccessRole | null>`(
-  select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id
-    and (e.user_id = ${userId}::uuid or e.group_id = any(array(${groupIdsOf(userId)}))))`;
+/** The role of the caller in the access list of the workspace `w`; null without one. */
+export function workspaceAcl({ actor }: Pick<Context, "actor">) {
+  const userId = userIdOf(actor) ?? null;
+  // `admin` comes first in the alphabet.
+  return sql<AccessRole | null>`(
+    select min(e.role) from workspace_acl_entries e where e.workspace_id = w.id
+      and (e.user_id = ${userId}::uuid or e.group_id = any(array(${groupIdsOf(userId)}))))`.as("acl");
+}
 
 /** Selects the ids of the workspaces that are shared with a user or a group of the user. */
 export const sharedWith = (userId: string | null) => sql<string>`
   select e.workspace_id from workspace_acl_entries e where e.user_id = ${userId}::uuid
   union all select e.workspace_id from workspace_acl_entries e where e.group_id = any(array(${groupIdsOf(userId)}))`;
 
-const foundWorkspaces = ({ db, actor }: Context) => workspaces(db).select(roleOf(userIdOf(actor) ?? null).as("acl"));
+const foundWorkspaces = (ctx: Context) => workspaces(ctx.db).select(workspaceAcl(ctx));
 
 /** Reads a workspace that may be deleted. Returns `undefined` if the caller may not read it. */
 export async function readWorkspace(ctx: Context, id: string): Promise<FoundWorkspace | undefined> {
@@ -147,8 +151,3 @@ export const ofWorkspace = ({ id, name, organizationId }: Pick<WorkspaceRow, "id
 export const nameViolated = onViolation({
   workspaces_name_unique: () => conflictOn("name", "The owner has another workspace of this name."),
 });
-
-/** `roleOf` for statements that are text: of a user, such as `$1`, and the workspace of alias `w`. */
-export const accessOf = (w: string, user: string): string => `(
-  select min(e.role) from workspace_acl_entries e where e.workspace_id = ${w}.id and (e.user_id = ${user}::uuid
-    or e.group_id = any(array(select group_id from ${memberships} m where m.user_id = ${user}::uuid))))`;
