@@ -5,7 +5,7 @@ import { requireUser, type UserActor } from "../kernel/actor.js";
 import { anyOf, isAmong } from "../kernel/any-of.js";
 import type { Context } from "../kernel/context.js";
 import { folded, foldedColumn } from "../kernel/folding.js";
-import { defineList, time } from "../kernel/lists.js";
+import { defineList, inOrganizations, time } from "../kernel/lists.js";
 import type { Page } from "../kernel/page.js";
 import { type OrderBy, OrderDirection, type PageArguments } from "../kernel/paging.js";
 import { purge } from "../kernel/purge.js";
@@ -54,7 +54,7 @@ function readableConnections(ctx: Context) {
       "l.userId",
       "l.userAgent",
     ])
-    .where((eb) => (everywhere ? eb.lit(true) : eb("l.organizationId", "=", anyOf(organizations))));
+    .$if(!everywhere, (all) => all.where(inOrganizations("l.organizationId", organizations)));
 }
 
 /** A connection in the log. Its workspace name and owner are those at the time of the report. */
@@ -132,7 +132,7 @@ export async function listConnectionLogs(
   orderBy: OrderBy<ConnectionLogOrderField> | null | undefined,
 ): Promise<Page<ConnectionLogRow>> {
   const actor = requireUser(ctx.actor);
-  const { everywhere, organizations } = requireAnyReach(actor, "connection_log:read");
+  requireAnyReach(actor, "connection_log:read");
   requireFeature(ctx, "connection_log");
   const { terms } = parseSearch(q ?? "", keys, "Invalid connection search query.", { isKeyed: true });
   const [status] = terms.status;
@@ -144,7 +144,7 @@ export async function listConnectionLogs(
     userEmails: await usersWithEmail(ctx, terms.user_email[0]),
     ownerNames: await usersNamed(ctx, actor, terms.workspace_owner[0]),
     ownerEmails: await usersWithEmail(ctx, terms.workspace_owner_email[0]),
-    organizations: (await organizationsNamed(ctx, terms.organization[0])) ?? (everywhere ? null : [...organizations]),
+    organizations: await organizationsNamed(ctx, terms.organization[0]),
     types: status ? types?.filter((type) => sessionTypes.includes(type)) : types,
     status,
     // Of several times, the least restrictive one.
