@@ -3,7 +3,7 @@ import type { AgentUsage } from "../../entities/agents.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 
 export type { AgentUsage };
 

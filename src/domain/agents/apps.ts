@@ -3,7 +3,7 @@ import type { InferResult } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 
 /** The health of an app, by the checks of its agent. */
 export const AppHealth = {

@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { badInput } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { workspaceHint } from "../workspaces/workspaces.js";
 import type { AgentRow } from "./agents.js";
 import { callingAgent } from "./caller.js";

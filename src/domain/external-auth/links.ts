@@ -4,7 +4,7 @@ import { accessTokens, type EncryptedColumn, refreshTokens, tokenExtras } from "
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context, Services } from "../kernel/context.js";
 import { unavailable } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { minute } from "../kernel/purge.js";
 import { after } from "../kernel/times.js";
 import { SealBroken } from "../outside/vault.js";

@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { auditAtOnce, auditedAs } from "../audit/audit.js";
 import type { Context, Services } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { minute } from "../kernel/purge.js";
 import { claimed } from "../kernel/queue.js";
 import { now } from "../kernel/times.js";

@@ -4,14 +4,6 @@ import { auditedAs } from "../audit/audit.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/any-of.js";
 
-/**
- * The relation of all group members, for statements that are text. Everyone has no rows of its own: its id is that of its
- * organization, and its members are those of the organization, with `added_at` null.
- */
-export const memberships = `(
-  select group_id, organization_id, user_id, created_at as added_at from group_members
-  union all select organization_id, organization_id, user_id, null from organization_members)`;
-
 /** Selects the ids of the groups of a user, Everyone included. Everyone has no rows of its own. */
 export const groupIdsOf = (user: string | null | Expression<string>) => sql<string>`
   select group_id from group_members where user_id = ${user}

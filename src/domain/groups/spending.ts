@@ -6,6 +6,7 @@ import { badInput, Problems } from "../kernel/errors.js";
 import { anyOf } from "../kernel/any-of.js";
 import { findOrganization } from "../organizations/organizations.js";
 import { wholeNumber } from "../kernel/text.js";
+import { now } from "../kernel/times.js";
 import { hasMember } from "./groups.js";
 import { findMembership } from "./quota.js";
 
@@ -112,7 +113,7 @@ export async function recordAiUsage(ctx: Context, { organization: ref, entries }
           eb.val(organization.id).as("organizationId"),
           "entry.taskId",
           "entry.amountMicros",
-          sql`now()`.as("at"),
+          now.as("at"),
         ]),
     )
     .onConflict((on) => on.doNothing())

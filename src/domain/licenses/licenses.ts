@@ -9,6 +9,7 @@ import { licensesHint } from "../entitlements/entitlements.js";
 import { badInput, conflictOn, DomainError, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
 import { takeTurn } from "../kernel/locks.js";
+import { now } from "../kernel/times.js";
 import { isTime } from "./claims.js";
 import { type LicenseToken, readToken, tokenRule } from "./token.js";
 import { endOf, isFor, isOver, verifyLicense } from "./verification.js";
@@ -110,7 +111,7 @@ async function storeLicense(ctx: Context, text: string, token: LicenseToken): Pr
   const expiresAt = end === undefined ? null : new Date(end);
   const license = await ctx.db
     .insertInto("licenses")
-    .values({ uuid, token: text, tokenSha256: sha256, expiresAt, uploadedAt: sql`now()` })
+    .values({ uuid, token: text, tokenSha256: sha256, expiresAt, uploadedAt: now })
     .returning(columns)
     .executeTakeFirstOrThrow();
   ctx.audit({ action: "create", ...identified(license) });

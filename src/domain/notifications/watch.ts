@@ -3,7 +3,7 @@ import type { Db } from "../../infrastructure/database/database.js";
 import { boundedPool } from "../kernel/bounded-pool.js";
 import type { Context, Services } from "../kernel/context.js";
 import { badInput, DomainError, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { invalidQuery } from "../kernel/paging.js";
 import { isUuid } from "../kernel/text.js";
 import { type Watch, watching } from "../kernel/watching.js";

@@ -5,7 +5,7 @@ import { systemActor } from "../kernel/actor.js";
 import { Context, type Services } from "../kernel/context.js";
 import { conflict, forbidden, notFound } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { claimed } from "../kernel/queue.js";
 import { isUuid } from "../kernel/text.js";
 import { now } from "../kernel/times.js";

@@ -8,7 +8,7 @@ import { requireUser } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { badInput, conflict, conflictOn, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { now } from "../kernel/times.js";
 import { findOrganization, type OrganizationRow } from "../organizations/organizations.js";
 import { machineHint } from "../tokens/machines.js";

@@ -3,7 +3,7 @@ import { authorizeMachine } from "../authorization/authorization.js";
 import type { ProvisionerActor } from "../kernel/actor.js";
 import type { Context, Services } from "../kernel/context.js";
 import { badInput, conflict } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { after, now } from "../kernel/times.js";
 import { type Watch, watching } from "../kernel/watching.js";
 import type { TemplateDocument } from "../templates/documents.js";

@@ -4,7 +4,7 @@ import { authorize, sees } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, DomainError, notFound, onViolation, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { displayNameProblem } from "../kernel/text.js";
 import { now } from "../kernel/times.js";
 import { findUser } from "../users/users.js";

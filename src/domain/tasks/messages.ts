@@ -2,7 +2,8 @@ import { type InferResult, sql, type SqlBool } from "kysely";
 import type { Db } from "../../infrastructure/database/database.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
-import { anyOf, readEach } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
+import { readEach } from "../kernel/lists.js";
 import { day, purge } from "../kernel/purge.js";
 
 /** What became of an input. */

@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.js";
 import type { Db } from "../../infrastructure/database/database.js";
 import type { Services } from "../kernel/context.js";
 import type { Subscription } from "../kernel/events.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { backOff, claimed, type Queue, Worker } from "../kernel/queue.js";
 import { after, now } from "../kernel/times.js";
 import { AgentUnreachable } from "../outside/agent-api.js";

@@ -5,7 +5,7 @@ import { agentHealthReason } from "../agents/agents.js";
 import { authorize, seesOn, type Target } from "../authorization/authorization.js";
 import type { Context } from "../kernel/context.js";
 import { notFound } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 import { workspaceAcl } from "../workspaces/workspaces.js";

@@ -4,7 +4,7 @@ import { requireFeature } from "../entitlements/requirements.js";
 import { rowsByKey } from "../kernel/batches.js";
 import type { Context } from "../kernel/context.js";
 import { newId } from "../kernel/ids.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { now } from "../kernel/times.js";
 import type { TemplateDocument } from "./documents.js";
 import { lockTemplate, ofTemplate } from "./templates.js";

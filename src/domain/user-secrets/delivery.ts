@@ -2,6 +2,7 @@ import { type InferResult, sql } from "kysely";
 import { userSecretValues } from "../encryption/columns.js";
 import type { Context } from "../kernel/context.js";
 import { anyOf } from "../kernel/any-of.js";
+import { now } from "../kernel/times.js";
 import { SealBroken } from "../outside/vault.js";
 import { envNameProblem } from "./rules.js";
 
@@ -71,7 +72,7 @@ export async function recordDelivery(ctx: Context, ids: readonly string[]): Prom
   if (ids.length === 0) return;
   await ctx.db
     .updateTable("userSecrets")
-    .set({ lastDeliveredAt: sql`now()` })
+    .set({ lastDeliveredAt: now })
     .where("id", "=", anyOf(ids))
     .execute();
 }

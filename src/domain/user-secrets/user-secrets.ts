@@ -7,6 +7,7 @@ import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, DomainError, notFound, Problems } from "../kernel/errors.js";
 import { newId } from "../kernel/ids.js";
+import { now } from "../kernel/times.js";
 import { findUser, type FoundUser, lockUser, userTarget } from "../users/users.js";
 import { type SecretFields, secretProblems } from "./rules.js";
 
@@ -82,7 +83,6 @@ export async function createUserSecret(
   const id = newId();
   const valueBytes = Buffer.byteLength(value);
   await requireRoom(ctx, user.id, { id, ...fields, valueBytes });
-  const now = sql<string>`now()`;
   const secret = await ctx.db
     .insertInto("userSecrets")
     .values({
@@ -122,7 +122,7 @@ export async function updateUserSecret(ctx: Context, input: UpdateUserSecret): P
   await requireRoom(ctx, user.id, { ...secret, ...set }, secret);
   const written = await ctx.db
     .updateTable("userSecrets")
-    .set({ ...set, ...(value !== undefined && seal(ctx, user, secret.id, value)), updatedAt: sql`now()` })
+    .set({ ...set, ...(value !== undefined && seal(ctx, user, secret.id, value)), updatedAt: now })
     .where("id", "=", secret.id)
     .returning(columns)
     .executeTakeFirstOrThrow()

@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import { hasFeature } from "../entitlements/requirements.js";
 import type { Context } from "../kernel/context.js";
 import { conflict, Problems } from "../kernel/errors.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { hour } from "../kernel/purge.js";
 import { now } from "../kernel/times.js";
 import { type DailySchedule, nextStart } from "../quiet-hours/daily-schedule.js";

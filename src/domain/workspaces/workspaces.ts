@@ -7,7 +7,7 @@ import { type Actor, userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import { conflictOn, notFound, onViolation } from "../kernel/errors.js";
 import type { Hint } from "../kernel/events.js";
-import { anyOf } from "../kernel/lists.js";
+import { anyOf } from "../kernel/any-of.js";
 import { isUuid } from "../kernel/text.js";
 import { findUser } from "../users/users.js";
 
