@@ -39,7 +39,7 @@ export const customNotificationBench: Bench = {
         title: "custom notification",
         contestants: [byHand, oneInsert, steward],
         pairs: [
-          { of: steward.name, against: byHand.name, goal: { limit: 1.8, aim: 1.2 } },
+          { of: steward.name, against: byHand.name, goal: { limit: 2.5, aim: 1.5 } },
           { of: steward.name, against: oneInsert.name },
         ],
       },

@@ -48,9 +48,9 @@ export const readGroupBench: Bench = {
         title: "read a group",
         contestants: [f1s, f1, rest, restUncached, overGraphql, mercurius, stock],
         pairs: [
-          { of: rest.name, against: f1s.name, goal: { limit: 1.1, aim: 1 } },
+          { of: rest.name, against: f1s.name, goal: { limit: 1.6, aim: 1 } },
           { of: restUncached.name, against: f1s.name },
-          { of: overGraphql.name, against: f1s.name, goal: { limit: 1.3, aim: 1.1 } },
+          { of: overGraphql.name, against: f1s.name, goal: { limit: 1.8, aim: 1.2 } },
           { of: overGraphql.name, against: stock.name, goal: { limit: 0.2, aim: 0.2 } },
           { of: overGraphql.name, against: mercurius.name },
           { of: mercurius.name, against: f1s.name },

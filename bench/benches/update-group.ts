@@ -39,7 +39,7 @@ export const updateGroupBench: Bench = {
       {
         title: "update a group",
         contestants: [byHand, steward],
-        pairs: [{ of: steward.name, against: byHand.name, goal: { limit: 3, aim: 1.5 } }],
+        pairs: [{ of: steward.name, against: byHand.name, goal: { limit: 2.5, aim: 1.5 } }],
       },
       run,
     ),

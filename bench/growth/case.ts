@@ -18,6 +18,8 @@ export interface Case {
   what: string;
   /** Whether the request skips rows, which costs what reading them costs. */
   isDeep: boolean;
+  /** Whether several filters narrow the list. */
+  isCombined?: boolean;
   /** Of a write: statements that undo it. Each request has them run before it. */
   undo?: readonly string[];
   /** Builds the bytes of the request. `ask` sends a document to the database's server and returns the response. */
@@ -42,7 +44,7 @@ interface List {
   arguments?: string;
   nodes: string;
   roles: readonly Role[];
-  /** Arguments that narrow the list, by name. */
+  /** Arguments that narrow the list, by name. The name of a combination contains "and". */
   filters: Readonly<Record<string, string>>;
   /** The fields by which the list can be ordered. */
   orders?: readonly string[];
@@ -97,12 +99,14 @@ const base = ({ field }: Shape, role: Role, what: string) => ({
 
 const listCase = (shape: Shape, role: Role, what: string, arguments_: string): Case => ({
   ...base(shape, role, named(shape, what)),
+  isCombined: / and /.test(what),
   request: async () => query(documentOf(shape, arguments_), role),
 });
 
 /** A total, with a page of one row: it reads as many in a small database as in a large one. */
 const countCase = (shape: Shape, role: Role, what: string, arguments_: string): Case => ({
   ...base(shape, role, named(shape, what)),
+  isCombined: / and /.test(what),
   request: async () => query(documentOf(shape, `${arguments_}, first: 1`, "totalCount"), role),
 });
 
