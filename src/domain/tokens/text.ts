@@ -1,5 +1,4 @@
-import { hash, timingSafeEqual } from "node:crypto";
-import { randomBytes } from "../kernel/random.js";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** The purpose of a user's key. */
 export const TokenKind = {
