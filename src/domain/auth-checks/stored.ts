@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { userIdOf } from "../kernel/actor.js";
 import type { Context } from "../kernel/context.js";
 import {

@@ -306,4 +306,3 @@ export const contains = (column: string, part: string) =>
  */
 export const inOrganizations = (column: string, ids: readonly string[]) =>
   sql<SqlBool>`${isAmong(column, ids)} ${sql.raw(plannedForValues)}`;
-

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type InferResult, sql } from "kysely";
+import type { InferResult } from "kysely";
 import { ConfigError } from "../../config/config.js";
 import type { Context } from "../kernel/context.js";
 import { auditedAs } from "../audit/audit.js";

@@ -70,9 +70,5 @@ function valueOf({ services }: Context, ownerId: string, secret: SealedSecret): 
 /** Records that an agent receives secrets. */
 export async function recordDelivery(ctx: Context, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  await ctx.db
-    .updateTable("userSecrets")
-    .set({ lastDeliveredAt: now })
-    .where("id", "=", anyOf(ids))
-    .execute();
+  await ctx.db.updateTable("userSecrets").set({ lastDeliveredAt: now }).where("id", "=", anyOf(ids)).execute();
 }
