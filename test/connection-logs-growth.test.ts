@@ -25,8 +25,7 @@ describe(`a connection log of ${rows} rows`, () => {
         input: { organization: $organization, user: $user, roles: [ORGANIZATION_ADMIN] }) { __typename } }`,
       { organization: organization.id, user: admin.id },
     );
-    const client = await w.app.services.database.pool.connect();
-    await client.query("set statement_timeout = 0");
+    const client = await w.unlimited();
     // Rare rows are in the older half.
     await client.query(
       `insert into connection_logs (id, organization_id, workspace_id, workspace_name, workspace_owner_id, agent_name,
@@ -41,7 +40,7 @@ describe(`a connection log of ${rows} rows`, () => {
       [organization.id, w.defaultOrganization, workspace, visitor.id, w.owner.id, connection, rows],
     );
     await client.query("vacuum analyze connection_logs");
-    client.release(true);
+    await client.end();
   });
 
   /** Returns how many rows were read so far, through an index or sequentially. */

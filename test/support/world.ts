@@ -1,4 +1,5 @@
 // A world to tell stories in: a server, its users, and flat verbs over real HTTP.
+import pg from "pg";
 import type { App } from "../../src/app.js";
 import { sql } from "kysely";
 import { newId } from "../../src/domain/kernel/ids.js";
@@ -212,6 +213,13 @@ export class World {
 
   /** Counts the SQL statements that the server sends for `work`, except those that check credentials. */
   statements = async (work: () => Promise<unknown>): Promise<number> => (await statementsOf(work)).statements;
+
+  /** Opens a connection without timeouts, to fill tables. */
+  unlimited = async (): Promise<pg.Client> => {
+    const client = new pg.Client(this.database.url);
+    await client.connect();
+    return client;
+  };
 
   close = async (): Promise<void> => {
     await this.app.close();
