@@ -1,5 +1,5 @@
 // A world to tell stories in: a server, its users, and flat verbs over real HTTP.
-import pg from "pg";
+import { Client as Connection } from "pg";
 import type { App } from "../../src/app.js";
 import { sql } from "kysely";
 import { newId } from "../../src/domain/kernel/ids.js";
@@ -215,8 +215,8 @@ export class World {
   statements = async (work: () => Promise<unknown>): Promise<number> => (await statementsOf(work)).statements;
 
   /** Opens a connection without timeouts, to fill tables. */
-  unlimited = async (): Promise<pg.Client> => {
-    const client = new pg.Client(this.database.url);
+  unlimited = async (): Promise<Connection> => {
+    const client = new Connection(this.database.url);
     await client.connect();
     return client;
   };

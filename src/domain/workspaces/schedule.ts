@@ -108,8 +108,8 @@ type Act = (ctx: Context, workspace: Due, initiatorId: string) => Promise<void>;
 async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act): Promise<void> {
   const { db } = services.database;
   for (;;) {
-    const due = await claim(db, select(db));
-    for (const { id } of due) {
+    const found = await claim(db, select(db));
+    for (const { id } of found) {
       try {
         await inTransaction(services, id, act);
       } catch (error) {
@@ -119,7 +119,7 @@ async function sweep(services: Services, select: (db: Db) => DueQuery, act: Act)
         );
       }
     }
-    if (due.length < batchSize) return;
+    if (found.length < batchSize) return;
   }
 }
 
