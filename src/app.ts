@@ -41,13 +41,19 @@ import { GraphqlOverHttp, graphqlPath } from "./graphql/engine/server.js";
 import { GraphqlOverSockets } from "./graphql/engine/sockets.js";
 import { DaemonSockets } from "./graphql/provisioners/sockets.js";
 import { health, notServing, readiness, type Stage } from "./health.js";
-import { Baseline } from "./http/baseline.js";
-import type { ContextOf, State } from "./http/exchange.js";
-import { Connections, connectionLimit } from "./http/connections.js";
+import { baseline, checkPath, TimeLimit } from "./http/baseline.js";
+import type { ContextOf, Routed, State } from "./http/exchange.js";
 import { cors } from "./http/cors.js";
 import { Lifetimes } from "./http/lifetimes.js";
-import { createListener, hangUp, listen, upgradable } from "./http/listener.js";
-import { oneByOne } from "./http/pipelining.js";
+import {
+  connectionLimit,
+  Connections,
+  createListener,
+  hangUp,
+  listen,
+  requestListener,
+  upgradable,
+} from "./http/listener.js";
 import { countVisitors } from "./http/quotas.js";
 import { RequestLog } from "./http/request-log.js";
 import { Routes } from "./http/routes.js";
@@ -55,12 +61,12 @@ import { Unread } from "./http/unread.js";
 import { Metrics } from "./metrics.js";
 import { freePort } from "./ports.js";
 import { actorOf } from "./http/credentials.js";
-import { routePages } from "./pages/index.js";
-import { serveDaemons, servePath } from "./rest/provisioner-daemons.js";
-import { refuseRoute, routeRows, spellFailure } from "./rest/index.js";
+import { browserPages, routePages } from "./pages/index.js";
+import { routeDaemons } from "./rest/provisioner-daemons.js";
+import { errorsByPath, routeRows } from "./rest/index.js";
 import { routeInitScripts } from "./rest/init-scripts.js";
 import { ApplicationHostPages } from "./pages/application-hosts.js";
-import { asksForGraphiql, graphiqlPage } from "./pages/explorer.js";
+import { graphiqlPage } from "./pages/explorer.js";
 
 export interface App {
   /** URL of the listener. */
@@ -222,43 +228,45 @@ async function startServer(services: Services, closers: Closer[]): Promise<Serve
   const graphql = await GraphqlOverHttp.start(services, schema, documents, contextOf);
   const sockets = new GraphqlOverSockets(services, schema, documents, contextOf, unread, observers);
   const daemonSockets = new DaemonSockets(services, schema, unread, observers);
-  const routes = new Routes(refuseRoute);
-  routes.register(servePath, ["GET"], serveDaemons(services, contextOf, daemonSockets));
-  routeRows(routes, services, schema, contextOf);
+  const browsers = browserPages(services, schema);
+  const routes = new Routes();
+  routeDaemons(routes, services, contextOf, daemonSockets);
+  routeRows(routes, services, schema, contextOf, browsers);
   routeInitScripts(routes, services);
   const seals = new Seals(services);
   routePages(routes, services, schema, { seals, attempts: new SignInAttempts(seals), links: new BrowserLinks() });
-  const graphiql = graphiqlPage(services, schema);
-  routes.register(graphqlPath, ["GET", "POST"], (http) =>
-    asksForGraphiql(http) ? graphiql(http) : graphql.handle(http),
-  );
+  const graphqlRouter = routes.of(graphqlPath);
+  graphqlRouter.get(graphqlPath, graphiqlPage(services, schema));
+  graphqlRouter.get(graphqlPath, graphql.handle).post(graphqlPath, graphql.handle);
   const applicationHosts = new ApplicationHostPages(services, new ApplicationHosts(config));
 
-  const koa = new Koa<State>();
-  koa.use(new Baseline(services, lifetimes, unread, observers, spellFailure).handle);
+  const koa = new Koa<State, Routed>();
+  const timeLimit = new TimeLimit(services);
+  lifetimes.rejectUnreceived = timeLimit.rejectUnreceived;
+  koa.use(baseline(services, lifetimes, unread, observers));
+  koa.use(errorsByPath(services, browsers.errors));
+  koa.use(timeLimit.middleware);
+  koa.use(checkPath);
   const probes = health(services, ready, metrics);
   koa.use((http, next) => (applicationHosts.serves(http.req) ? next() : probes(http, next)));
   koa.use((_, next) => (stage === "serving" ? next() : notServing()));
   koa.use(applicationHosts.respond);
   koa.use(cors(config.corsOrigins));
   koa.use(countVisitors(services));
-  koa.use((http) => routes.handle(http));
+  koa.use(routes.middleware());
   // Koa only reports broken connections here; without a listener, it writes them to standard error.
   koa.on("error", (error) => services.log.debug({ err: error }, "connection failed"));
-  const handle = koa.callback();
+  const respond = requestListener(koa.callback(), unread);
 
   const server = createListener();
   new Connections(connectionLimit(config), config, () => lifetimes.busySockets()).bound(server);
-  server.on(
-    "request",
-    oneByOne((request, response) => void handle(request, response)),
-  );
+  server.on("request", respond);
   server.on("upgrade", (request, socket, head) => {
     const isForGraphql = request.url?.split("?", 1)[0] === graphqlPath && !applicationHosts.serves(request);
     if (stage === "serving" && isForGraphql) {
       lifetimes.begin(socket);
       sockets.upgrade(request, socket, head);
-    } else void handle(request, upgradable(request, socket, head));
+    } else respond(request, upgradable(request, socket, head));
   });
   const url = await listen(server, config);
   closers.push(async () => {

@@ -1,11 +1,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type Koa from "koa";
+import { Router } from "@koa/router";
 import { sql } from "kysely";
 import { hasAllKeys } from "./domain/encryption/keys.js";
 import type { Services } from "./domain/kernel/context.js";
 import { localNames } from "./domain/outside/http.js";
-import { json, methodNotAllowed, TransportError } from "./http/responses.js";
-import { send, type Http, type State } from "./http/exchange.js";
+import { TransportError } from "./http/errors.js";
+import type { Http, Middleware, Routed, State } from "./http/exchange.js";
 import { isWithin, loopback } from "./http/request-details.js";
 import type { Metrics } from "./metrics.js";
 
@@ -67,21 +67,26 @@ function isLoopbackHost(host = ""): boolean {
   return localNames.test(hostname) || isWithin(hostname.replace(/^\[|\]$/g, ""), loopback);
 }
 
-/** Middleware for `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
-export function health({ config }: Services, ready: Readiness, metrics: Metrics): Koa.Middleware<State> {
-  const probes: Record<string, (http: Http) => Promise<void> | void> = {
-    "/healthz": (http) => say(http, 200, { status: "ok" }),
-    "/readyz": async (http) => {
-      const failed = await ready();
-      if (failed.length === 0) say(http, 200, { status: "ok" });
-      else say(http, 503, { status: "unavailable", failed });
-    },
-    "/metrics": async (http) => {
-      if (!mayScrape(http)) throw new TransportError(404, "Route not found.");
-      const body = await metrics.registry.metrics();
-      send(http, { status: 200, headers: { "Content-Type": metrics.registry.contentType }, body });
-    },
-  };
+/** Serves `/healthz`, `/readyz`, and `/metrics`, without authentication and rate limits. */
+export function health({ config }: Services, ready: Readiness, metrics: Metrics): Middleware {
+  const router = new Router<State, Routed>({ sensitive: true, strict: true });
+
+  router.get("/healthz", (http) => {
+    http.body = { status: "ok" };
+  });
+
+  router.get("/readyz", async (http) => {
+    const failed = await ready();
+    if (failed.length > 0) http.status = 503;
+    http.body = failed.length > 0 ? { status: "unavailable", failed } : { status: "ok" };
+  });
+
+  router.get("/metrics", async (http) => {
+    if (!mayScrape(http)) throw new TransportError(404, "Route not found.");
+    const { registry } = metrics;
+    http.set("Content-Type", registry.contentType);
+    http.body = await registry.metrics();
+  });
 
   /**
    * Metrics are available from the same machine, from listed networks, and with the bearer token. A proxy on the same
@@ -96,16 +101,7 @@ export function health({ config }: Services, ready: Readiness, metrics: Metrics)
     return (!isForwarded && isLocal) || isWithin(http.state.details.ip ?? "", config.metricsAllow);
   }
 
-  return (http, next) => {
-    const probe = probes[http.path];
-    if (!probe) return next();
-    http.state.route = http.path;
-    if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed("GET", "HEAD");
-    return probe(http);
-  };
+  return router.routes() as Middleware;
 }
-
-const say = (http: Http, status: number, body: object) =>
-  send(http, { status, headers: json, body: JSON.stringify(body) });
 
 const isSame = (a: string, b: string) => timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"));

@@ -49,7 +49,7 @@ describe("the layers", () => {
     entities: ["entities", "clock"],
     domain: ["domain", "entities", "infrastructure", "config", "clock", "program-files"],
     graphql: ["graphql", "domain", "infrastructure", "http", "config", "clock", "program-files"],
-    rest: ["rest", "pages", "graphql", "domain", "http", "config", "program-files"],
+    rest: ["rest", "graphql", "domain", "http", "config", "program-files"],
     pages: ["pages", "graphql", "domain", "http", "config", "clock", "program-files"],
     http: ["http", "domain", "config"],
     config: ["config", "domain", "infrastructure"],

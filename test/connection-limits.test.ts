@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { Server, type Socket } from "node:net";
 import { expect } from "chai";
 import ipaddr from "ipaddr.js";
-import { Connections, connectionLimit } from "../src/http/connections.js";
+import { Connections, connectionLimit } from "../src/http/listener.js";
 
 /** The parts of a connection that the limit uses. */
 class Peer extends EventEmitter {

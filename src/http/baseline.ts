@@ -1,14 +1,13 @@
 import { tracingChannel } from "node:diagnostics_channel";
 import type Koa from "koa";
 import type { Services } from "../domain/kernel/context.js";
-import { type HttpResponse, TransportError } from "./responses.js";
-import { type Http, type State, upgrades } from "./exchange.js";
+import { TransportError } from "./errors.js";
+import { type Http, type Middleware, type State, upgrades } from "./exchange.js";
+import type { Lifetimes } from "./lifetimes.js";
+import { quotaHeaders } from "./quotas.js";
 import { requestDetailsOf } from "./request-details.js";
 import type { RequestObserver } from "./request-log.js";
-import { Deadlines } from "./deadlines.js";
-import type { Lifetimes } from "./lifetimes.js";
 import type { Unread } from "./unread.js";
-import { write } from "./write.js";
 
 /** Paths whose responses are for their caller alone and must not be stored. */
 const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
@@ -16,113 +15,121 @@ const confidential = /^\/(api\/v2|graphql|oauth2)(\/|$)/;
 /** Paths whose responses may contain tokens (RFC 6749 §5.1). */
 const ofOAuth = /^\/oauth2(\/|$)/;
 
-/** Spells a failure in the format of the part of the server that a path belongs to. */
-export type SpellFailure = (path: string, failure: TransportError) => HttpResponse;
-
 /** Publishes requests: `start` when one begins, `asyncEnd` when it has its response. */
-const channel = tracingChannel<unknown, { http: Koa.ParameterizedContext<State> }>("steward.request");
+const channel = tracingChannel<unknown, { http: Http }>("steward.request");
 
-/** Applies to every request: its id, common headers, a time limit, and a response even after a defect. */
-export class Baseline {
-  readonly #headers: Record<string, string>;
-  readonly #deadlines: Deadlines<Http>;
-
-  constructor(
-    private readonly services: Services,
-    private readonly lifetimes: Lifetimes,
-    private readonly unread: Unread,
-    private readonly observers: readonly RequestObserver[],
-    private readonly spell: SpellFailure,
-  ) {
-    const { accessUrl, requestTimeout } = services.config;
-    const secure = { "Strict-Transport-Security": "max-age=31536000; includeSubDomains" };
-    this.#headers = {
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "no-referrer",
-      ...(accessUrl.startsWith("https:") && secure),
-    };
-    this.#deadlines = new Deadlines(requestTimeout, (http) => this.#timeOut(http));
-    lifetimes.rejectUnreceived = () => {
-      for (const http of this.#deadlines.running)
-        if (!http.req.complete) this.#giveUp(http, "The server stops.", { Connection: "close" });
-    };
-  }
-
-  handle: Koa.Middleware<State> = (http, next) =>
-    channel.hasSubscribers ? channel.tracePromise(() => this.#handle(http, next), { http }) : this.#handle(http, next);
-
-  #handle: Koa.Middleware<State> = async (http, next) => {
-    const begun = performance.now();
-    const state = (http.state = this.#stateOf(http));
-    // Responses are written here, not by Koa: see `write`.
-    http.respond = false;
-    this.#deadlines.begin(http, begun);
-    try {
-      checkPath(http);
-      if (confidential.test(http.path)) state.headers["Cache-Control"] = "no-store";
-      // RFC 6749 §5.1, for caches of HTTP/1.0.
-      if (ofOAuth.test(http.path)) state.headers.Pragma = "no-cache";
-      await next();
-    } catch (error) {
-      state.response = this.spell(targetOf(http), this.#failureOf(error, state));
-    } finally {
-      this.#deadlines.end(http);
-    }
-    const { res, method } = http;
-    // Streams write their own response, and a request that timed out already has one.
-    if (state.response && !res.headersSent) write(http, state.response);
-    const { route = "other", details } = state;
-    const milliseconds = performance.now() - begun;
-    const completed = { method, route, status: res.statusCode, milliseconds, details };
-    for (const observer of this.observers) observer.request(completed);
+/** Gives every request its state and its response the headers that all have, and reports both to the observers. */
+export function baseline(
+  { config }: Services,
+  lifetimes: Lifetimes,
+  unread: Unread,
+  observers: readonly RequestObserver[],
+): Middleware {
+  const headers: Record<string, string> = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    ...(config.accessUrl.startsWith("https:") && {
+      "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+    }),
   };
 
-  #stateOf({ req, res }: Koa.Context): State {
-    const details = requestDetailsOf(req, this.services.config);
+  function stateOf({ req, res }: Http): State {
+    const details = requestDetailsOf(req, config);
     const connection = upgrades.get(req)?.socket ?? res;
     let life: AbortController | undefined;
-    this.lifetimes.begin(connection);
-    return {
-      details,
-      lifetime: () => (life ??= this.lifetimes.of(connection)),
-      headers: { "X-Request-Id": details.id, ...this.#headers },
-      params: {},
-      unread: this.unread,
-    };
+    lifetimes.begin(connection);
+    return { details, lifetime: () => (life ??= lifetimes.of(connection)), unread };
   }
 
-  #failureOf(error: unknown, { details }: State): TransportError {
-    if (error instanceof TransportError) return error;
-    this.services.log.error({ err: error, requestId: details.id }, "defect");
-    return new TransportError(500, "An internal error occurred.", `Request id ${details.id}`);
+  async function handle(http: Http, next: Koa.Next): Promise<void> {
+    const begun = performance.now();
+    const { details } = (http.state = stateOf(http));
+    http.set({ "X-Request-Id": details.id, ...headers });
+    await next();
+    http.set(quotaHeaders(details));
+    const { method, status, _matchedRoute: route = "other" } = http;
+    const completed = { method, route: String(route), status, milliseconds: performance.now() - begun, details };
+    for (const observer of observers) observer.request(completed);
   }
 
-  #timeOut(http: Http): void {
-    const { log } = this.services;
-    if (this.#giveUp(http, "The request took too long."))
-      log.warn({ requestId: http.state.details.id }, "request timed out");
-  }
-
-  /** Writes a 503 for a request that is still at work, and keeps it from committing. Streams have begun their response. */
-  #giveUp(http: Http, detail: string, headers: Record<string, string> = {}): boolean {
-    const { details } = http.state;
-    if (http.res.headersSent || details.fate === "commits") return false;
-    details.fate = "given up";
-    const message = "The service is temporarily unavailable.";
-    const failure = new TransportError(503, message, detail, { "Retry-After": "1", ...headers });
-    write(http, this.spell(targetOf(http), failure));
-    return true;
-  }
+  return (http, next) =>
+    channel.hasSubscribers ? channel.tracePromise(() => handle(http, next), { http }) : handle(http, next);
 }
 
-/** The path of a request with its query. Koa knows no path for a malformed one. */
-const targetOf = ({ req }: Pick<Http, "req">) => req.url ?? "";
-
-/** Rejects a path that cannot be decoded: the router would pass it on undecoded. */
-function checkPath(http: Koa.Context): void {
+/**
+ * Forbids caches to keep responses that are for their caller alone. Rejects a path that cannot be decoded: the router would
+ * pass it on undecoded.
+ */
+export const checkPath: Middleware = (http, next) => {
   try {
-    if (http.path.includes("%")) decodeURIComponent(http.path);
+    const { path } = http;
+    if (confidential.test(path)) http.set("Cache-Control", "no-store");
+    // RFC 6749 §5.1, for caches of HTTP/1.0.
+    if (ofOAuth.test(path)) http.set("Pragma", "no-cache");
+    if (path.includes("%")) decodeURIComponent(path);
   } catch {
     throw new TransportError(400, "Validation failed.", "The path is malformed or has a bad percent escape.");
+  }
+  return next();
+};
+
+/** Milliseconds by which a deadline may be noticed too late. */
+const tolerance = 250;
+
+interface Running {
+  /** By the monotonic clock of the process, in milliseconds. */
+  begun: number;
+  giveUp: (failure: TransportError) => void;
+}
+
+/**
+ * Fails requests that take too long with 503, and keeps them from committing. One timer serves all: a timer for each request
+ * would take a tenth of its time.
+ */
+export class TimeLimit {
+  /** The requests in progress, oldest first. Streams that have begun are none. */
+  readonly #running = new Map<Http, Running>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly services: Pick<Services, "config" | "log">) {}
+
+  middleware: Middleware = async (http, next) => {
+    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+    this.#running.set(http, { begun: performance.now(), giveUp });
+    if (!this.#timer) this.#timer = setTimeout(() => this.#look(), tolerance).unref();
+    try {
+      await Promise.race([next(), givenUp]);
+    } finally {
+      this.#running.delete(http);
+    }
+  };
+
+  /** Rejects the requests that are not completely received, because the server stops. */
+  rejectUnreceived = (): void => {
+    for (const http of this.#running.keys())
+      if (!http.req.complete) this.#giveUp(http, "The server stops.", { Connection: "close" });
+  };
+
+  #look(): void {
+    const { config, log } = this.services;
+    const latest = performance.now() - config.requestTimeout;
+    for (const [http, { begun }] of this.#running) {
+      if (begun > latest) break;
+      if (this.#giveUp(http, "The request took too long."))
+        log.warn({ requestId: http.state.details.id }, "request timed out");
+    }
+    this.#timer = this.#running.size > 0 ? setTimeout(() => this.#look(), tolerance).unref() : undefined;
+  }
+
+  /** Fails a request, unless it commits. */
+  #giveUp(http: Http, detail: string, headers: Record<string, string> = {}): boolean {
+    const { details } = http.state;
+    const { giveUp } = this.#running.get(http)!;
+    this.#running.delete(http);
+    if (details.fate === "commits") return false;
+    details.fate = "given up";
+    const message = "The service is temporarily unavailable.";
+    giveUp(new TransportError(503, message, detail, { "Retry-After": "1", ...headers }));
+    return true;
   }
 }

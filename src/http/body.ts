@@ -4,8 +4,7 @@ import { getRawBody } from "raw-body";
 import type { Actor } from "../domain/kernel/actor.js";
 import { quote } from "../domain/kernel/errors.js";
 import { foreignJson, isTooDeep } from "../domain/kernel/json.js";
-import { TransportError } from "./responses.js";
-import { faultIn } from "./json-fault.js";
+import { TransportError } from "./errors.js";
 
 /** Maximum size of the body of a request without a valid credential, in bytes. */
 export const strangerBytes = 64 * 1024;
@@ -59,7 +58,7 @@ async function readText(request: IncomingMessage, limit: number, accepted: strin
 }
 
 /** Reads a body of at most `limit` bytes. Throws a 413 for a larger one, and what `incomplete` returns for one that ends early. */
-export const readBytes = (request: IncomingMessage, limit: number, incomplete: () => TransportError): Promise<Buffer> =>
+const readBytes = (request: IncomingMessage, limit: number, incomplete: () => TransportError): Promise<Buffer> =>
   getRawBody(request, { limit, length: request.headers["content-length"] }).catch((error: { type?: string }) => {
     if (error.type !== "entity.too.large") throw incomplete();
     throw new TransportError(413, "Request body too large.", `At most ${limit} bytes are read.`);
@@ -71,7 +70,7 @@ export function refuseEmpty(): never {
 }
 
 /** The 415 for a body that is not of a type in `accepted`. */
-export function unsupportedType({ headers }: IncomingMessage, accepted: string): TransportError {
+function unsupportedType({ headers }: IncomingMessage, accepted: string): TransportError {
   const { "content-type": type = "", "content-encoding": encoding } = headers;
   const sent = encoding === undefined ? `Content-Type ${quote(type)}` : `Content-Encoding ${quote(encoding)}`;
   const detail = `Sent: ${sent}. Taken: ${accepted}, in UTF-8, without a Content-Encoding.`;
@@ -79,7 +78,7 @@ export function unsupportedType({ headers }: IncomingMessage, accepted: string):
 }
 
 /** Whether a Content-Type is of the media types, in UTF-8. Parameters other than a charset do not matter. */
-export function isOfType(type: string, types: RegExp): boolean {
+function isOfType(type: string, types: RegExp): boolean {
   try {
     const { essence, params } = new MIMEType(type);
     return types.test(essence) && utf8Names.has((params.get("charset") ?? "utf-8").toLowerCase());
@@ -122,3 +121,58 @@ function cleaned<Value extends Record<string, unknown>>(value: Value): Value {
   }
   return value;
 }
+
+/** The longest text that is searched, in characters: each step parses up to all of it. */
+const searched = 32 * 1024;
+
+/** The position of the fault in a text that is not JSON: the length of its longest prefix that could begin a JSON text. */
+function faultIn(text: string): number | undefined {
+  if (text.length > searched) return undefined;
+  let [fine, most] = [0, text.length];
+  while (fine < most) {
+    const middle = (fine + most + 1) >> 1;
+    if (couldGoOn(text.slice(0, middle))) fine = middle;
+    else most = middle - 1;
+  }
+  return fine;
+}
+
+/** Whether a text is JSON or only ends too early. The parser gives the position of a fault in some messages only. */
+function couldGoOn(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    return message.startsWith("Unexpected end") || Number(/at position (\d+)/.exec(message)?.[1]) === text.length;
+  }
+}
+
+/** Maximum size of the forms of our pages in bytes: they have a few short fields. */
+const pageLimit = 16 * 1024;
+
+/** The most fields of a form. */
+const mostFields = 1_000;
+
+export const formType = "application/x-www-form-urlencoded";
+const formTypes = new RegExp(`^${formType}$`);
+
+/** Whether the body of a request is a form. */
+export const isForm = ({ headers }: IncomingMessage): boolean => isOfType(headers["content-type"] ?? "", formTypes);
+
+/** Reads the fields of a form of at most `limit` bytes. */
+export async function readForm(request: IncomingMessage, limit = pageLimit): Promise<URLSearchParams> {
+  if (request.headers["content-encoding"] !== undefined || !isForm(request)) throw unsupportedType(request, formType);
+  const text = (await readBytes(request, limit, incomplete)).toString();
+  if (text.split("&", mostFields + 1).length > mostFields)
+    throw new TransportError(400, "Validation failed.", `A form has at most ${mostFields} fields.`);
+  return new URLSearchParams(text);
+}
+
+/** Reads a body whose content does not matter, such as a form of any encoding. */
+export async function skipBody(request: IncomingMessage): Promise<URLSearchParams> {
+  await readBytes(request, pageLimit, incomplete);
+  return new URLSearchParams();
+}
+
+const incomplete = () => new TransportError(400, "Validation failed.", "The form ended early.");

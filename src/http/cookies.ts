@@ -32,8 +32,7 @@ export function setCookie(
   const parts = [`${name}=${value}`, `Path=${path}`, ...(readable ? [] : ["HttpOnly"]), "SameSite=Lax"];
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`);
   if (secure) parts.push("Secure");
-  const { headers } = http.state;
-  headers["Set-Cookie"] = [...(headers["Set-Cookie"] ?? []), parts.join("; ")];
+  http.append("Set-Cookie", parts.join("; "));
 }
 
 export const clearCookie = (http: Http, name: string, options: CookieOptions): void =>

@@ -1,5 +1,4 @@
-import type Koa from "koa";
-import { send, type State } from "./exchange.js";
+import type { Middleware } from "./exchange.js";
 
 /** The methods and headers that scripts may send (Fetch Standard, CORS protocol). */
 const permission = {
@@ -27,28 +26,21 @@ const forAll: ReadonlyArray<readonly [path: RegExp, methods: string]> = [
 const anyHeader = "Authorization, *";
 
 /** Lets scripts of these origins use the server, with tokens: browsers keep cookies to themselves. */
-export function cors(origins: readonly string[]): Koa.Middleware<State> {
-  return (http, next) => {
-    const { headers } = http.state;
+export function cors(origins: readonly string[]): Middleware {
+  return async (http, next) => {
     const isPreflight = http.method === "OPTIONS" && http.get("access-control-request-method") !== "";
-    const methods = forAll.find(([path]) => path.test(http.path))?.[1];
     const method = isPreflight ? http.get("access-control-request-method") : http.method;
-    if (methods?.split(", ").includes(method)) {
-      headers["Access-Control-Allow-Origin"] = "*";
-      headers["Access-Control-Expose-Headers"] = readable;
-      const permitted = {
-        ...permission,
-        "Access-Control-Allow-Methods": methods,
-        "Access-Control-Allow-Headers": anyHeader,
-      };
-      return isPreflight ? send(http, { status: 204, headers: permitted, body: "" }) : next();
-    }
-    if (origins.length === 0) return next();
-    headers.Vary = "Origin";
+    const methods = forAll.find(([path]) => path.test(http.path))?.[1];
+    const isForAll = methods?.split(", ").includes(method);
+    if (!isForAll && origins.length > 0) http.vary("Origin");
     const origin = http.get("origin");
-    if (!origins.includes(origin)) return next();
-    headers["Access-Control-Allow-Origin"] = origin;
-    headers["Access-Control-Expose-Headers"] = readable;
-    return isPreflight ? send(http, { status: 204, headers: permission, body: "" }) : next();
+    const isAllowed = isForAll || origins.includes(origin);
+    if (isAllowed)
+      http.set({ "Access-Control-Allow-Origin": isForAll ? "*" : origin, "Access-Control-Expose-Headers": readable });
+    if (isAllowed && isPreflight) {
+      http.status = 204;
+      http.set(permission);
+      if (isForAll) http.set({ "Access-Control-Allow-Methods": methods!, "Access-Control-Allow-Headers": anyHeader });
+    } else await next();
   };
 }

@@ -1,9 +1,8 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Context } from "../domain/kernel/context.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
-import type { HttpResponse } from "./responses.js";
 import type { Unread } from "./unread.js";
 
 /** The state of a request on every transport. */
@@ -15,32 +14,41 @@ export interface RequestState {
 
 /** The state of a request on its way through Koa. */
 export interface State extends RequestState {
-  /** Headers of any response to this request. Headers of the response itself override them. */
-  headers: OutgoingHttpHeaders & { "Set-Cookie"?: string[] };
-  /** The pattern of the path, where one is known, and the parameters in it. */
-  route?: string;
-  params: Record<string, string>;
-  /** The response, once there is one. */
-  response?: HttpResponse;
   /** Counts what the client has not read. */
   unread: Unread;
+  /** The variables of the operation that the request runs, once they are read. */
+  variables?: Record<string, unknown>;
 }
 
-/** The part of Koa's context that handlers may use: it reads the request. Responses are set with `send`. */
-export interface Http extends Pick<
-  Koa.ExtendableContext,
-  "req" | "res" | "method" | "path" | "originalUrl" | "search" | "querystring" | "headers" | "get" | "accepts"
-> {
-  state: State;
+/** What the router adds to Koa's context. */
+export interface Routed {
+  params: Record<string, string>;
+  /** The pattern of the path. */
+  _matchedRoute?: string | RegExp;
+  /** The routes of the path, whatever their methods are. */
+  matched?: ReadonlyArray<{ methods: readonly string[] }>;
 }
 
-/** Connections that ask to become a WebSocket, by their request. A handler that sends a response leaves them HTTP. */
+/** Koa's context of a request. */
+export type Http = Koa.ParameterizedContext<State, Routed>;
+
+export type Middleware = Koa.Middleware<State, Routed>;
+
+/** Connections that ask to become a WebSocket, by their request. A handler that sets a response leaves them HTTP. */
 export const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
 
 /** Creates the domain's context of a request. Throws UNAUTHENTICATED for a bad credential. */
 export type ContextOf = (request: IncomingMessage, state: RequestState) => Context | Promise<Context>;
 
-/** Sets the response of a request; it is written once all middleware has added its headers. */
-export function send({ state }: Http, response: HttpResponse): void {
-  state.response = response;
+/** A handler behind error middleware. */
+export const within =
+  (errors: Middleware, handler: Middleware): Middleware =>
+  (http, next) =>
+    errors(http, async () => void (await handler(http, next)));
+
+/** Redirects without a body. That of Koa's `redirect` has the location, which may contain a secret code. */
+export function redirect(http: Http, status: number, location: string): void {
+  http.status = status;
+  http.set("Location", location);
+  http.body = "";
 }

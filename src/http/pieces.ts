@@ -13,6 +13,9 @@ export function joined(pieces: Pieces): string | Promise<Buffer> {
   return done ? value : joinedInTurns(value, pieces);
 }
 
+/** Writes a value as JSON: a long list in pieces, as `joined` does. */
+export const jsonOf = (value: unknown): string | Promise<Buffer> => joined(jsonPieces(value));
+
 /** Milliseconds of writing in one turn of the event loop. */
 const stint = 10;
 

@@ -1,10 +1,7 @@
-import type Koa from "koa";
 import type { Services } from "../domain/kernel/context.js";
 import type { RequestDetails } from "../domain/kernel/request.js";
 import { anonymous } from "../domain/kernel/actor.js";
-import { DomainError } from "../domain/kernel/errors.js";
-import { TransportError } from "./responses.js";
-import type { State } from "./exchange.js";
+import type { Middleware } from "./exchange.js";
 
 /** Headers that state the limits a request counted against and what remains of them (draft-ietf-httpapi-ratelimit-headers-10). */
 export function quotaHeaders({ quotas }: RequestDetails): Record<string, string> {
@@ -22,15 +19,9 @@ export function quotaHeaders({ quotas }: RequestDetails): Record<string, string>
 const countedLater = /^\/(api\/v2|graphql|oauth2|scim\/v2)(\/|$)/;
 
 /** Counts requests without a caller by address: pages, their assets, and API descriptions. */
-export function countVisitors({ limits }: Services): Koa.Middleware<State> {
-  return (http, next) => {
-    if (countedLater.test(http.path)) return next();
-    try {
-      limits.countCaller({ actor: anonymous, request: http.state.details });
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      throw new TransportError(429, error.message, undefined, { "Retry-After": String(error.details.retryAfter) });
-    }
+export const countVisitors =
+  ({ limits }: Services): Middleware =>
+  (http, next) => {
+    if (!countedLater.test(http.path)) limits.countCaller({ actor: anonymous, request: http.state.details });
     return next();
   };
-}

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import type Koa from "koa";
 import { Context, type Services } from "../domain/kernel/context.js";
 import { anonymous } from "../domain/kernel/actor.js";
 import type { ApplicationHosts, Welcome } from "../domain/applications/hosts.js";
 import { report, translate } from "../graphql/engine/errors.js";
-import { send, type Http, type State } from "../http/exchange.js";
 import { setCookie } from "../http/cookies.js";
-import { statusOf } from "../http/statuses.js";
+import { statusOf } from "../http/errors.js";
+import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { html } from "./html.js";
 
 /** The key that opens the applications of one host. */
@@ -23,14 +22,14 @@ export class ApplicationHostPages {
   serves = ({ headers: { host } }: IncomingMessage): boolean => this.hosts.named(host) !== undefined;
 
   /** Responds to requests to application hosts, so that no other route of the server is reachable there. */
-  respond: Koa.Middleware<State> = (http, next) => {
+  respond: Middleware = (http, next) => {
     const hostname = this.hosts.named(http.req.headers.host);
     return hostname === undefined ? next() : this.#respond(http, hostname);
   };
 
   async #respond(http: Http, hostname: string): Promise<void> {
-    const { details, lifetime, headers } = http.state;
-    headers["Cache-Control"] = "no-store";
+    const { details, lifetime } = http.state;
+    http.set("Cache-Control", "no-store");
     try {
       this.services.limits.countCaller({ actor: anonymous, request: details });
       const ctx = new Context(this.services, anonymous, details, lifetime);
@@ -45,24 +44,20 @@ export class ApplicationHostPages {
 
   #welcome(http: Http, { apiKey, location }: Welcome): void {
     setCookie(http, applicationCookie, apiKey, { secure: this.services.config.accessUrl.startsWith("https:") });
-    send(http, { status: 303, headers: { Location: location }, body: "" });
+    redirect(http, 303, location);
   }
 
   #refuse(http: Http, thrown: unknown): void {
     const failure = translate(thrown);
     report({ log: this.services.log, request: http.state.details }, failure, thrown);
     const { retryAfter } = failure.details;
-    if (retryAfter !== undefined) http.state.headers["Retry-After"] = retryAfter;
+    if (retryAfter !== undefined) http.set("Retry-After", String(retryAfter));
     showPage(http, statusOf(failure), failure.message);
   }
 }
 
 /** Sends a page without references: the host serves no style and no image. */
 function showPage(http: Http, status: number, message: string): void {
-  const headers = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  };
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -75,5 +70,11 @@ function showPage(http: Http, status: number, message: string): void {
         <p>Status ${status} · Request id ${http.state.details.id}</p>
       </body>
     </html> `;
-  send(http, { status, headers, body: page.text });
+  http.status = status;
+  http.type = "html";
+  http.set(
+    "Content-Security-Policy",
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  http.body = page.text;
 }

@@ -1,37 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../domain/kernel/context.js";
 import { graphqlPath } from "../graphql/engine/server.js";
-import type { Http } from "../http/exchange.js";
+import { TransportError } from "../http/errors.js";
+import { type Http, type Middleware, within } from "../http/exchange.js";
 import { cookieOf } from "../http/cookies.js";
 import { csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import { type StoredOperation, storedOperations } from "../graphql/engine/stored-operations.js";
-import type { Handler, Routes } from "../http/routes.js";
-import { assetPath, sendAsset } from "./explorer-assets.js";
+import type { Routes } from "../http/routes.js";
+import { version } from "../program-files.js";
 import { type Html, html } from "./html.js";
-import { icon, logo } from "./layout.js";
-import { ownPath } from "./return-to.js";
-import { type PageHandler, perform, type Visit, visited } from "./visit.js";
+import { colors, fingerprint, icon, logo, pageFile } from "./layout.js";
+import { ownPath, pageErrors, type PageHandler, perform, type Visit, visited } from "./visit.js";
 
 const referencePath = "/docs";
 
 /** Adds the API reference and the assets of both explorers. Everything comes from this server. */
 export function routeExplorer(routes: Routes, services: Services, signedIn: StoredOperation): void {
-  routes.register(referencePath, ["GET"], visited(services, explorer(reference, signedIn)));
-  routes.register(`${assetPath}:file`, ["GET"], (http) => sendAsset(http, http.state.params.file!));
+  const page = visited(services, explorer(reference, signedIn));
+  routes.of(referencePath).get(referencePath, pageErrors(services), page);
+  routes.of(assetPath).get(`${assetPath}:file`, (http) => sendAsset(http, http.params.file!));
 }
 
-/** Whether a browser navigates to the GraphQL endpoint. Clients of the API prefer JSON. */
-export const asksForGraphiql = (http: Http): boolean =>
-  (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
-
-/** Serves GraphiQL. */
-export function graphiqlPage(services: Services, schema: GraphQLSchema): Handler {
+/** Serves GraphiQL to browsers that navigate to the GraphQL endpoint; clients of the API, which prefer JSON, go on. */
+export function graphiqlPage(services: Services, schema: GraphQLSchema): Middleware {
   const show = explorer(graphiql, storedOperations(schema, "pages/sign-in/login").get("SignedIn")!);
-  return visited(services, (visit) => {
+  const page = visited(services, (visit) => {
     services.limits.countCaller(visit.anonymous());
     return show(visit);
   });
+  const guarded = within(pageErrors(services), page);
+  return (http, next) => (asksForPage(http) ? guarded(http, next) : next());
 }
+
+const asksForPage = (http: Http): boolean =>
+  (http.method === "GET" || http.method === "HEAD") && http.accepts("json", "html") === "html";
 
 interface Explorer {
   path: string;
@@ -127,4 +133,56 @@ function signedOut({ http }: Visit, { tokenPlace }: Explorer): Html {
   const query = new URLSearchParams({ return_to: ownPath(http.originalUrl) }).toString();
   return html`Not signed in. <a href="/login?${query}">Sign in</a>, or enter a token under
     <strong>${tokenPlace}</strong>.`;
+}
+
+type Load = () => Promise<string>;
+
+/** A part of GraphiQL, as its package exports it. Loaded at the first request, because of its size. */
+const graphiqlPart =
+  (name: "js" | "css" | "editorWorkerService" | "jsonWorker" | "graphqlWorker"): Load =>
+  async () => {
+    const bundle = new URL("./graphiql.js", import.meta.resolve("@graphql-yoga/render-graphiql"));
+    return ((await import(bundle.href)) as Record<typeof name, string>)[name];
+  };
+
+const swaggerPart =
+  (file: string): Load =>
+  () =>
+    readFile(new URL(file, import.meta.resolve("swagger-ui-dist/package.json")), "utf8");
+
+const ownFiles: Record<string, string> = {
+  "explorer.css": colors + pageFile("explorer.css"),
+  "start-graphiql.js": pageFile("start-graphiql.js"),
+  "start-docs.js": pageFile("start-docs.js"),
+};
+
+const assets: Record<string, Load> = {
+  "graphiql.js": graphiqlPart("js"),
+  "graphiql.css": graphiqlPart("css"),
+  "editor-worker.js": graphiqlPart("editorWorkerService"),
+  "json-worker.js": graphiqlPart("jsonWorker"),
+  "graphql-worker.js": graphiqlPart("graphqlWorker"),
+  "swagger-ui.css": swaggerPart("swagger-ui.css"),
+  "swagger-ui-bundle.js": swaggerPart("swagger-ui-bundle.js"),
+  ...Object.fromEntries(Object.entries(ownFiles).map(([file, text]) => [file, () => Promise.resolve(text)])),
+};
+
+/** Changes with the version and with each of our own files, so that browsers do not use cached files of another version. */
+const assetPath = `/assets/${fingerprint(version, ...Object.values(ownFiles))}/`;
+
+const compress = promisify(gzip);
+const compressed = new Map<string, Promise<Buffer>>();
+
+/** Sends a file that browsers may cache for good: its path changes with its content. */
+async function sendAsset(http: Http, file: string): Promise<void> {
+  const load = Object.hasOwn(assets, file) ? assets[file] : undefined;
+  if (!load) throw new TransportError(404, "Route not found.");
+  if (!compressed.has(file))
+    compressed.set(
+      file,
+      load().then((text) => compress(text)),
+    );
+  http.type = extname(file);
+  http.set({ "Cache-Control": "public, max-age=31536000, immutable", "Content-Encoding": "gzip" });
+  http.body = (await compressed.get(file))!;
 }

@@ -1,7 +1,7 @@
 import { translate } from "../graphql/engine/errors.js";
 import { cookieOf } from "../http/cookies.js";
 import { sessionCookie } from "../http/credentials.js";
-import { statusOf } from "../http/statuses.js";
+import { statusOf } from "../http/errors.js";
 import { type Html, html, type Part } from "./html.js";
 import { alarm } from "./layout.js";
 import { csrfField, type Visit } from "./visit.js";
@@ -34,7 +34,7 @@ export function rejectionOf({ http }: Visit, thrown: unknown): Rejection {
   const failure = translate(thrown);
   if (failure.code === "INTERNAL_SERVER_ERROR") throw thrown;
   const { detail, retryAfter, validations = [] } = failure.details;
-  if (retryAfter !== undefined) http.state.headers["Retry-After"] = retryAfter;
+  if (retryAfter !== undefined) http.set("Retry-After", String(retryAfter));
   const faults = Object.fromEntries(validations.map(({ field, detail: rule }) => [field, rule]));
   const wait = retryAfter && `Try again in ${retryAfter} ${retryAfter === 1 ? "second" : "seconds"}.`;
   const message = [failure.message, detail, wait].filter(Boolean).join(" ");

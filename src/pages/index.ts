@@ -3,9 +3,8 @@ import type { Services } from "../domain/kernel/context.js";
 import type { Seals } from "../domain/deployment/seals.js";
 import type { BrowserLinks } from "../domain/external-auth/browser-flow.js";
 import type { SignInAttempts } from "../domain/sign-in/attempts.js";
-import type { TransportError } from "../http/responses.js";
-import { send, type Http } from "../http/exchange.js";
-import { skipBody } from "../http/form.js";
+import { skipBody } from "../http/body.js";
+import type { Http } from "../http/exchange.js";
 import { storedOperations } from "../graphql/engine/stored-operations.js";
 import type { Routes } from "../http/routes.js";
 import { routeExplorer } from "./explorer.js";
@@ -14,6 +13,7 @@ import { overviewPage } from "./external-auth/overview.js";
 import { homePages } from "./home.js";
 import { style, stylePath } from "./layout.js";
 import { objectPages } from "./objects.js";
+import { authorizationPages } from "./oauth2/authorization.js";
 import { devicePages } from "./oauth2/device-consent.js";
 import { grantPages } from "./oauth2/grants.js";
 import { loginPages } from "./sign-in/login.js";
@@ -23,7 +23,7 @@ import { providerPages } from "./sign-in/providers.js";
 import { VisitorForms } from "./sign-in/visitor-forms.js";
 import { keyPages } from "./tokens.js";
 import { unsubscribePages } from "./unsubscribe.js";
-import { type PageHandler, showFailure, visited } from "./visit.js";
+import { browserErrors, pageErrors, type PageHandler, visited, visitedRow } from "./visit.js";
 
 /** Capabilities of the domain that only browsers need, which therefore are no operations of the schema. */
 export interface BrowserServices {
@@ -89,21 +89,29 @@ export function routePages(
     ["GET", "/external-auth/:id/callback", externalAuth.callback],
     ...Object.entries(objects).map(([path, page]): PageRoute => ["GET", path, page]),
   ];
-  routes.register("/notifications/unsubscribe", ["GET"], visited(services, unsubscribe.show));
+  const errors = pageErrors(services);
+  const unsubscribePath = "/notifications/unsubscribe";
+  routes.of(unsubscribePath).get(unsubscribePath, errors, visited(services, unsubscribe.show));
   // Mail programs send a form of any encoding, whose content does not matter.
-  routes.register("/notifications/unsubscribe", ["POST"], visited(services, unsubscribe.submit, skipBody));
-  for (const [method, path, handler] of pages) routes.register(path, [method], visited(services, handler));
+  routes.of(unsubscribePath).post(unsubscribePath, errors, visited(services, unsubscribe.submit, skipBody));
+  for (const [method, path, handler] of pages)
+    routes.of(path).register(path, [method], [errors, visited(services, handler)]);
   routeExplorer(routes, services, signingIn("SignedIn"));
-  routes.register(stylePath, ["GET"], sendStyle);
+  routes.of(stylePath).get(stylePath, sendStyle);
 }
 
-/** Responds to an unknown route: with a page to a browser, otherwise by throwing the failure. */
-export function refuseRoute(http: Http, failure: TransportError): void {
-  const isBrowsing = !/^\/(api|\.well-known)\//.test(http.path) && http.accepts("json", "html") === "html";
-  if (!isBrowsing) throw failure;
-  showFailure(http, failure);
+/** What browsers get for rows of the REST contract, and where there is no route. */
+export function browserPages(services: Services, schema: GraphQLSchema) {
+  const operations = storedOperations(schema, "pages/oauth2/authorization");
+  const pages = authorizationPages((name) => operations.get(name)!);
+  return {
+    errors: browserErrors(services),
+    pages: Object.fromEntries(Object.entries(pages).map(([name, page]) => [name, visitedRow(services, page)])),
+  };
 }
 
-const lasting = { "Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=31536000, immutable" };
-
-const sendStyle = (http: Http) => send(http, { status: 200, headers: lasting, body: style });
+function sendStyle(http: Http): void {
+  http.type = "css";
+  http.set("Cache-Control", "public, max-age=31536000, immutable");
+  http.body = style;
+}

@@ -1,5 +1,5 @@
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
-import { TransportError } from "../http/responses.js";
+import { TransportError } from "../http/errors.js";
 import { html } from "./html.js";
 import { type PageHandler, perform, signInFirst } from "./visit.js";
 
@@ -97,7 +97,7 @@ export function objectPages(operation: (name: string) => StoredOperation): Recor
     async (visit) => {
       const ctx = await visit.context();
       if (ctx.actor.kind !== "user") return signInFirst(visit.http);
-      const { id = "" } = visit.http.state.params;
+      const { id = "" } = visit.http.params;
       if (!idPattern.test(id)) throw new TransportError(404, "Route not found.");
       const { object } = await perform<{ object: Shape }>(operation(name), ctx, { id });
       const { title, shown } = describe(object);

@@ -2,16 +2,12 @@ import { databaseTime } from "../clock.js";
 import type { Context } from "../domain/kernel/context.js";
 import { translate } from "../graphql/engine/errors.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
-import { TransportError } from "../http/responses.js";
-import { accountPage } from "./account.js";
+import { TransportError } from "../http/errors.js";
+import { accountPage, type Item, listOf, timeOf } from "./account.js";
 import { sessionForm } from "./forms.js";
 import { type Html, html, type Part } from "./html.js";
-import { type Item, listOf } from "./items.js";
 import { alarm, notice } from "./layout.js";
-import { programOf } from "./programs.js";
-import { signedIn } from "./signed-in.js";
-import { timeOf } from "./times.js";
-import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "./visit.js";
+import { type Outcome, type PageHandler, perform, signedIn, type StatusPage, type Visit } from "./visit.js";
 
 interface Key {
   id: string;
@@ -126,3 +122,32 @@ const linesOf = (key: Key): Part[] => {
 
 const actionForm = (visit: Visit, action: string, fields: Html): Html =>
   sessionForm(visit, path, html`<input type="hidden" name="action" value="${action}" />${fields}`);
+
+/** Characters of a user agent that are shown. */
+const longest = 40;
+
+const browsers: ReadonlyArray<[name: string, pattern: RegExp]> = [
+  ["Edge", /\bEdg(e|A|iOS)?\//],
+  ["Opera", /\bOPR\//],
+  ["Firefox", /\b(Firefox|FxiOS)\//],
+  ["Chrome", /(Chrome|Chromium|CriOS)\//],
+  ["Safari", /\bSafari\//],
+];
+
+const systems: ReadonlyArray<[name: string, pattern: RegExp]> = [
+  ["Android", /Android/],
+  ["iOS", /iPhone|iPad/],
+  ["Windows", /Windows/],
+  ["macOS", /Mac OS X|Macintosh/],
+  ["ChromeOS", /\bCrOS\b/],
+  ["Linux", /Linux/],
+];
+
+/** The program behind a User-Agent header, as far as it can be recognized: `Firefox on Linux`, or `curl`. */
+function programOf(userAgent: string | null): string {
+  const find = (names: typeof browsers) => names.find(([, pattern]) => pattern.test(userAgent ?? ""))?.[0];
+  const browser = find(browsers);
+  const system = find(systems);
+  if (browser) return system ? `${browser} on ${system}` : browser;
+  return /^[\w.-]+/.exec(userAgent ?? "")?.[0].slice(0, longest) ?? "Unknown program";
+}

@@ -4,16 +4,14 @@ import { anonymous } from "../domain/kernel/actor.js";
 import { DomainError } from "../domain/kernel/errors.js";
 import { failureOf, report, translate } from "../graphql/engine/errors.js";
 import type { Variables } from "../graphql/engine/variables.js";
-import { TransportError } from "../http/responses.js";
-import { send, type Http } from "../http/exchange.js";
+import { readForm } from "../http/body.js";
 import { clearCookie, type CookieOptions, setCookie } from "../http/cookies.js";
-import { readForm } from "../http/form.js";
-import { statusOf } from "../http/statuses.js";
+import { statusOf, TransportError } from "../http/errors.js";
+import { type Http, type Middleware, redirect } from "../http/exchange.js";
 import { actorOf, csrfCookie, csrfTokenOf, sessionCookie } from "../http/credentials.js";
 import type { StoredOperation } from "../graphql/engine/stored-operations.js";
 import { type Html, html } from "./html.js";
 import { alarm, documentOf, type Page } from "./layout.js";
-import { ownPath, withReturnTo } from "./return-to.js";
 
 /** A page with its own document and content security policy. */
 interface OwnDocument {
@@ -86,10 +84,36 @@ export class Visit {
   }
 }
 
+/** Characters; enough for any authorization request of an application. It fits into the header of a request. */
+const longest = 8192;
+
+/**
+ * The path to show after sign-in: `wanted` if it is a path of this server, otherwise the front page. It begins with
+ * exactly one slash, so that no browser reads it as another host.
+ */
+export const ownPath = (wanted: string | null): string =>
+  wanted !== null && wanted.length <= longest && wanted.isWellFormed() && /^\/(?!\/)[^\\\p{Cc}]*$/u.test(wanted)
+    ? wanted.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+    : "/";
+
+/** A path of a page with the path to show after sign-in. */
+export const withReturnTo = (path: string, returnTo: string): string =>
+  `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ return_to: returnTo }).toString()}`;
+
 /** The sign-in page, which leads back to the request. */
 export const signInFirst = ({ originalUrl }: Pick<Http, "originalUrl">): Outcome => ({
   goTo: withReturnTo("/login", ownPath(originalUrl)),
 });
+
+/** Runs a handler for signed-in users. Others sign in first, and return with all parameters. */
+export const signedIn =
+  (handler: (visit: Visit, ctx: Context) => Promise<Outcome>): PageHandler =>
+  async (visit) => {
+    const ctx = await visit.context();
+    if (ctx.actor.kind === "user") return handler(visit, ctx);
+    const returnTo = visit.http.method === "GET" ? visit.http.originalUrl : visit.http.path;
+    return { goTo: withReturnTo("/login", ownPath(returnTo)) };
+  };
 
 /** The CSRF token of a session as a form field. */
 export const csrfField = (sessionToken: string) =>
@@ -117,48 +141,85 @@ const policyOf = (formAction = "") =>
     `form-action 'self' ${formAction}`.trim(),
   ].join("; ");
 
-/** Makes a route handler: it sends the outcome of a visit, or a page for its failure. */
-export function visited(
-  services: Services,
-  handler: PageHandler,
-  readBody: (request: IncomingMessage) => Promise<URLSearchParams> = readForm,
-): (http: Http) => Promise<void> {
-  return async (http) => {
+/** Responds to the requests of a page with the outcome of its handler. */
+export const visited =
+  (
+    services: Services,
+    handler: PageHandler,
+    readBody: (request: IncomingMessage) => Promise<URLSearchParams> = readForm,
+  ): Middleware =>
+  async (http) => {
+    const form = http.method === "POST" ? await readBody(http.req) : new URLSearchParams();
+    show(http, await handler(new Visit(services, http, form)));
+  };
+
+/** A request for a page that is a row of the REST contract. */
+interface RowRequest {
+  operation: StoredOperation;
+  form: URLSearchParams;
+  variables: () => Variables;
+}
+
+/** Responds to the requests of such a page. Callers are rejected before the query is read. */
+export const visitedRow =
+  (services: Services, page: RowPage) =>
+  async (http: Http, { operation, form, variables }: RowRequest): Promise<void> => {
+    const visit = new Visit(services, http, form);
+    const ctx = await visit.caller();
+    operation.admit(ctx);
+    show(http, await page(visit, ctx, variables()));
+  };
+
+/** Error middleware of pages. */
+export const pageErrors =
+  (services: Services): Middleware =>
+  async (http, next) => {
     try {
-      const form = http.method === "POST" ? await readBody(http.req) : new URLSearchParams();
-      show(http, await handler(new Visit(services, http, form)));
+      await next();
     } catch (error) {
       fail(services, http, error);
     }
   };
-}
 
-/** Logs a failure and shows it. */
-export function fail({ log }: Services, http: Http, error: unknown): void {
-  if (!(error instanceof TransportError)) report({ log, request: http.state.details }, translate(error), error);
-  showFailure(http, error);
-}
+/**
+ * Error middleware of what browsers and other clients request. It responds by the redirect that the error asks for, and to
+ * browsers by the sign-in page or an error page. The errors of other clients are left to the middleware before it.
+ */
+export const browserErrors =
+  (services: Services): Middleware =>
+  async (http, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const { code, details } = translate(error);
+      if (details.redirectUri !== undefined) show(http, { goTo: details.redirectUri, status: 302 });
+      else if (http.accepts("json", "html") !== "html") throw error;
+      else if (code === "UNAUTHENTICATED") show(http, signInFirst(http));
+      else fail(services, http, error);
+    }
+  };
 
-export function show(http: Http, outcome: Outcome): void {
-  Object.assign(http.state.headers, { "Cache-Control": "no-store", Pragma: "no-cache" });
-  if ("goTo" in outcome)
-    return send(http, { status: outcome.status ?? 303, headers: { Location: outcome.goTo }, body: "" });
+function show(http: Http, outcome: Outcome): void {
+  http.set({ "Cache-Control": "no-store", Pragma: "no-cache" });
+  if ("goTo" in outcome) return redirect(http, outcome.status ?? 303, outcome.goTo);
   const isOwn = "document" in outcome;
-  const headers = {
-    "Content-Type": "text/html; charset=utf-8",
+  http.status = isOwn ? 200 : (outcome.status ?? 200);
+  http.type = "html";
+  http.set({
     "X-Frame-Options": "DENY",
     "Content-Security-Policy": isOwn ? outcome.policy : policyOf(outcome.formAction),
-  };
-  const status = isOwn ? 200 : (outcome.status ?? 200);
-  send(http, { status, headers, body: (isOwn ? outcome.document : documentOf(outcome)).text });
+  });
+  http.body = (isOwn ? outcome.document : documentOf(outcome)).text;
 }
 
-/** Shows status, message and request id, for support. */
-export function showFailure(http: Http, thrown: unknown): void {
-  const { status, title, detail, headers } = described(thrown);
-  Object.assign(http.state.headers, headers);
+/** Logs a failure, and shows its status, its message, and the request id, for support. */
+function fail({ log }: Services, http: Http, error: unknown): void {
+  const { details: request } = http.state;
+  if (!(error instanceof TransportError)) report({ log, request }, translate(error), error);
+  const { status, title, detail, headers } = described(error);
+  http.set(headers);
   const main = html`${alarm(detail)}
-    <p class="faint">Status ${status} · Request id <code>${http.state.details.id}</code></p>
+    <p class="faint">Status ${status} · Request id <code>${request.id}</code></p>
     <a class="button" href="/">Back to Steward</a>`;
   show(http, { status, title, main });
 }

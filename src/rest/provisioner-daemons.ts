@@ -5,35 +5,37 @@ import { badInput, unauthenticated } from "../domain/kernel/errors.js";
 import { invalidQuery } from "../domain/kernel/paging.js";
 import { admitDaemon, type ServeRequest } from "../domain/provisioners/serving.js";
 import type { ProvisionerKeyHolder } from "../domain/provisioners/tokens.js";
-import { report, translate } from "../graphql/engine/errors.js";
 import { DaemonSockets } from "../graphql/provisioners/sockets.js";
 import { bearerOf, sentCredential } from "../http/credentials.js";
-import { type ContextOf, type Http, send, upgrades } from "../http/exchange.js";
-import { TransportError } from "../http/responses.js";
-import type { Handler } from "../http/routes.js";
-import { apiDialect } from "./engine/dialects.js";
+import { TransportError } from "../http/errors.js";
+import { type ContextOf, type Http, upgrades } from "../http/exchange.js";
+import type { Routes } from "../http/routes.js";
+import { apiDialect, errorsIn } from "./engine/dialects.js";
 
-export const servePath = "/api/v2/organizations/:organization/provisionerdaemons/serve";
+const servePath = "/api/v2/organizations/:organization/provisionerdaemons/serve";
 
 const keyHeader = "service-provisioner-key";
 
-/** Serves jobs to provisioner daemons: every rejection is a plain response, before the connection is upgraded. */
-export function serveDaemons(services: Services, contextOf: ContextOf, sockets: DaemonSockets): Handler {
-  return async (http) => {
-    try {
-      const { ctx, key } = await callerOf(services, contextOf, http);
-      services.limits.countCaller(ctx);
-      const upgrade = requireUpgrade(http);
-      const daemon = await admitDaemon(ctx, key, requestOf(http));
-      http.res.statusCode = 101;
-      http.res.detachSocket(upgrade.socket as Socket);
-      // HTTP ends here, as for streams.
-      http.res.emit("finish");
-      sockets.upgrade(http.req, upgrade.socket, upgrade.head, { daemon, details: http.state.details });
-    } catch (error) {
-      send(http, failureOf(services, http, error));
-    }
-  };
+/** Registers the route on which provisioner daemons receive jobs: every rejection is a plain response, before the upgrade. */
+export function routeDaemons(routes: Routes, services: Services, contextOf: ContextOf, sockets: DaemonSockets): void {
+  const errors = errorsIn(apiDialect, services, {
+    scopes: ["provisioner_daemon:create"],
+    isChallenged: ({ headers }) => headers[keyHeader] !== undefined,
+  });
+  routes.of(servePath).get(servePath, errors, async (http: Http) => {
+    const { ctx, key } = await callerOf(services, contextOf, http);
+    services.limits.countCaller(ctx);
+    const upgrade = requireUpgrade(http);
+    const daemon = await admitDaemon(ctx, key, requestOf(http));
+    // A request that timed out has its response.
+    if (http.headerSent) return;
+    http.respond = false;
+    http.res.statusCode = 101;
+    http.res.detachSocket(upgrade.socket as Socket);
+    // HTTP ends here, as for streams.
+    http.res.emit("finish");
+    sockets.upgrade(http.req, upgrade.socket, upgrade.head, { daemon, details: http.state.details });
+  });
 }
 
 /** The key of a daemon, or the user whose session it uses. Never both. */
@@ -70,7 +72,7 @@ function requireUpgrade({ req }: Http) {
 }
 
 /** Reads the query. Of several values of a parameter that takes one, all are faulty. */
-function requestOf({ req, querystring, state }: Http): ServeRequest {
+function requestOf({ req, querystring, params }: Http): ServeRequest {
   const query = new URLSearchParams(querystring);
   const one = (name: string): string | undefined => query.get(name) || undefined;
   const twice = ["name", "version"].filter((name) => query.getAll(name).length > 1);
@@ -80,7 +82,7 @@ function requestOf({ req, querystring, state }: Http): ServeRequest {
       invalidQuery,
     );
   return {
-    organization: state.params.organization!,
+    organization: params.organization!,
     provisioners: query
       .getAll("provisioner")
       .flatMap((each) => each.split(","))
@@ -90,18 +92,4 @@ function requestOf({ req, querystring, state }: Http): ServeRequest {
     version: one("version"),
     buildVersion: req.headers["service-build-version"] as string | undefined,
   };
-}
-
-function failureOf({ config, log }: Services, http: Http, error: unknown) {
-  if (error instanceof TransportError) return apiDialect.transportFailure(error);
-  const failure = translate(error);
-  report({ log, request: http.state.details }, failure, error);
-  const challenged = http.req.headers[keyHeader] !== undefined || sentCredential(http.req, config.accessUrl);
-  return apiDialect.failure(failure, {
-    requestId: http.state.details.id,
-    accessUrl: config.accessUrl,
-    scopes: ["provisioner_daemon:create"],
-    challenged,
-    wireField: (field) => field,
-  });
 }

@@ -25,10 +25,9 @@ import {
   ConsoleSpanExporter,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
-import type Koa from "koa";
 import type { Logger } from "pino";
 import type { OperationDetails } from "../domain/kernel/request.js";
-import type { State } from "../http/exchange.js";
+import type { Http } from "../http/exchange.js";
 import { probeRoutes } from "../http/request-log.js";
 import { version } from "../program-files.js";
 import type { Exporter } from "./settings.js";
@@ -129,7 +128,7 @@ function open(context: Context | undefined): Context | undefined {
 const propagator = new W3CTraceContextPropagator();
 
 /** Requests, whose trace continues that of the client (W3C Trace Context). Probes have no spans. */
-const requests: Source<{ http: Koa.ParameterizedContext<State> }> = {
+const requests: Source<{ http: Http }> = {
   channel: "steward.request",
   begin: ({ http: { method, path, headers } }) =>
     probeRoutes.has(path)
@@ -139,17 +138,18 @@ const requests: Source<{ http: Koa.ParameterizedContext<State> }> = {
           options: { kind: SpanKind.SERVER, attributes: { "http.request.method": method } },
           parent: propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter),
         },
-  end({ http: { method, res, state } }, span) {
-    const { route, details } = state;
+  end({ http: { method, status, state, _matchedRoute } }, span) {
+    const { details } = state;
+    const route = _matchedRoute?.toString();
     if (route !== undefined) span.updateName(`${method} ${route}`);
     span.setAttributes({
       "http.route": route,
-      "http.response.status_code": res.statusCode,
+      "http.response.status_code": status,
       "steward.request_id": details.id,
       "enduser.id": details.actorId,
       "steward.error_codes": details.errorCodes,
     });
-    if (res.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
   },
 };
 

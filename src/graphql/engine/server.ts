@@ -14,13 +14,11 @@ import { LRUCache } from "lru-cache";
 import type { Context, Services } from "../../domain/kernel/context.js";
 import { DomainError } from "../../domain/kernel/errors.js";
 import { noteError } from "../../domain/kernel/request.js";
-import { json, TransportError } from "../../http/responses.js";
 import { credentialHeaders, sentCredential } from "../../http/credentials.js";
-import { send, type ContextOf, type Http } from "../../http/exchange.js";
+import { failureHeaders, statusOf, TransportError } from "../../http/errors.js";
+import type { ContextOf, Http } from "../../http/exchange.js";
 import { bodyLimitOf, readBody, refuseEmpty } from "../../http/body.js";
 import { joined, jsonPieces, type Pieces } from "../../http/pieces.js";
-import { failureHeaders } from "../../http/challenge.js";
-import { statusOf } from "../../http/statuses.js";
 import type { Documents, ForeignOperation } from "./documents.js";
 import type { Admitted } from "./execute.js";
 import { asGraphqlError, formatError, translate, withoutLiterals } from "./errors.js";
@@ -73,7 +71,7 @@ export class GraphqlOverHttp {
 
   /** Handles a request to `/graphql`. */
   handle = async (http: Http): Promise<void> => {
-    // HEAD runs as GET; `write` drops the body.
+    // HEAD runs as GET; Koa drops the body.
     const method = http.method === "HEAD" ? "GET" : http.method;
     let context: Context;
     let body: Record<string, unknown> | undefined;
@@ -92,8 +90,10 @@ export class GraphqlOverHttp {
     const known = usual && this.documents.known(usual.query, usual.operationName);
     if (known) {
       const { status, result } = await run(known, usual.variables, context);
-      const text = jsonOf(result);
-      return send(http, { status, headers: json, body: typeof text === "string" ? text : await text });
+      http.status = status;
+      http.type = "json";
+      http.body = await jsonOf(result);
+      return;
     }
     const headers = new HeaderMap();
     for (const name in http.headers) headers.set(name, String(http.headers[name]));
@@ -106,8 +106,9 @@ export class GraphqlOverHttp {
       },
       context: async () => context,
     });
-    const text = response.body.kind === "complete" ? response.body.string : "";
-    send(http, { status: response.status ?? 200, headers: Object.fromEntries(response.headers), body: text });
+    http.status = response.status ?? 200;
+    http.set(Object.fromEntries(response.headers));
+    http.body = response.body.kind === "complete" ? response.body.string : "";
   };
 
   /** Responds to what fails before there is an operation, such as a bad credential, with the status of the failure. */
@@ -119,8 +120,9 @@ export class GraphqlOverHttp {
       new GraphQLError(failure.message, { originalError: thrown as Error }),
     );
     const challenged = sentCredential(http.req, config.accessUrl);
-    const headers = failureHeaders(failure, { accessUrl: config.accessUrl, challenged });
-    send(http, { status: statusOf(failure), headers, body: JSON.stringify({ errors: [error] }) });
+    http.status = statusOf(failure);
+    http.set(failureHeaders(failure, { accessUrl: config.accessUrl, challenged }));
+    http.body = { errors: [error] };
   }
 }
 

@@ -2,7 +2,7 @@ import type { Context } from "../../domain/kernel/context.js";
 import type { DomainError } from "../../domain/kernel/errors.js";
 import type { BulkResult } from "../../domain/scim/bulk.js";
 import { bulkResponse, errorMessage } from "../../domain/scim/messages.js";
-import { statusOf } from "../../http/statuses.js";
+import { statusOf } from "../../http/errors.js";
 import { report, translate } from "../engine/errors.js";
 
 /** Spells a failure as a SCIM error. `requestId` is that of defects. */

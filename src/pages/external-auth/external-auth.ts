@@ -4,14 +4,12 @@ import type { DomainError } from "../../domain/kernel/errors.js";
 import { translate } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
-import { TransportError } from "../../http/responses.js";
+import { TransportError } from "../../http/errors.js";
 import { accountPage } from "../account.js";
 import { sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
 import { alarm, notice } from "../layout.js";
-import { ownPath } from "../return-to.js";
-import { signedIn } from "../signed-in.js";
-import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { type Outcome, ownPath, type PageHandler, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
 
 /** A provider, and whether the user has linked an account. */
 export interface Provider {
@@ -139,7 +137,7 @@ export function externalAuthPages(
   };
 }
 
-const idOf = ({ http }: Visit): string => http.state.params.id ?? "";
+const idOf = ({ http }: Visit): string => http.params.id ?? "";
 
 export const pathOf = (id: string): string => `/external-auth/${encodeURIComponent(id)}`;
 

@@ -1,10 +1,7 @@
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
-import { accountPage } from "../account.js";
+import { accountPage, type Item, listOf, timeOf } from "../account.js";
 import { html, type Part } from "../html.js";
-import { type Item, listOf } from "../items.js";
-import { signedIn } from "../signed-in.js";
-import { timeOf } from "../times.js";
-import { type PageHandler, perform, type Visit } from "../visit.js";
+import { type PageHandler, perform, signedIn, type Visit } from "../visit.js";
 import { actionForm, pathOf, type Provider } from "./external-auth.js";
 
 /** The page with all providers, at which users link and unlink their accounts. */

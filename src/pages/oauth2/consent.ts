@@ -1,8 +1,7 @@
 import { cookieOf } from "../../http/cookies.js";
 import { sessionCookie } from "../../http/credentials.js";
 import { type Html, html, type Part } from "../html.js";
-import { withReturnTo } from "../return-to.js";
-import { csrfField, type Visit } from "../visit.js";
+import { csrfField, type Visit, withReturnTo } from "../visit.js";
 
 /** The user who decides. */
 export interface Me {

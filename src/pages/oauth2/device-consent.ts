@@ -1,6 +1,6 @@
 import { translate } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
-import { statusOf } from "../../http/statuses.js";
+import { statusOf } from "../../http/errors.js";
 import { html } from "../html.js";
 import { alarm, notice } from "../layout.js";
 import { type Outcome, type PageHandler, perform, signInFirst, type StatusPage, type Visit } from "../visit.js";
@@ -63,7 +63,7 @@ async function signedIn(visit: Visit, userCode: string, step: PageHandler): Prom
     if (code === "UNAUTHENTICATED") return signInFirst(visit.http);
     if (code !== "NOT_FOUND" && code !== "RATE_LIMITED") throw error;
     const { retryAfter } = about;
-    if (retryAfter !== undefined) visit.http.state.headers["Retry-After"] = String(retryAfter);
+    if (retryAfter !== undefined) visit.http.set("Retry-After", String(retryAfter));
     const wait = retryAfter === undefined ? "" : ` Try again in ${Math.ceil(retryAfter / 60)} minutes.`;
     return codePage(userCode, { status: statusOf(translate(error)), failure: message + wait });
   }

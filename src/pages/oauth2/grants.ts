@@ -1,14 +1,11 @@
 import type { Context } from "../../domain/kernel/context.js";
 import { translate } from "../../graphql/engine/errors.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
-import { accountPage } from "../account.js";
+import { accountPage, type Item, listOf, timeOf } from "../account.js";
 import { sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
-import { type Item, listOf } from "../items.js";
 import { alarm, notice } from "../layout.js";
-import { signedIn } from "../signed-in.js";
-import { timeOf } from "../times.js";
-import { type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { type PageHandler, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
 import { foreign } from "./consent.js";
 
 interface Grant {

@@ -2,8 +2,7 @@ import type { StoredOperation } from "../../graphql/engine/stored-operations.js"
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html, type Part } from "../html.js";
 import { notice } from "../layout.js";
-import { withReturnTo } from "../return-to.js";
-import { type Outcome, type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { type Outcome, type PageHandler, perform, type StatusPage, type Visit, withReturnTo } from "../visit.js";
 import { forgottenPath } from "./passcodes.js";
 import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
@@ -83,7 +82,7 @@ const leadsAway = /^\/(login\/|oauth2\/authorize(\?|$))/;
  * would block other servers.
  */
 function onward({ http }: Visit, to: string): Outcome {
-  http.state.headers.Refresh = `0;url=${to}`;
+  http.set("Refresh", `0;url=${to}`);
   return { title: "You are signed in", main: html`<a class="button" href="${to}">Continue</a>` };
 }
 

@@ -2,8 +2,7 @@ import type { StoredOperation } from "../../graphql/engine/stored-operations.js"
 import { type Field, fieldsOf, type Rejection, rejectionOf } from "../forms.js";
 import { type Html, html } from "../html.js";
 import { notice } from "../layout.js";
-import { withReturnTo } from "../return-to.js";
-import { type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { type PageHandler, perform, type StatusPage, type Visit, withReturnTo } from "../visit.js";
 import { returnToOf, type VisitorForms } from "./visitor-forms.js";
 
 /** Where visitors who forgot their password request a passcode. */

@@ -4,8 +4,7 @@ import { accountPage } from "../account.js";
 import { type Field, fieldsOf, type Rejection, rejectionOf, sessionForm } from "../forms.js";
 import { type Html, html } from "../html.js";
 import { notice } from "../layout.js";
-import { signedIn } from "../signed-in.js";
-import { type PageHandler, perform, type StatusPage, type Visit } from "../visit.js";
+import { type PageHandler, perform, signedIn, type StatusPage, type Visit } from "../visit.js";
 
 interface Owner {
   email: string;

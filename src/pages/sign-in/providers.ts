@@ -1,9 +1,8 @@
 import type { Attempt, SignInAttempts } from "../../domain/sign-in/attempts.js";
 import type { IdentityProvider } from "../../domain/outside/identity-providers.js";
-import { TransportError } from "../../http/responses.js";
+import { TransportError } from "../../http/errors.js";
 import { clearCookie, cookieOf, setCookie } from "../../http/cookies.js";
-import { ownPath } from "../return-to.js";
-import { type PageHandler, signInFirst, type Visit } from "../visit.js";
+import { ownPath, type PageHandler, signInFirst, type Visit } from "../visit.js";
 
 /** Keeps an attempt while its user is at the provider, which binds the sign-in to this browser. */
 const attemptCookie = "service_sign_in";
@@ -46,7 +45,7 @@ export function providerPages(attempts: SignInAttempts): { ask: PageHandler; fin
 }
 
 function providerOf({ services, http }: Visit): IdentityProvider {
-  const provider = services.identityProviders.get(http.state.params.provider ?? "");
+  const provider = services.identityProviders.get(http.params.provider ?? "");
   if (!provider) throw new TransportError(404, "Route not found.");
   return provider;
 }

@@ -3,8 +3,7 @@ import type { Seals } from "../../domain/deployment/seals.js";
 import { forbidden } from "../../domain/kernel/errors.js";
 import { cookieOf, setCookie } from "../../http/cookies.js";
 import { type Html, html } from "../html.js";
-import { ownPath } from "../return-to.js";
-import type { Visit } from "../visit.js";
+import { ownPath, type Visit } from "../visit.js";
 
 /** Identifies a browser that is not signed in, so that it can only send forms of its own. */
 const visitorCookie = "service_visitor";

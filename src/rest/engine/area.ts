@@ -1,5 +1,3 @@
-import type { IncomingMessage } from "node:http";
-import type { RowPages } from "../../pages/visit.js";
 import { apiDialect, type Dialect } from "./dialects.js";
 import type { Json, NamedSchema } from "./openapi/schemas.js";
 
@@ -9,14 +7,6 @@ export interface RowOptions {
   headers?: Record<string, string>;
   /** Response headers, and the aliases outside of the body whose values they have. */
   sends?: Record<string, string>;
-  /** Fields of the input that the dialect fills from headers: the API description does not list them. */
-  derived?: readonly string[];
-  /** The variable that the token of `Authorization: Bearer` fills, for rows that take no other credential. */
-  bearer?: string;
-  /** Parameters of the path may be repeated in the body, with the same values. */
-  repeatsPath?: boolean;
-  /** The response has an `ETag` of its body, and a request with `If-None-Match` gets 304 if it matches (RFC 9110 §8.8.3). */
-  tagged?: boolean;
   /** The path that replaces this deprecated one, with the same parameters. */
   successor?: string;
   /** A constant text that is the first field of the response body, `message`. */
@@ -37,14 +27,6 @@ export interface RowOptions {
   sparse?: readonly string[];
   /** The variable that takes the whole body; others come from the query. The operation spells its faults. */
   document?: string;
-  /** Query parameters whose empty value differs from an absent one. */
-  keepsEmpty?: readonly string[];
-  /** The status of a response without a body, if the operation has none for the request. */
-  statusWithoutBody?: number;
-  /** The body is a URL that the response redirects to. The session cookie is accepted as for pages. */
-  redirects?: boolean;
-  /** The row is a page: its operation is one of its page, and its parameters are in the query for all methods. */
-  page?: true;
   /** For rows whose operation is a subscription. */
   stream?: StreamOptions;
   /** For the API description: the schema of the document that the body is. */
@@ -67,7 +49,10 @@ export interface StreamOptions {
   resume?: string;
 }
 
-/** One line of the contract: method, path (`:name` for parameters), stored operation, status of success. */
+/**
+ * One line of the contract: method, path (`:name` for parameters), stored operation, status of success. A status of 3xx
+ * redirects to the URL that is the body; 204 takes the place of any other status if the body is null.
+ */
 export type Row = readonly [
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
@@ -83,12 +68,8 @@ export interface Area {
   readonly description: string;
   readonly rows: readonly Row[];
   readonly dialect: Dialect;
-  /** Makes the pages, if the rows are pages. */
-  readonly pages?: RowPages;
-  /** The requests that the rows serve. Default: all. Other areas may have rows for the others. */
-  readonly serves?: (request: IncomingMessage) => boolean;
-  /** Whether paths may end in a slash. */
-  readonly trailingSlash?: boolean;
+  /** The rows are pages: their operations are among those of the pages, and all parameters are in the query. */
+  readonly pages?: true;
 }
 
 export const area = (
@@ -96,5 +77,30 @@ export const area = (
   description: string,
   rows: readonly Row[],
   dialect = apiDialect,
-  pages?: RowPages,
+  { pages }: Pick<Area, "pages"> = {},
 ): Area => ({ name, description, rows, dialect, pages });
+
+/** A row by its parts. */
+export interface Route {
+  readonly method: Row[0];
+  readonly path: string;
+  readonly operation: string;
+  readonly status: number;
+  readonly options: RowOptions;
+  readonly dialect: Dialect;
+  readonly isPage: boolean;
+}
+
+export const routesOf = ({ rows, dialect, pages }: Area): Route[] =>
+  rows.map(([method, path, operation, status, options = {}]) => ({
+    method,
+    path,
+    operation,
+    status,
+    options,
+    dialect,
+    isPage: pages ?? false,
+  }));
+
+/** Whether a row responds with a redirect to the URL that is its body. Callers are authenticated as on pages. */
+export const redirects = ({ status, isPage }: Route): boolean => status >= 300 && status < 400 && !isPage;

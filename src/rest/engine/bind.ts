@@ -15,7 +15,8 @@ import { entryKeyOf, ruleOf } from "../../graphql/engine/access.js";
 import type { StoredOperation } from "../../graphql/engine/stored-operations.js";
 import { fieldsOf, type Reader, readerOf, type Variable, type Variables } from "../../graphql/engine/variables.js";
 import { bearerOf } from "../../http/credentials.js";
-import type { Row, RowOptions } from "./area.js";
+import type { Route } from "./area.js";
+import type { Dialect } from "./dialects.js";
 import { step } from "./shapes.js";
 import { asOnTheWire, snakeCase } from "./spelling.js";
 
@@ -31,6 +32,8 @@ export interface WireRequest {
 /** Turns a request into the variables of an operation, and field names in faults back into their wire names. */
 export interface Binding {
   readonly readsBody: boolean;
+  /** Whether a variable takes the token of `Authorization: Bearer`. */
+  readonly readsBearer: boolean;
   readonly parameters: readonly Parameter[];
   /** Throws BAD_USER_INPUT with every fault of form. */
   variables(request: WireRequest): Variables;
@@ -63,6 +66,8 @@ type Take = (request: WireRequest, problems: Record<"query" | "body", Problems>)
 /** The parameters that a variable takes its value from. */
 interface Source {
   parameters: readonly Parameter[];
+  /** Whether it takes the token of `Authorization: Bearer`, which is no parameter: it has a header of its own. */
+  readsBearer?: boolean;
   take: Take;
 }
 
@@ -72,14 +77,15 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  * A variable is a wire name: it comes from the path if named there, else from a header the row names, else from the
  * body (POST, PUT, PATCH), else from the query string. `$input` is the whole body with the path parameters on top.
  */
-export function bindingOf(row: Row, { name: operationName, variables: declared }: StoredOperation): Binding {
-  const [method, path] = row;
-  const sources = declared.map((variable) => ({ name: variable.name, ...sourceOf(row, variable) }));
+export function bindingOf(route: Route, { name: operationName, variables: declared }: StoredOperation): Binding {
+  const { method, path, options } = route;
+  const sources = declared.map((variable) => ({ name: variable.name, ...sourceOf(route, variable) }));
   const parameters = sources.flatMap((source) => source.parameters);
   const unused = namesIn(path).filter((name) => !parameters.some((each) => each.in === "path" && each.name === name));
   if (unused.length > 0) throw new Error(`${method} ${path}: ${operationName} does not use ${unused.join(", ")}.`);
   return {
     readsBody: withBody.has(method) && parameters.some((each) => each.in === "body"),
+    readsBearer: sources.some((source) => source.readsBearer),
     parameters,
     variables(request) {
       const problems = { query: new Problems(), body: new Problems() };
@@ -92,28 +98,28 @@ export function bindingOf(row: Row, { name: operationName, variables: declared }
       problems.body.throwIfAny();
       return values;
     },
-    wireField: row[4]?.document === undefined ? wireFields(declared) : (field) => field,
+    wireField: options.document === undefined ? wireFields(declared) : (field) => field,
   };
 }
 
 /** The parameters of a path. */
 const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
 
-function sourceOf([method, path, , , options]: Row, variable: Variable): Source {
+function sourceOf({ method, path, options, dialect, isPage }: Route, variable: Variable): Source {
   const { name, type } = variable;
   const read = readerOf(variable, asOnTheWire);
-  if (options?.document === name) return { parameters: [parameterOf("body", variable)], take: ({ body }) => body };
+  if (options.document === name) return { parameters: [parameterOf("body", variable)], take: ({ body }) => body };
   if (namesIn(path).includes(name)) return fromPath(variable, read);
-  if (options?.bearer === name) return fromBearer(variable, read);
-  const header = Object.entries(options?.headers ?? {}).find(([, filled]) => filled === name)?.[0];
+  if (dialect.bearer === name) return fromBearer(variable, read);
+  const header = Object.entries(options.headers ?? {}).find(([, filled]) => filled === name)?.[0];
   if (header !== undefined) return fromHeader(header, variable, read);
   const isInput = name === "input" && isInputObjectType(getNamedType(type));
-  if (isInput && options?.page) return fromWholeQuery(variable, read);
-  if (isInput) return fromAll(path, options, variable, read);
-  if (options?.clearable === name) return fromClearable(variable, read);
-  return withBody.has(method) && options?.document === undefined
+  if (isInput && isPage) return fromWholeQuery(variable, read);
+  if (isInput) return fromAll(path, dialect, variable, read);
+  if (options.clearable === name) return fromClearable(variable, read);
+  return withBody.has(method) && options.document === undefined
     ? fromBody(variable, read)
-    : fromQuery(variable, read, options?.keepsEmpty?.includes(name));
+    : fromQuery(variable, read, dialect.keepsEmpty?.includes(name));
 }
 
 /** A variable as a parameter. */
@@ -146,9 +152,9 @@ const fromHeader = (name: string, variable: Variable, read: Reader): Source => (
   take: ({ headers }, { body }) => read(headers[name], name, body),
 });
 
-/** The token of the request. It is no parameter: the security of a description covers the header. */
 const fromBearer = ({ name }: Variable, read: Reader): Source => ({
   parameters: [],
+  readsBearer: true,
   take: ({ headers }, { body }) => read(bearerOf(headers), name, body),
 });
 
@@ -169,29 +175,28 @@ const fromClearable = (variable: Variable, read: Reader): Source => ({
 /** The input object of an operation: each field is a parameter of its own. */
 function fromAll(
   path: string,
-  { bearer, repeatsPath, derived = [] }: Partial<RowOptions> = {},
+  { bearer, repeatsPath, derived = [] }: Dialect,
   { type }: Variable,
   read: Reader,
 ): Source {
-  const inPath = namesIn(path);
-  const parameters = fieldsOf(type)
-    .map(fieldOnTheWire)
+  const fields = fieldsOf(type).map(fieldOnTheWire);
+  const isInPath = ({ name }: Given) => namesIn(path).includes(name);
+  const inPath = fields.filter(isInPath).map(({ name }) => name);
+  const inBody = fields.filter((field) => !isInPath(field)).map(({ name }) => name);
+  const parameters = fields
     .filter(({ name }) => name !== bearer && !derived.includes(name))
-    .map((field): Parameter => ({ ...field, in: inPath.includes(field.name) ? "path" : "body" }));
-  const names = parameters.filter((each) => each.in === "path").map(({ name }) => name);
-  const inBody = fieldsOf(type)
-    .map(({ name }) => snakeCase(name))
-    .filter((name) => !names.includes(name));
+    .map((field): Parameter => ({ ...field, in: isInPath(field) ? "path" : "body" }));
+  const readsBearer = bearer !== undefined && inBody.includes(bearer);
   const take: Take = ({ path: values, headers, body: content }, { body }) => {
-    if (repeatsPath) for (const name of names) checkRepeated(name, content[name], values[name]!, body);
+    if (repeatsPath) for (const name of inPath) checkRepeated(name, content[name], values[name]!, body);
     // Only what the operation knows: copying thousands of other fields would take longer than parsing them.
     const given: Record<string, unknown> = {};
     for (const name of inBody) if (Object.hasOwn(content, name)) given[name] = content[name];
-    for (const name of names) given[name] = values[name];
-    if (bearer !== undefined) given[bearer] = bearerOf(headers);
+    for (const name of inPath) given[name] = values[name];
+    if (readsBearer) given[bearer] = bearerOf(headers);
     return read(given, "", body);
   };
-  return { parameters, take };
+  return { parameters, readsBearer, take };
 }
 
 /** The field of the input object of a page that has the names of the parameters that are given more than once. */

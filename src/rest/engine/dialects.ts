@@ -1,57 +1,119 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../config/config.js";
-import type { DomainError } from "../../domain/kernel/errors.js";
+import type { Services } from "../../domain/kernel/context.js";
+import { DomainError } from "../../domain/kernel/errors.js";
+import { report, translate } from "../../graphql/engine/errors.js";
 import { readBody } from "../../http/body.js";
-import type { Surface } from "../../http/credentials.js";
-import { type HttpResponse, json, type TransportError, transportFailure } from "../../http/responses.js";
-import { type ChallengeDetails, failureHeaders } from "../../http/challenge.js";
-import { statusOf } from "../../http/statuses.js";
+import { sentCredential, type Surface } from "../../http/credentials.js";
+import { type ChallengeDetails, failureHeaders, statusOf, TransportError } from "../../http/errors.js";
+import type { Http, Middleware } from "../../http/exchange.js";
 
+/** What a dialect needs to know about a failed request. */
 export interface FailureDetails extends ChallengeDetails {
-  requestId: string;
   /** Spells a field as the caller wrote it. */
   wireField: (field: string) => string;
 }
 
-/** How the rows of an area read bodies and spell responses. */
+/** How the rows of an area read requests and spell responses. */
 export interface Dialect {
   /** What the API description calls the body of a failure. */
   failureName: "Failure" | "OAuth2Failure" | "ScimFailure" | "ProvisioningFailure";
-  /** The media types of bodies. Default: `application/json`. */
+  /** The media types of bodies, in descriptions. Default: `application/json`. */
   mediaTypes?: readonly string[];
-  /** Headers of every response with a body. */
-  headers: Readonly<Record<string, string>>;
-  /** The same, if they depend on the request. */
-  headersFor?(request: IncomingMessage): Readonly<Record<string, string>>;
-  /** Maximum size of a body in bytes. Default: that of the deployment. */
-  bodyLimit?: number;
-  /** The same, if it is a setting. */
-  configuredLimit?(config: Config): number;
+  /** The Content-Type of successful responses. */
+  contentType: (request: IncomingMessage) => string;
+  /** Whether clients may keep responses for five minutes, and ask by their `ETag` whether they are still the same. */
+  cached?: true;
+  /** Whether paths may end in a slash. */
+  trailingSlash?: true;
+  /** The requests that are in this dialect. Default: all. Requests in another one are left to the rows of other areas. */
+  serves?: (request: IncomingMessage) => boolean;
   /** Where requests have their credential. Default: as for the API. */
   surface?: Surface;
+  /** The variable that the token of `Authorization: Bearer` fills, for operations that take no other credential. */
+  bearer?: string;
+  /** Fields of the input that `readBody` fills from headers: the API description does not list them. */
+  derived?: readonly string[];
+  /** Whether parameters of the path may be repeated in the body, with the same values. */
+  repeatsPath?: true;
+  /** Query parameters whose empty value differs from an absent one. */
+  keepsEmpty?: readonly string[];
   /** Whether failed authentication is limited by address. */
   limitsRejections?: true;
+  /** Maximum size of a body in bytes. */
+  bodyLimit(config: Config): number;
   /** Reads the body as an object of wire names; `undefined` where there is none. Throws what is wrong with its form. */
   readBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown> | undefined>;
-  /** Spells a failure of an operation. */
-  failure(failure: DomainError, details: FailureDetails): HttpResponse;
-  /** Spells a fault of the HTTP request. */
-  transportFailure(failure: TransportError): HttpResponse;
+  /** Spells the failure of an operation, or a fault of the HTTP request. */
+  fail(http: Http, failure: DomainError | TransportError, details: FailureDetails): void;
 }
 
 /** The dialect of `/api/v2`: JSON objects, and failures as `{message, detail, validations}`. */
 export const apiDialect: Dialect = {
   failureName: "Failure",
-  headers: json,
+  contentType: () => "application/json; charset=utf-8",
+  bodyLimit: ({ bodyLimit }) => bodyLimit,
   readBody,
-  transportFailure,
-  failure(failure, details) {
-    const { detail, validations } = failure.details;
-    const body = {
+
+  fail(http, failure, details) {
+    http.status = statusOf(failure);
+    http.set(failureHeaders(failure, details));
+    http.body = {
       message: failure.message,
-      detail: failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${details.requestId}` : detail,
-      validations: validations?.map(({ field, detail: rule }) => ({ field: details.wireField(field), detail: rule })),
+      detail: detailOf(http, failure),
+      validations:
+        failure instanceof DomainError
+          ? failure.details.validations?.map(({ field, detail }) => ({ field: details.wireField(field), detail }))
+          : undefined,
     };
-    return { status: statusOf(failure), headers: failureHeaders(failure, details), body: JSON.stringify(body) };
   },
 };
+
+/** What a failure says besides its message. Of a defect, it is the id under which it was logged. */
+export function detailOf({ state }: Http, failure: DomainError | TransportError): string | undefined {
+  if (failure instanceof TransportError) return failure.detail;
+  return failure.code === "INTERNAL_SERVER_ERROR" ? `Request id ${state.details.id}` : failure.details.detail;
+}
+
+/** What the error middleware of a route knows about it. */
+interface Failing {
+  scopes?: readonly string[];
+  isChallenged?: (request: IncomingMessage) => boolean;
+  wireField?: (field: string, variables: Record<string, unknown>) => string;
+}
+
+/** Error middleware: responds to what is thrown in a dialect. */
+export function errorsIn(
+  dialect: Dialect,
+  { config, limits, log }: Services,
+  { scopes, isChallenged = () => false, wireField = (field) => field }: Failing = {},
+): Middleware {
+  const { accessUrl } = config;
+
+  /** Counts a failed authentication, where these are limited. Returns RATE_LIMITED instead if there were too many. */
+  function limited({ state }: Http, failure: DomainError): DomainError {
+    if (!dialect.limitsRejections || failure.code !== "UNAUTHENTICATED") return failure;
+    try {
+      limits.countRejection(state.details);
+      return failure;
+    } catch (error) {
+      return error as DomainError;
+    }
+  }
+
+  return async (http, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const { details, variables = {} } = http.state;
+      const failure = error instanceof TransportError ? error : limited(http, translate(error));
+      if (failure instanceof DomainError) report({ log, request: details }, failure, error);
+      dialect.fail(http, failure, {
+        accessUrl,
+        scopes,
+        challenged: isChallenged(http.req) || sentCredential(http.req, accessUrl),
+        wireField: (field) => wireField(field, variables),
+      });
+    }
+  };
+}

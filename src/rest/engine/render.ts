@@ -1,145 +1,61 @@
-import { listPieces, type Pieces } from "../../http/pieces.js";
-import { type Body, type Field, type ListShape, type Shape, step } from "./shapes.js";
+import { type Field, type ListShape, type Shape, step } from "./shapes.js";
 
-export type Write = (value: unknown) => string;
-
-/** Writes a value in pieces, after the text `before` it. */
-type WritePieces = (value: unknown, before: string) => Pieces;
-
-/** Writes the body of results; `isAlone` as the one element of an array. */
-export function writerOf({ from, shape }: Body, isAlone = false): (data: unknown) => Pieces {
-  const write = inPieces(shape);
-  if (!isAlone) return (data) => write(from.reduce(step, data), "");
-  return function* (data) {
-    return (yield* write(from.reduce(step, data), "[")) + "]";
-  };
-}
-
-/** Writes like `writer`, with the items of the lists that are not in another list in pieces. */
-function inPieces(shape: Shape): WritePieces {
-  if (shape.kind === "object") return objectInPieces(shape.fields);
-  const write = writer(shape.kind === "list" ? shape.item : shape);
-  return function* (value, before) {
-    if (shape.kind !== "list") return before + write(value);
-    return (yield* listPieces(itemsOf(shape, value), write, `${before}[`)) + "]";
-  };
-}
-
-/** Turns values of a shape into JSON text: spelling and serializing are one walk, composed once per operation. */
-export function writer(shape: Shape): Write {
+/** A value of a result as it is on the wire, ready to be written as JSON. */
+export function spelled(shape: Shape, value: unknown): unknown {
   switch (shape.kind) {
-    case "plain":
-      return (value) => `"${value as string}"`;
-    case "text":
-      return (value) => textOf(value as string);
-    case "json":
-      return (value) => JSON.stringify(value);
-    case "enum": {
-      const spelled = new Map([...shape.values].map(([name, value]) => [name, JSON.stringify(value)]));
-      return (value) => spelled.get(value as string)!;
-    }
+    case "scalar":
+      return value;
+    case "enum":
+      return shape.values.get(value as string);
     case "nullableId":
-      return (value) => `{"uuid":"${value as string}","valid":true}`;
+      return { uuid: value, valid: true };
     case "list":
-      return listWriter(shape);
+      return itemsOf(shape, value).map((item) => new Item(shape.item, item));
     case "map":
-      return mapWriter(shape.key, shape.item);
+      return Object.fromEntries((value as Entry[]).map((entry) => [entry[shape.key], contentOf(shape, entry)]));
     default:
-      return objectWriter(shape.fields);
+      return objectOf(shape.fields, value);
   }
 }
 
-// oxlint-disable-next-line no-control-regex -- JSON escapes control characters
-const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
-const textOf = (text: string) => (needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`);
+/** An item of a list, which is spelled when it is written: long lists are written in pieces. */
+class Item {
+  constructor(
+    private readonly shape: Shape,
+    private readonly value: unknown,
+  ) {}
 
-function listWriter(shape: ListShape): Write {
-  const write = writer(shape.item);
-  return (value) => {
-    const items = itemsOf(shape, value);
-    let text = "";
-    for (let index = 0; index < items.length; index++) text += (index > 0 ? "," : "") + write(items[index]);
-    return `[${text}]`;
-  };
+  toJSON(): unknown {
+    return spelled(this.shape, this.value);
+  }
 }
 
 const itemsOf = ({ nodes }: ListShape, value: unknown) => (nodes ? step(value, "nodes") : value) as unknown[];
 
-function mapWriter(key: string, item: Shape & { kind: unknown }): Write {
-  const write = writer(item);
-  const content = item.kind === "object" ? undefined : otherThan(key);
-  return (value) => {
-    const entries = (value as Array<Record<string, unknown>>).map(
-      (entry) => `${textOf(entry[key] as string)}:${write(content ? content(entry) : entry)}`,
-    );
-    return `{${entries.join(",")}}`;
-  };
+type Entry = Record<string, string>;
+
+/** What an entry has besides its key: several fields, or one value. */
+function contentOf({ key, item }: Shape & { kind: "map" }, entry: Entry): unknown {
+  if (item.kind === "object") return spelled(item, entry);
+  const { [key]: _, ...other } = entry;
+  return spelled(item, Object.values(other)[0]);
 }
 
-/** The one value of an entry besides its key. */
-const otherThan = (key: string) => (entry: Record<string, unknown>) =>
-  entry[Object.keys(entry).find((name) => name !== key)!];
-
-/** How one field of an object is written. */
-interface FieldWriter {
-  first: string;
-  rest: readonly string[];
-  name: string;
-  /** What is written where there is no value; nothing: the field is left out. */
-  missing: string | undefined;
-  write: Write;
-  /** For lists. */
-  pieces: WritePieces | undefined;
+function objectOf(fields: readonly Field[], value: unknown): unknown {
+  const object: Record<string, unknown> = {};
+  for (const field of fields) {
+    const content = field.from.reduce(step, value);
+    object[field.name] = content == null ? missing(field) : spelled(field.shape, content);
+  }
+  return object;
 }
 
-const emptyOf: Partial<Record<Shape["kind"], string>> = {
-  list: "[]",
-  map: "{}",
-  nullableId: '{"uuid":"00000000-0000-0000-0000-000000000000","valid":false}',
+const empty: Partial<Record<Shape["kind"], unknown>> = {
+  list: [],
+  map: {},
+  nullableId: { uuid: "00000000-0000-0000-0000-000000000000", valid: false },
 };
 
-/** Missing values are left out, but a list is never missing: what was not selected is `[]`, a map `{}`. */
-const fieldWriter = ({ from: [first, ...rest], name, shape, otherwise, isSparse }: Field): FieldWriter => ({
-  first: first!,
-  rest,
-  name: `${JSON.stringify(name)}:`,
-  missing: otherwise === undefined ? (isSparse ? undefined : emptyOf[shape.kind]) : JSON.stringify(otherwise),
-  write: writer(shape),
-  pieces: shape.kind === "list" ? inPieces(shape) : undefined,
-});
-
-function valueOf({ first, rest }: FieldWriter, object: unknown): unknown {
-  let value = (object as Record<string, unknown>)[first];
-  for (const key of rest) value = step(value, key);
-  return value;
-}
-
-function objectWriter(fields: readonly Field[]): Write {
-  const writers = fields.map(fieldWriter);
-  return (object) => {
-    let text = "";
-    for (const field of writers) {
-      const value = valueOf(field, object);
-      const content = value == null ? field.missing : field.write(value);
-      if (content !== undefined) text += (text && ",") + field.name + content;
-    }
-    return `{${text}}`;
-  };
-}
-
-function objectInPieces(fields: readonly Field[]): WritePieces {
-  const writers = fields.map(fieldWriter);
-  return function* (object, before) {
-    let text = `${before}{`;
-    let separator = "";
-    for (const field of writers) {
-      const value = valueOf(field, object);
-      const content = value == null ? field.missing : field.pieces ? "" : field.write(value);
-      if (content === undefined) continue;
-      text += separator + field.name + content;
-      separator = ",";
-      if (value != null && field.pieces) text = yield* field.pieces(value, text);
-    }
-    return `${text}}`;
-  };
-}
+/** What is sent where there is no value. A list is never missing, unless it is sparse: what was not selected is `[]`, a map `{}`. */
+const missing = ({ otherwise, isSparse, shape }: Field): unknown =>
+  otherwise ?? (isSparse ? undefined : empty[shape.kind]);

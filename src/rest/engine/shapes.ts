@@ -26,7 +26,7 @@ import { snakeCase } from "./spelling.js";
 
 /** How the result of an operation is written: read off its selection at boot. */
 export type Shape =
-  | { kind: "text" | "plain" | "json"; scalar: string }
+  | { kind: "scalar"; scalar: string }
   /** An id, and whether there is one: `{uuid, valid}`. */
   | { kind: "nullableId" }
   | { kind: "enum"; type: GraphQLEnumType; values: ReadonlyMap<string, string> }
@@ -119,7 +119,7 @@ const asField = (name: string, { from, shape }: Body): Body => ({
 function withMessage(message: string | undefined, body: Body | undefined): Body | undefined {
   if (message === undefined) return body;
   // No field of a result has an empty name.
-  const shape: Shape = { kind: "text", scalar: "String" };
+  const shape: Shape = { kind: "scalar", scalar: "String" };
   const description = `The text \`${message}\``;
   const constant: Field = { from: [""], name: "message", sure: true, shape, otherwise: message, description };
   const { from, shape: rest } = body ?? { from: [], shape: undefined };
@@ -193,7 +193,7 @@ class Selections {
         type: declared,
         values: new Map(declared.getValues().map((each) => [each.name, String(each.value)])),
       };
-    if (isScalarType(declared)) return { kind: writtenAs[declared.name] ?? "text", scalar: declared.name };
+    if (isScalarType(declared)) return { kind: "scalar", scalar: declared.name };
     const object = declared as GraphQLObjectType;
     const fields = this.#fields(object, set!);
     if (fields.length === 1 && fields[0]!.key === "nodes")
@@ -285,17 +285,6 @@ const isNeverMissing = ({ shape: { kind }, otherwise, isSparse }: Pick<Field, "s
 
 const alwaysSent: ReadonlySet<Shape["kind"]> = new Set(["list", "map", "nullableId"]);
 
-/** How scalars are written: text that needs no escaping, or as JSON does; all others as text. */
-const writtenAs: Record<string, "plain" | "json"> = {
-  UUID: "plain",
-  DateTime: "plain",
-  JSONObject: "json",
-  Boolean: "json",
-  Int: "json",
-  Float: "json",
-  BigInt: "json",
-};
-
-/** Steps into the result of a field; nothing leads to nothing. */
+/** Returns a property, or undefined if the object is null. */
 export const step = (value: unknown, key: string): unknown =>
   (value as Record<string, unknown> | null | undefined)?.[key];

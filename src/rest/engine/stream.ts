@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Context, Services } from "../../domain/kernel/context.js";
+import type { Context } from "../../domain/kernel/context.js";
 import { isRefusal } from "../../domain/kernel/watching.js";
 import type { Result } from "../../graphql/engine/result.js";
-import { send, type Http, upgrades } from "../../http/exchange.js";
+import { type Http, type Middleware, upgrades } from "../../http/exchange.js";
 import type { End } from "../../http/lifetimes.js";
 import { type Beating, Heartbeat, Pings } from "../../http/heartbeat.js";
+import { quotaHeaders } from "../../http/quotas.js";
 import type { Unread } from "../../http/unread.js";
-import { headersAround } from "../../http/write.js";
 import type { StreamOptions } from "./area.js";
-import type { Endpoint } from "./respond.js";
-import { writer } from "./render.js";
+import type { Endpoint } from "./endpoint.js";
+import { spelled } from "./render.js";
 
 /** Why a stream ends, as WebSocket close codes (RFC 6455 §7.4.1 and the registry that it opens; 4403 is ours). */
 const ended = { session: 4403, refused: 4403, restart: 1012, stalled: 1013 } as const;
@@ -34,32 +34,33 @@ interface Channel extends Beating {
 }
 
 /** Serves a subscription as WebSocket, SSE or NDJSON: three encoders of one iterator. */
-export function streamWith(services: Services, endpoint: Endpoint): (http: Http) => Promise<void> {
-  const options = endpoint.row[4]?.stream ?? {};
+export function streamWith(endpoint: Endpoint): Middleware {
+  const { services, route } = endpoint;
+  const options = route.options.stream ?? {};
   const spell = spellerOf(endpoint, options);
   const heartbeat = new Heartbeat(services.config.unread.patience / 2);
 
   return async (http) => {
-    try {
-      const { ctx, operation, variables } = await endpoint.admit(http);
-      const events = await operation.start({ ...variables, ...resumption(http, options) });
-      // Every rejection happens here, before the first byte.
-      if (!(Symbol.asyncIterator in events)) throw events.errors![0];
-      if (http.method === "HEAD") {
-        http.state.lifetime().abort("gone" satisfies End);
-        return send(http, { status: 200, headers: { "Content-Type": streamType(http) }, body: "" });
-      }
-      const channel = await open(http);
-      const life = http.state.lifetime();
-      const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
-      heartbeat.add(channel);
-      void pass(ctx, events, channel, spell).finally(() => {
-        heartbeat.delete(channel);
-        stopWatching();
-      });
-    } catch (error) {
-      send(http, endpoint.failure(http, error));
+    const { ctx, operation, variables } = await endpoint.admit(http);
+    const events = await operation.start({ ...variables, ...resumption(http, options) });
+    // Every rejection happens here, before the first byte.
+    if (!(Symbol.asyncIterator in events)) throw events.errors![0];
+    const life = http.state.lifetime();
+    // A request that timed out has its response.
+    if (http.method === "HEAD" || http.headerSent) {
+      life.abort("gone" satisfies End);
+      http.status = 200;
+      http.set("Content-Type", streamType(http));
+      return;
     }
+    http.respond = false;
+    const channel = await open(http);
+    const stopWatching = services.credentials.watch(ctx.actor, () => life.abort("session" satisfies End));
+    heartbeat.add(channel);
+    void pass(ctx, events, channel, spell).finally(() => {
+      heartbeat.delete(channel);
+      stopWatching();
+    });
   };
 }
 
@@ -133,13 +134,12 @@ class Outlet {
 }
 
 function spellerOf({ result }: Endpoint, { events = {}, id }: StreamOptions) {
-  const writers = new Map([...result.events].map(([type, shape]) => [type, writer(shape)]));
   // Results that several watchers share are written once.
   const known = new WeakMap<object, Outgoing>();
   const spell = (data: object): Outgoing => {
     const [event] = Object.values(data) as [{ __typename: string; [field: string]: unknown }];
     return {
-      json: writers.get(event.__typename)!(event),
+      json: JSON.stringify(spelled(result.events.get(event.__typename)!, event)),
       id: id && (event[id] as string | undefined),
       event: events[event.__typename],
     };
@@ -200,8 +200,9 @@ function bodyChannel(http: Http, outlet: Outlet): Channel {
   const { res, state } = http;
   const type = streamType(http);
   const { first, beat, encode } = formats[type];
-  res.writeHead(200, { ...headersAround(state), "Content-Type": type, "X-Accel-Buffering": "no" });
-  res.flushHeaders();
+  http.status = 200;
+  http.set({ ...quotaHeaders(state.details), "Content-Type": type, "X-Accel-Buffering": "no" });
+  http.flushHeaders();
   if (first) res.write(first);
   return {
     write(event) {

@@ -1,15 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { oauthFailure } from "../../domain/oauth2/failures.js";
 import { DomainError, type ErrorCode } from "../../domain/kernel/errors.js";
-import { jsonType, readBody } from "../../http/body.js";
-import { failureHeaders } from "../../http/challenge.js";
-import { formType, isForm, readForm } from "../../http/form.js";
-import { type HttpResponse, json, type TransportError } from "../../http/responses.js";
-import { statusOf } from "../../http/statuses.js";
-import type { Dialect, FailureDetails } from "../engine/dialects.js";
-
-/** RFC 6749 §5.1: responses may contain tokens. */
-const headers = { ...json, "Cache-Control": "no-store", Pragma: "no-cache" };
+import { formType, isForm, jsonType, readBody, readForm } from "../../http/body.js";
+import { failureHeaders, statusOf, TransportError } from "../../http/errors.js";
+import type { Http } from "../../http/exchange.js";
+import { apiDialect, detailOf, type Dialect, type FailureDetails } from "../engine/dialects.js";
 
 /**
  * The dialect of `/oauth2` (RFC 6749): parameters as a form or as JSON, the application's credentials in the body or in
@@ -17,8 +12,9 @@ const headers = { ...json, "Cache-Control": "no-store", Pragma: "no-cache" };
  */
 export const oauthDialect: Dialect = {
   failureName: "OAuth2Failure",
-  headers,
-  bodyLimit: 64 * 1024,
+  contentType: apiDialect.contentType,
+  derived: ["client_auth_method"],
+  bodyLimit: () => 64 * 1024,
 
   async readBody(request, limit) {
     const sent = isForm(request)
@@ -27,23 +23,13 @@ export const oauthDialect: Dialect = {
     return withClient(request, sent);
   },
 
-  failure(failure, details) {
-    const { status, error, description } = spelled(failure, details);
-    return {
-      status,
-      headers: { ...headers, ...failureHeaders(failure, details), ...(error === "invalid_client" && basicChallenge) },
-      body: JSON.stringify({ error, error_description: description }),
-    };
+  fail(http, failure, details) {
+    const error = errorOf(failure);
+    // RFC 6749 §5.2: only failed authentication has a status of its own.
+    http.status = error === "unauthorized_client" ? 400 : statusOf(failure);
+    http.set({ ...failureHeaders(failure, details), ...(error === "invalid_client" && basicChallenge) });
+    http.body = { error, error_description: descriptionOf(http, failure, details) };
   },
-
-  transportFailure: ({ status, message, detail, headers: own }: TransportError): HttpResponse => ({
-    status,
-    headers: { ...headers, ...own },
-    body: JSON.stringify({
-      error: transportErrors[status] ?? "invalid_request",
-      error_description: asDescription([message, detail].filter(Boolean).join(" ")),
-    }),
-  }),
 };
 
 const basicChallenge = { "WWW-Authenticate": 'Basic realm="steward"' };
@@ -60,18 +46,19 @@ const errors: Record<ErrorCode, string> = {
   INTERNAL_SERVER_ERROR: "server_error",
 };
 
-/** Those of failures outside of any operation, by status. */
-const transportErrors: Record<number, string> = { 500: "server_error", 503: "temporarily_unavailable" };
+/** Those of faults of the HTTP request, by status. */
+const transportErrors: Record<number, string> = { 503: "temporarily_unavailable" };
 
-function spelled(failure: DomainError, { requestId, wireField }: FailureDetails) {
-  const { code, message, details } = failure;
-  const { oauthError, requiredScopes, validations, detail } = details;
-  const error = oauthError ?? (requiredScopes ? "insufficient_scope" : errors[code]);
-  // RFC 6749 §5.2: only failed authentication has a status of its own.
-  const status = error === "unauthorized_client" ? 400 : statusOf(failure);
-  const faults = validations?.map(({ field, detail: rule }) => `${wireField(field)}: ${rule}`) ?? [];
-  const parts = code === "INTERNAL_SERVER_ERROR" ? [message, `Request id ${requestId}`] : [message, detail, ...faults];
-  return { status, error, description: asDescription(parts.filter(Boolean).join(" ")) };
+function errorOf(failure: DomainError | TransportError): string {
+  if (failure instanceof TransportError) return transportErrors[failure.status] ?? "invalid_request";
+  const { oauthError, requiredScopes } = failure.details;
+  return oauthError ?? (requiredScopes ? "insufficient_scope" : errors[failure.code]);
+}
+
+function descriptionOf(http: Http, failure: DomainError | TransportError, { wireField }: FailureDetails): string {
+  const { validations = [] } = failure instanceof DomainError ? failure.details : {};
+  const faults = validations.map(({ field, detail }) => `${wireField(field)}: ${detail}`);
+  return asDescription([failure.message, detailOf(http, failure), ...faults].filter(Boolean).join(" "));
 }
 
 /** RFC 6749 §5.2: printable ASCII without quotation marks and backslashes. */

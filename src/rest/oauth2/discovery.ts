@@ -1,13 +1,12 @@
 import { area } from "../engine/area.js";
-import { apiDialect } from "../engine/dialects.js";
+import { apiDialect, type Dialect } from "../engine/dialects.js";
 
-const cacheable = { ...apiDialect, headers: { ...apiDialect.headers, "Cache-Control": "public, max-age=300" } };
-const tagged = { tagged: true };
+const cached: Dialect = { ...apiDialect, cached: true };
 
 // oxfmt-ignore
 export default area("oauth2/discovery", "What clients read to get access: the metadata of the authorization server and of its resources.", [
-  ["GET", "/.well-known/oauth-authorization-server",       "GetServerMetadata",                     200, tagged],
-  ["GET", "/.well-known/oauth-protected-resource",         "GetProtectedResourceMetadata",          200, tagged],
-  ["GET", "/.well-known/oauth-protected-resource/api/v2",  "GetProtectedResourceMetadataOfRest",    200, tagged],
-  ["GET", "/.well-known/oauth-protected-resource/graphql", "GetProtectedResourceMetadataOfGraphql", 200, tagged],
-], cacheable);
+  ["GET", "/.well-known/oauth-authorization-server",       "GetServerMetadata",                     200],
+  ["GET", "/.well-known/oauth-protected-resource",         "GetProtectedResourceMetadata",          200],
+  ["GET", "/.well-known/oauth-protected-resource/api/v2",  "GetProtectedResourceMetadataOfRest",    200],
+  ["GET", "/.well-known/oauth-protected-resource/graphql", "GetProtectedResourceMetadataOfGraphql", 200],
+], cached);

@@ -8,13 +8,16 @@ import { oauthDialect, withoutEmpty } from "./dialect.js";
 /** The dialect of registrations: metadata is JSON (RFC 7591 §3.1), and its faults have codes of their own (§3.2.2). */
 const registrationDialect: Dialect = {
   ...oauthDialect,
+  bearer: "registration_access_token",
+  repeatsPath: true,
 
   async readBody(request, limit) {
     const sent = await readBody(request, limit);
     return sent && withoutEmpty(sent);
   },
 
-  failure: (failure, details) => oauthDialect.failure(asFaultOfMetadata(failure), details),
+  fail: (http, failure, details) =>
+    oauthDialect.fail(http, failure instanceof DomainError ? asFaultOfMetadata(failure) : failure, details),
 };
 
 function asFaultOfMetadata({ code, message, details }: DomainError): DomainError {
@@ -26,7 +29,6 @@ function asFaultOfMetadata({ code, message, details }: DomainError): DomainError
 }
 
 const byToken: RowOptions = {
-  bearer: "registration_access_token",
   failures: { 401: "The registration access token is missing, or it is not that of the client." },
 };
 const example = {
@@ -39,6 +41,6 @@ const example = {
 export default area("oauth2/registration", "Applications that register themselves as OAuth2 clients.", [
   ["POST",   "/oauth2/register",           "RegisterClient", 201, { example, failures: { 403: "Clients may not register themselves." } }],
   ["GET",    "/oauth2/clients/:client_id", "GetClient",      200, byToken],
-  ["PUT",    "/oauth2/clients/:client_id", "UpdateClient",   200, { ...byToken, repeatsPath: true, example }],
+  ["PUT",    "/oauth2/clients/:client_id", "UpdateClient",   200, { ...byToken, example }],
   ["DELETE", "/oauth2/clients/:client_id", "DeleteClient",   204, byToken],
 ], registrationDialect);

@@ -4,7 +4,7 @@ import { oauthDialect } from "./dialect.js";
 const secretText = "8LmXq20aZk_3tYw8ZrQpLk2VxNc7BdMf5HjSg9TaUe4WiXo1CvRb6E";
 const client = { client_id: "019ab1c2-7d3e-7f00-8a1b-2c3d4e5f6071", client_secret: `stws_${secretText}` };
 const refreshToken = `stwr_${secretText}`;
-const common = { derived: ["client_auth_method"], failures: { 401: "The application could not be authenticated." } };
+const common: RowOptions = { failures: { 401: "The application could not be authenticated." } };
 
 const issued: RowOptions = {
   example: { ...client, grant_type: "refresh_token", refresh_token: refreshToken },

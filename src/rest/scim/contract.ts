@@ -1,5 +1,5 @@
 import { area, type RowOptions } from "../engine/area.js";
-import { contractDialect, speaksContract } from "./dialect.js";
+import { contractDialect } from "./dialect.js";
 import { scimUser, scimUsers, userToWrite } from "./schemas.js";
 
 const example = {
@@ -19,15 +19,13 @@ const unread: RowOptions = {
   message: "Resource not found or you do not have access to it.",
   returns: { 200: scimUser },
 };
-const listed: RowOptions = { keepsEmpty: ["cursor"], returns: { 200: scimUsers } };
+const listed: RowOptions = { returns: { 200: scimUsers } };
 
 // oxfmt-ignore
-const contract = area("scim/contract", "Provisioning of users by an identity provider, for clients that send their key as `Authorizaiton`.", [
+export default area("scim/contract", "Provisioning of users by an identity provider, for clients that send their key as `Authorizaiton`.", [
   ["GET",   "/scim/v2/Users",     "ListScimUsers",          200, listed],
   ["POST",  "/scim/v2/Users",     "UpsertScimUser",         200, created],
   ["GET",   "/scim/v2/Users/:id", "GetScimUser",            404, unread],
   ["PUT",   "/scim/v2/Users/:id", "ReplaceScimUserAccount", 200, changed],
   ["PATCH", "/scim/v2/Users/:id", "PatchScimUserAccount",   200, changed],
 ], contractDialect);
-
-export default { ...contract, serves: speaksContract, trailingSlash: true };

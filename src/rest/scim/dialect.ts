@@ -1,70 +1,66 @@
-import type { DomainError } from "../../domain/kernel/errors.js";
+import { DomainError } from "../../domain/kernel/errors.js";
 import { errorMessage } from "../../domain/scim/messages.js";
 import { scimError } from "../../graphql/scim/failures.js";
 import { readWhole } from "../../http/body.js";
 import { scimHeader } from "../../http/credentials.js";
-import { failureHeaders } from "../../http/challenge.js";
-import { type HttpResponse, json } from "../../http/responses.js";
-import { apiDialect, type Dialect, type FailureDetails } from "../engine/dialects.js";
+import { failureHeaders, type TransportError } from "../../http/errors.js";
+import type { Http } from "../../http/exchange.js";
+import { apiDialect, type Dialect } from "../engine/dialects.js";
 
-const scimJson = { "Content-Type": "application/scim+json" };
-
-/** Spells missing and wrong credentials as both dialects do: a client may not know which one it speaks. */
-function unauthenticated(failure: DomainError, { requestId }: FailureDetails): HttpResponse {
-  const body = { ...scimError(failure, requestId), message: failure.message };
-  return {
-    status: 401,
-    headers: { ...scimJson, "WWW-Authenticate": 'Bearer realm="steward-scim"' },
-    body: JSON.stringify(body),
-  };
-}
+const scimJson = "application/scim+json";
 
 /** What both dialects of `/scim/v2` have in common. The operations check the keys and the depth of documents. */
 const common = {
-  mediaTypes: ["application/json", "application/scim+json"],
-  configuredLimit: ({ scimMaxBody }) => scimMaxBody,
+  mediaTypes: ["application/json", scimJson],
+  bodyLimit: ({ scimMaxBody }) => scimMaxBody,
   surface: "scim",
   limitsRejections: true,
+  trailingSlash: true,
+  keepsEmpty: ["cursor"],
   readBody: readWhole,
 } satisfies Partial<Dialect>;
-
-/** The kinds of faults of the HTTP request, by status (RFC 7644 §3.12). */
-const scimTypes: Readonly<Record<number, string>> = { 400: "invalidSyntax" };
 
 /** The dialect of RFC 7644. */
 export const scimDialect: Dialect = {
   ...common,
   failureName: "ScimFailure",
-  headers: scimJson,
-  failure(failure, details) {
-    if (failure.code === "UNAUTHENTICATED") return unauthenticated(failure, details);
-    const body = scimError(failure, details.requestId);
-    return {
-      status: Number(body.status),
-      headers: { ...failureHeaders(failure, details), ...scimJson },
-      body: JSON.stringify(body),
-    };
+  contentType: () => scimJson,
+  fail(http, failure, details) {
+    if (isUnauthenticated(failure)) return failUnauthenticated(http, failure);
+    const body = failure instanceof DomainError ? scimError(failure, http.state.details.id) : transportError(failure);
+    http.status = Number(body.status);
+    http.set({ ...failureHeaders(failure, details), "Content-Type": scimJson });
+    http.body = body;
   },
-  transportFailure: ({ status, message, detail, headers }) => ({
-    status,
-    headers: { ...scimJson, ...headers },
-    body: JSON.stringify(
-      errorMessage({ status, scimType: scimTypes[status], detail: [message, detail].filter(Boolean).join(" ") }),
-    ),
-  }),
 };
 
 /** The dialect of the contract: the bodies and failures of `/api/v2`. */
 export const contractDialect: Dialect = {
   ...common,
   failureName: "ProvisioningFailure",
-  headers: json,
-  headersFor: ({ headers: { accept = "" } }) => (accept.includes("application/scim+json") ? scimJson : json),
-  failure: (failure, details) =>
-    failure.code === "UNAUTHENTICATED" ? unauthenticated(failure, details) : apiDialect.failure(failure, details),
-  transportFailure: (failure) => apiDialect.transportFailure(failure),
+  // The header of the contract selects the dialect.
+  serves: ({ headers }) => Boolean(headers[scimHeader]),
+  contentType: (request) => (request.headers.accept?.includes(scimJson) ? scimJson : apiDialect.contentType(request)),
+  fail(http, failure, details) {
+    if (isUnauthenticated(failure)) failUnauthenticated(http, failure);
+    else apiDialect.fail(http, failure, details);
+  },
 };
 
-/** Whether a request has its credential in the header of the contract, which selects its dialect. */
-export const speaksContract = ({ headers }: { headers: NodeJS.Dict<string | string[]> }): boolean =>
-  Boolean(headers[scimHeader]);
+/** The error for a fault of the HTTP request, with its kind (RFC 7644 §3.12). */
+const transportError = ({ status, message, detail }: TransportError) =>
+  errorMessage({
+    status,
+    scimType: status === 400 ? "invalidSyntax" : undefined,
+    detail: [message, detail].filter(Boolean).join(" "),
+  });
+
+const isUnauthenticated = (failure: DomainError | TransportError): failure is DomainError =>
+  failure instanceof DomainError && failure.code === "UNAUTHENTICATED";
+
+/** Spells missing and wrong credentials as both dialects do: a client may not know which one it speaks. */
+function failUnauthenticated(http: Http, failure: DomainError): void {
+  http.status = 401;
+  http.set({ "Content-Type": scimJson, "WWW-Authenticate": 'Bearer realm="steward-scim"' });
+  http.body = { ...scimError(failure, http.state.details.id), message: failure.message };
+}

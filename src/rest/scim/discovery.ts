@@ -3,12 +3,10 @@ import { scimDialect } from "./dialect.js";
 
 /** What the service says about itself (RFC 7644 §4). */
 // oxfmt-ignore
-const discovery = area("scim/discovery", "What the SCIM service supports: its features, schemas and types of resources.", [
+export default area("scim/discovery", "What the SCIM service supports: its features, schemas and types of resources.", [
   ["GET", "/scim/v2/ServiceProviderConfig", "GetServiceProviderConfig", 200],
   ["GET", "/scim/v2/Schemas",               "ListSchemas",              200],
   ["GET", "/scim/v2/Schemas/:urn",          "GetSchema",                200],
   ["GET", "/scim/v2/ResourceTypes",         "ListResourceTypes",        200],
   ["GET", "/scim/v2/ResourceTypes/:name",   "GetResourceType",          200],
 ], scimDialect);
-
-export default { ...discovery, trailingSlash: true };

@@ -1,5 +1,5 @@
 import type { Dialect } from "../dialects.js";
-import type { Endpoint } from "../respond.js";
+import type { Endpoint } from "../endpoint.js";
 import { contentOf, type Json } from "./schemas.js";
 
 /** A failure of requests: the name of its response, when it happens, examples by dialect, and headers. */
@@ -168,8 +168,8 @@ export const failureResponsesOf = (endpoints: readonly Endpoint[]): Json =>
     ),
   );
 
-const nameOf = ({ dialect: { failureName } }: Endpoint, status: number): string =>
-  failureName.replace("Failure", failures[status]!.name);
+const nameOf = ({ route }: Endpoint, status: number): string =>
+  route.dialect.failureName.replace("Failure", failures[status]!.name);
 
 /** The example of a failure in a dialect. */
 function exampleOf(failureName: Dialect["failureName"], status: number): Json {
@@ -184,7 +184,7 @@ function exampleOf(failureName: Dialect["failureName"], status: number): Json {
   return example;
 }
 
-function responseOf({ dialect }: Endpoint, status: number): Json {
+function responseOf({ route: { dialect } }: Endpoint, status: number): Json {
   const { failureName } = dialect;
   const { description, headers } = failures[status]!;
   const example = exampleOf(failureName, status);
@@ -201,13 +201,13 @@ function responseOf({ dialect }: Endpoint, status: number): Json {
 export const failuresOf = (endpoint: Endpoint): Json =>
   Object.fromEntries(
     statusesOf(endpoint).map((status) => {
-      const description = endpoint.row[4]?.failures?.[status];
+      const description = endpoint.route.options.failures?.[status];
       const $ref = `#/components/responses/${nameOf(endpoint, status)}`;
       return [status, { $ref, ...(description && { description }) }];
     }),
   );
 
-const statusesOf = ({ row, operation, binding }: Endpoint): number[] => [
+const statusesOf = ({ route, operation, binding }: Endpoint): number[] => [
   ...(binding.parameters.length > 0 ? [400] : []),
   ...(operation.open ? [] : [401, 403]),
   ...(binding.parameters.some((each) => each.in === "path") ? [404] : []),
@@ -215,5 +215,5 @@ const statusesOf = ({ row, operation, binding }: Endpoint): number[] => [
   429,
   500,
   503,
-  ...Object.keys(row[4]?.failures ?? {}).map(Number),
+  ...Object.keys(route.options.failures ?? {}).map(Number),
 ];

@@ -1,6 +1,7 @@
 import { scopesOf } from "../../../domain/authorization/authorization.js";
 import { license, version } from "../../../program-files.js";
-import type { Endpoint } from "../respond.js";
+import { redirects } from "../area.js";
+import type { Endpoint } from "../endpoint.js";
 import type { ResultShape, Shape } from "../shapes.js";
 import { failureResponsesOf, failureSchemas, failuresOf, validationSchema } from "./failures.js";
 import { bodyOf, parametersOf } from "./requests.js";
@@ -64,8 +65,8 @@ const securitySchemes = {
 };
 
 /** The schemes of the credentials that an operation takes. */
-function securityOf({ row: [, , , , options], operation, dialect }: Endpoint): Array<keyof typeof securitySchemes> {
-  if (options?.bearer !== undefined) return ["registration"];
+function securityOf({ route: { dialect }, operation, binding }: Endpoint): Array<keyof typeof securitySchemes> {
+  if (binding.readsBearer) return ["registration"];
   if (dialect.surface === "scim") return operation.open ? [] : ["provisioning", "provisioningBearer"];
   return operation.open ? [] : ["session", "bearer"];
 }
@@ -85,7 +86,7 @@ export function openApiOf(
   const endpoints = areas.flatMap((area) => area.endpoints);
   for (const area of areas) {
     for (const endpoint of area.endpoints) {
-      const [method, path] = endpoint.row;
+      const { method, path } = endpoint.route;
       const place = (paths[templateOf(path)] ??= {});
       place[method.toLowerCase()] = operationOf(titleOf(area), endpoint, schemas);
     }
@@ -125,15 +126,14 @@ const summaryOf = (name: string) =>
   capitalized(name.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/\bai\b/g, "AI"));
 
 function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Json {
-  const { row, operation, binding, result } = endpoint;
-  const [, , name, , options] = row;
+  const { route, operation, binding, result } = endpoint;
   const scopes = scopesOf(operation.needs);
   const parameters = parametersOf(endpoint, schemas);
   return {
-    operationId: name,
+    operationId: operation.name,
     ...textsOf(endpoint, scopes),
     tags: [tag],
-    ...(options?.successor && { deprecated: true }),
+    ...(route.options.successor && { deprecated: true }),
     security: securityOf(endpoint).map((scheme) => ({ [scheme]: [] })),
     // Scopes are part of `security` only where OAuth2 flows list them.
     ...(!operation.open && { "x-required-scopes": scopes }),
@@ -143,7 +143,7 @@ function operationOf(tag: string, endpoint: Endpoint, schemas: NamedSchemas): Js
       ...successesOf(endpoint, schemas),
       ...(result.isUnmodified && { 304: { description: "Nothing changed." } }),
       ...failuresOf(endpoint),
-      ...((options?.redirects || options?.page) && { default: page }),
+      ...((redirects(route) || route.isPage) && { default: page }),
     },
   };
 }
@@ -160,12 +160,12 @@ const page: Json = {
  * The summary and the description of an operation: the first paragraph of its own description and the others, else its
  * name and the description of its root field.
  */
-function textsOf({ row: [, , name, , options], operation }: Endpoint, scopes: readonly string[]): Json {
-  const [summary = summaryOf(name), ...own] = operation.definition.description?.value.split("\n\n") ?? [];
+function textsOf({ route: { options }, operation }: Endpoint, scopes: readonly string[]): Json {
+  const [summary = summaryOf(operation.name), ...own] = operation.definition.description?.value.split("\n\n") ?? [];
   const named = scopes.map((scope) => `\`${scope}\``).join(", ");
   const paragraphs = [
     ...(own.length > 0 ? own : [operation.description]),
-    options?.successor && `Deprecated: use \`${templateOf(options.successor)}\`.`,
+    options.successor && `Deprecated: use \`${templateOf(options.successor)}\`.`,
     named && `Scopes: ${named}.`,
   ];
   return { summary, description: paragraphs.filter(Boolean).join("\n\n") };
@@ -173,16 +173,17 @@ function textsOf({ row: [, , name, , options], operation }: Endpoint, scopes: re
 
 /** The successful responses by status. */
 function successesOf(endpoint: Endpoint, schemas: NamedSchemas): Json {
-  const [, , , status, options] = endpoint.row;
-  const documents = Object.entries(options?.returns ?? {}).map(([each, { name, schema }]) => {
-    const content = contentOf(endpoint.dialect, { schema: schemas.named(name, schema) });
+  const { status, options, dialect } = endpoint.route;
+  const documents = Object.entries(options.returns ?? {}).map(([each, { name, schema }]) => {
+    const content = contentOf(dialect, { schema: schemas.named(name, schema) });
     return [each, { description: "The request succeeded.", content }] as const;
   });
   return { [status]: successOf(endpoint, schemas), ...Object.fromEntries(documents) };
 }
 
-function successOf({ row, result, dialect }: Endpoint, schemas: NamedSchemas): Json {
-  const [, , , status, { redirects, oneElementArray, stream, page: isPage } = {}] = row;
+function successOf({ route, result }: Endpoint, schemas: NamedSchemas): Json {
+  const { status, dialect, isPage } = route;
+  const { oneElementArray, stream } = route.options;
   if (isPage)
     return status === 200
       ? { description: "A page.", content: html }
@@ -193,7 +194,7 @@ function successOf({ row, result, dialect }: Endpoint, schemas: NamedSchemas): J
   if (result.events.size > 0) return streamOf(result.events, stream?.events ?? {}, schemas);
   if (!result.body) return { description: "The request succeeded. The response has no body." };
   const content = schemaOf(result.body.shape, schemas);
-  if (redirects)
+  if (redirects(route))
     return { description: "A redirect.", headers: { Location: { description: "Where to go.", schema: content } } };
   const body = oneElementArray ? { type: "array", items: content, minItems: 1, maxItems: 1 } : content;
   return {

@@ -11,20 +11,20 @@ import {
 import { entryKeyOf } from "../../../graphql/engine/access.js";
 import { fieldsOf } from "../../../graphql/engine/variables.js";
 import { fieldOnTheWire, type Given, type Parameter } from "../bind.js";
-import type { Endpoint } from "../respond.js";
+import type { Endpoint } from "../endpoint.js";
 import { limitsOf } from "./limits.js";
 import { constant, contentOf, type Json, type NamedSchemas, objectOf, onTheWire, scalar } from "./schemas.js";
 
 /** The parameters of an operation outside of its body. */
-export function parametersOf({ row, binding }: Endpoint, schemas: NamedSchemas): Json[] {
-  const resume = row[4]?.stream?.resume;
+export function parametersOf({ route, binding }: Endpoint, schemas: NamedSchemas): Json[] {
+  const resume = route.options.stream?.resume;
   const declared = binding.parameters
     .filter((each) => each.in !== "body")
-    .map((each) => parameterOf(each, schemas, row[4]?.page));
+    .map((each) => parameterOf(each, schemas, route.isPage));
   return resume === undefined ? declared : [...declared, lastEventId(resume)];
 }
 
-const parameterOf = (parameter: Parameter, schemas: NamedSchemas, isRepeated = false): Json => ({
+const parameterOf = (parameter: Parameter, schemas: NamedSchemas, isRepeated: boolean): Json => ({
   name: parameter.in === "header" ? headerCase(parameter.name) : parameter.name,
   in: parameter.in,
   required: parameter.in === "path" || parameter.isRequired,
@@ -48,13 +48,14 @@ const lastEventId = (replaced: string): Json => ({
 });
 
 /** The body that an operation reads. */
-export function bodyOf({ row, operation, binding, dialect }: Endpoint, schemas: NamedSchemas): Json {
+export function bodyOf({ route, operation, binding }: Endpoint, schemas: NamedSchemas): Json {
+  const { dialect, options } = route;
   const fields = binding.parameters.filter((each) => each.in === "body");
   const { name, variables } = operation;
   const description = variables.find((variable) => variable.name === "input")?.description;
-  const schema = schemas.named(`${name}Request`, row[4]?.takes ?? { ...propertiesOf(fields, schemas), description });
-  const isRequired = !row[4]?.bodyNotShown || fields.some((field) => field.isRequired);
-  return { required: isRequired, content: contentOf(dialect, { schema, example: row[4]?.example }) };
+  const schema = schemas.named(`${name}Request`, options.takes ?? { ...propertiesOf(fields, schemas), description });
+  const isRequired = !options.bodyNotShown || fields.some((field) => field.isRequired);
+  return { required: isRequired, content: contentOf(dialect, { schema, example: options.example }) };
 }
 
 const propertiesOf = (fields: readonly Given[], schemas: NamedSchemas): Json =>

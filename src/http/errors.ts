@@ -1,5 +1,38 @@
-import type { DomainError } from "../domain/kernel/errors.js";
-import { json } from "./responses.js";
+import type { DomainError, ErrorCode } from "../domain/kernel/errors.js";
+
+/** A fault of the HTTP request itself, before any operation is known: its status is not the domain's. */
+export class TransportError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly detail?: string,
+    readonly headers: Record<string, string> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** The path is known, but not with this method. */
+export const methodNotAllowed = (...allowed: string[]): TransportError =>
+  new TransportError(405, "Method not allowed.", undefined, { Allow: allowed.join(", ") });
+
+const statuses: Record<ErrorCode, number> = {
+  BAD_USER_INPUT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  RATE_LIMITED: 429,
+  UNAVAILABLE: 503,
+  INTERNAL_SERVER_ERROR: 500,
+};
+
+/** The HTTP status of a failure. */
+export function statusOf(failure: DomainError | TransportError): number {
+  if (failure instanceof TransportError) return failure.status;
+  const { code, details } = failure;
+  return details.upstream ? 502 : details.precondition ? 412 : details.tooLarge ? 413 : statuses[code];
+}
 
 export interface ChallengeDetails {
   accessUrl: string;
@@ -10,11 +43,14 @@ export interface ChallengeDetails {
 }
 
 /** The headers of the response to a failure. */
-export function failureHeaders(failure: DomainError, details: ChallengeDetails): Record<string, string> {
+export function failureHeaders(
+  failure: DomainError | TransportError,
+  details: ChallengeDetails,
+): Record<string, string> {
+  if (failure instanceof TransportError) return failure.headers;
   const { retryAfter } = failure.details;
   const challenge = challengeOf(failure, details);
   return {
-    ...json,
     ...(retryAfter !== undefined && { "Retry-After": String(retryAfter) }),
     ...(challenge && { "WWW-Authenticate": challenge }),
   };
